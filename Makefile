@@ -1,0 +1,37 @@
+# Two commands: `make demo` shows the whole path, `make test` runs the tests.
+# Both make .venv first; what is installed is pinned in constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check build clean
+
+demo: $(READY)
+	$(BIN)/attn demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+# Style, types, and that the generated assignments are up to date.
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/attn build --check
+
+build: $(READY)
+	$(BIN)/attn build
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: Python 3.11 or newer is needed; cure: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	  { echo "error: this Python cannot make virtual environments; cure: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[course,dev]'
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) demo-course

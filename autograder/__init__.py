@@ -1,0 +1,18 @@
+"""An exercise kit for attention, and the autograder that judges it.
+
+Importing this package is cheap on purpose: neither torch, nor nbgrader, nor
+pytest is imported until something needs it, because students import it in
+every notebook.
+"""
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "open_exercise"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "open_exercise":
+        from autograder.notebook import open_exercise
+
+        return open_exercise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""What students get, made from what instructors wrote: solutions/ in, assignments/ out."""

@@ -1,0 +1,89 @@
+"""Building an exercise: `solutions/<name>/` in, `assignments/<name>/` out.
+
+The files are made in memory, searched for leaks, and only then written, so a
+build that fails leaves what was there. The same solution gives the same bytes,
+which is how a stale assignment is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from autograder.building.checklist import render_checklist
+from autograder.building.leak import refuse_leaks, secrets_of
+from autograder.building.notebook import render_notebook
+from autograder.building.public import render_public
+from autograder.building.regions import read_solution
+from autograder.building.stub import read_cells, render_stub
+from autograder.errors import KitError
+from autograder.exercise import MANIFEST, read_exercise
+
+EXAMPLES = "examples.json"
+Examples = Callable[[Path], str]
+# What working in a folder leaves there, which is nobody's assignment.
+TRACES = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")
+
+
+def build(
+    solution_folder: Path, assignments: Path, examples: Examples | None = None
+) -> tuple[Path, ...]:
+    """Write `assignments/<name>/` and return the paths of its files.
+
+    `examples` gets the solution folder and returns the text of examples.json,
+    which is left out without it. Raises `KitError` when the solution does not
+    fit or a part of it would leak; nothing is written then.
+    """
+    name, files = _render(solution_folder, examples)
+    folder = assignments / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        (folder / file).write_bytes(text.encode("utf-8"))
+    return tuple(folder / file for file in files)
+
+
+def stale(
+    solution_folder: Path, assignments: Path, examples: Examples | None = None
+) -> tuple[str, ...]:
+    """Name every file of the assignment that is missing, differs or is left over; write nothing.
+
+    Each entry is a sentence for a person, such as `numpy_single_head/README.md differs`.
+    """
+    name, files = _render(solution_folder, examples)
+    folder = assignments / name
+    found = []
+    for file, text in files.items():
+        path = folder / file
+        if not path.is_file():
+            found.append(f"{name}/{file} is missing")
+        elif path.read_bytes() != text.encode("utf-8"):
+            found.append(f"{name}/{file} differs")
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        trace = any(part in TRACES for part in inside.parts)
+        if path.is_file() and not trace and inside.as_posix() not in files:
+            found.append(f"{name}/{inside.as_posix()} is left over")
+    return tuple(found)
+
+
+def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict[str, str]]:
+    """The exercise's name and its files for students, name to text, in a fixed order."""
+    exercise = read_exercise(solution_folder)
+    if exercise.name != solution_folder.resolve().name:
+        raise KitError(
+            f"the exercise is called {exercise.name!r} and its folder is not",
+            place=str(solution_folder / MANIFEST),
+            cure="give the folder and the exercise one name",
+        )
+    solution = read_solution(exercise)
+    cells = read_cells(solution)
+    files = {
+        f"{exercise.name}.py": render_stub(exercise, cells),
+        f"{exercise.name}.ipynb": render_notebook(exercise, cells),
+        "README.md": render_checklist(exercise, solution),
+        MANIFEST: render_public(exercise),
+    }
+    if examples is not None:
+        files[EXAMPLES] = examples(solution_folder)
+    refuse_leaks(secrets_of(exercise), files)
+    return exercise.name, files

@@ -1,0 +1,77 @@
+"""The README that students get: what there is to write, as a list to tick off.
+
+Names, points and minutes come from `exercise.toml`, shapes from the signatures
+in `solution.py`, so the checklist cannot drift from what is graded.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from autograder.building.regions import Solution
+from autograder.exercise import Exercise, Step
+from autograder.signature import signature_in
+
+
+def render_checklist(exercise: Exercise, solution: Solution) -> str:
+    """Return the README.md of `exercise` as students get it."""
+    name = exercise.name
+    size = f"{_count(len(exercise.steps), 'step')}, {_count(exercise.points, 'point')}"
+    entries = "\n".join(_entry(step, solution) for step in exercise.steps)
+    return f"""# {exercise.title}
+
+{size}, about {_duration(exercise.minutes)}, difficulty {exercise.difficulty}.
+
+Open `{name}.ipynb` in JupyterLab, or `{name}.py` in an editor. Both hold the same
+steps: work in one of the two. The letters in the shapes are explained at its head.
+
+## The steps
+
+{entries}
+
+## How to check
+
+- In the notebook: run the cell of a step, then the check under it.
+- In a terminal, in this folder: `attn check {exercise.steps[0].name}` for one step,
+  `attn check` for all of them.
+- Each step is checked alone, so a mistake in one does not spoil the next.
+
+These are the public checks. The hidden graders run after you hand in, on other
+inputs of the same kind.
+
+## How to hand in
+
+- With nbgrader: save the notebook, then press Submit in JupyterLab's assignment list.
+- Without it: hand in the one file you work in, `{name}.ipynb` or `{name}.py`,
+  under the name it has.
+- Keep the names of the functions, of the class and of their parameters.
+"""
+
+
+def _entry(step: Step, solution: Solution) -> str:
+    facts = f"{_count(step.points, 'point')}, about {_duration(step.minutes)}"
+    lines = [f"- [ ] **{step.name}**: {step.title} ({facts})"]
+    return "\n".join([*lines, *(f"  - `{text}`" for text in signature_texts(step.name, solution))])
+
+
+def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:
+    """Return what the step takes and gives: one line for a function, one per method for a class."""
+    node = solution.definitions[name]
+    if not isinstance(node, ast.ClassDef):
+        return (signature_in(node).text(name),)
+    methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    return tuple(
+        signature_in(method).text(name if method.name == "__init__" else f"{name}.{method.name}")
+        for method in methods
+    )
+
+
+def _count(number: float, noun: str) -> str:
+    return f"{number:g} {noun}" if number == 1 else f"{number:g} {noun}s"
+
+
+def _duration(minutes: int) -> str:
+    if minutes < 60:
+        return _count(minutes, "minute")
+    hours, rest = divmod(minutes, 60)
+    return f"{_count(hours, 'hour')} {_count(rest, 'minute')}" if rest else _count(hours, "hour")

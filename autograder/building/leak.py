@@ -1,0 +1,185 @@
+"""Whether anything that only instructors may read has reached what students get.
+
+Secret is every telling line of a solution region, and of the code in graders.py
+and misconceptions.py. Files are compared without white space, and notebooks and
+JSON by the text they hold, so that a line wrapped anew is still found. What
+stands in the open part of solution.py anyway is no secret.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.building.checklist import signature_texts
+from autograder.building.regions import BEGIN, END, Solution, read_solution
+from autograder.errors import KitError
+from autograder.exercise import Exercise
+
+CODE_FILES = ("graders.py", "misconceptions.py")
+# Shorter lines, or lines that compute nothing (`return values`), tell nothing.
+SHORTEST_OF_A_REGION = 8
+SHORTEST_OF_OTHER_CODE = 24
+_COMPUTES = re.compile(r"[(\[@*/+\-%<>|&]|==|!=")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A line that may not get out: without white space, and where it stands."""
+
+    text: str
+    place: str
+    what: str
+
+
+def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
+    """Return every line of `exercise` (the instructor's copy) that students may not get."""
+    solution = read_solution(exercise)
+    public = _public_code(solution)
+    found = [
+        Secret(marker, str(solution.path), "a marker of a solution region")
+        for marker in (_squeezed(BEGIN), _squeezed(END))
+    ]
+    for number, line in _region_lines(solution):
+        if _telling(line, SHORTEST_OF_A_REGION):
+            found.append(Secret(_squeezed(line), f"{solution.path}:{number}", "a solution"))
+    for path in (exercise.folder / name for name in CODE_FILES):
+        if path.is_file():
+            for number, line in _code_lines(path.read_text(encoding="utf-8")):
+                if _telling(line, SHORTEST_OF_OTHER_CODE):
+                    found.append(Secret(_squeezed(line), f"{path}:{number}", f"{path.name}"))
+    return tuple(secret for secret in found if secret.text not in public)
+
+
+def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
+    """Raise `KitError` for the first secret in `files` (name to text); it says how many there are."""
+    found = [
+        (secret, f"{name}:{line}")
+        for name, text in files.items()
+        for secret, line in _leaks(secrets, name, text)
+    ]
+    if found:
+        secret, place = found[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise KitError(
+            f"a line of {secret.what} stands in a file for students{more}",
+            place=f"{place}, from {secret.place}",
+            cure="take it out of the prose, docstring, hint or file that carries it, "
+            "then run `attn build` again",
+        )
+
+
+def refuse_leaks_below(secrets: tuple[Secret, ...], folder: Path) -> None:
+    """Raise `KitError` for the first secret in any file below `folder`."""
+    files = {
+        str(path): path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    refuse_leaks(secrets, files)
+
+
+def _leaks(secrets: tuple[Secret, ...], name: str, text: str) -> list[tuple[Secret, int]]:
+    pieces = _lines_of(name, text)
+    squeezed = [_squeezed(line) for _, line in pieces]
+    whole = "".join(squeezed)
+    found = []
+    for secret in secrets:
+        position = whole.find(secret.text)
+        if position >= 0:
+            found.append((secret, _line_at(position, pieces, squeezed)))
+    return found
+
+
+def _line_at(position: int, pieces: list[tuple[int, str]], squeezed: list[str]) -> int:
+    for (number, _), text in zip(pieces, squeezed, strict=True):
+        if position < len(text):
+            return number
+        position -= len(text)
+    raise AssertionError("the position lies in one of the lines")
+
+
+def _lines_of(name: str, text: str) -> list[tuple[int, str]]:
+    """(number, line) of a file; of a notebook or JSON the lines of the texts it holds."""
+    numbered = list(enumerate(text.splitlines(), start=1))
+    if not name.endswith((".ipynb", ".json")):
+        return numbered
+    try:
+        texts = list(_texts(json.loads(text)))
+    except ValueError:  # broken JSON is searched as it is
+        return numbered
+    return [(_raw_line(line, numbered), line) for each in texts for line in each.splitlines()]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for entry in value:
+                yield from _texts(entry)
+        case dict():
+            for key, entry in value.items():
+                yield key
+                yield from _texts(entry)
+
+
+def _raw_line(line: str, numbered: list[tuple[int, str]]) -> int:
+    """The number of the raw line that holds `line` as JSON writes it; 1 when none does."""
+    written = (json.dumps(line, ensure_ascii=False)[1:-1], json.dumps(line)[1:-1])
+    return next((n for n, raw in numbered if any(each in raw for each in written)), 1)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _telling(line: str, shortest: int) -> bool:
+    code = _squeezed(_QUOTED.sub("", line))
+    return len(code) >= shortest and bool(_COMPUTES.search(code))
+
+
+def _region_lines(solution: Solution) -> list[tuple[int, str]]:
+    return [
+        (number, _without_comment(solution.lines[number - 1]))
+        for region in solution.regions
+        for number in range(region.begin + 1, region.end)
+    ]
+
+
+def _public_code(solution: Solution) -> str:
+    """The code outside the regions and the signatures as the checklist writes them."""
+    secret = {n for region in solution.regions for n in range(region.begin, region.end + 1)}
+    lines = _code_lines("\n".join(solution.lines))
+    open_code = [line for number, line in lines if number not in secret]
+    signatures = [text for name in solution.definitions for text in signature_texts(name, solution)]
+    return _squeezed("\n".join([*open_code, *signatures]))
+
+
+def _code_lines(text: str) -> list[tuple[int, str]]:
+    """(number, line) of the code in Python `text`: no docstrings, no comments."""
+    prose = {
+        number
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    return [
+        (number, _without_comment(line))
+        for number, line in enumerate(text.splitlines(), start=1)
+        if number not in prose and not line.strip().startswith("#")
+    ]
+
+
+def _without_comment(line: str) -> str:
+    """`line` without a comment at its end; a `#` inside quotes is none."""
+    bare = _QUOTED.sub(lambda quoted: "_" * len(quoted.group()), line)
+    return line[: bare.index("#")] if "#" in bare else line

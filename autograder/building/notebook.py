@@ -1,0 +1,85 @@
+"""The notebook that students get: prose, one cell per step, a check under each.
+
+nbgrader finds a step by its `grade_id`, which therefore is the step's name. The
+check cells hold one call and nothing secret, so neither notebook, gradebook nor
+feedback can show a hidden test. Cell ids are derived, never drawn: the same
+solution gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.building.stub import Cell
+from autograder.exercise import Exercise, Step
+
+SCHEMA_VERSION = 3  # of nbgrader's cell metadata
+CHECK_PREFIX = "check_"
+SETUP = "setup"  # the grade_id of the cell that makes `check`
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+
+
+def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
+    """Return the text of the notebook (nbformat 4.5), valid and with nbgrader's metadata."""
+    written: list[Any] = []
+    first_code = next(number for number, cell in enumerate(cells) if cell.code)
+    for number, cell in enumerate(cells):
+        if number == first_code:
+            written += _setup(exercise)
+        if not cell.code:
+            written.append(new_markdown_cell(cell.source, id=f"prose-{number:03}"))
+        elif cell.step is None:
+            written.append(new_code_cell(cell.source, id=f"given-{number:03}"))
+        else:
+            written += _step(exercise.step(cell.step), cell)
+    notebook = new_notebook(cells=written, metadata=METADATA)
+    nbformat.validate(notebook)
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
+
+
+def _setup(exercise: Exercise) -> list[Any]:
+    source = f'from autograder import open_exercise\n\ncheck = open_exercise("{exercise.name}")'
+    return [
+        new_markdown_cell("Run this cell first: it makes `check`.", id="setup-prose"),
+        new_code_cell(source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True))),
+    ]
+
+
+def _step(step: Step, cell: Cell) -> list[Any]:
+    graded = _nbgrader(f"{CHECK_PREFIX}{step.name}", locked=True, grade=True)
+    return [
+        new_code_cell(
+            cell.source,
+            id=f"step-{step.name}",
+            metadata={"deletable": False, "nbgrader": _nbgrader(step.name, solution=True)},
+        ),
+        new_code_cell(
+            f"check({step.name})",
+            id=f"check-{step.name}",
+            metadata=_locked(graded | {"points": step.points}),
+        ),
+    ]
+
+
+def _nbgrader(
+    grade_id: str, *, grade: bool = False, locked: bool = False, solution: bool = False
+) -> dict[str, Any]:
+    return {
+        "grade": grade,
+        "grade_id": grade_id,
+        "locked": locked,
+        "schema_version": SCHEMA_VERSION,
+        "solution": solution,
+        "task": False,
+    }
+
+
+def _locked(nbgrader: dict[str, Any]) -> dict[str, Any]:
+    """Cell metadata as nbgrader's LockCells writes it, for those who learn without a course."""
+    return {"deletable": False, "editable": False, "nbgrader": nbgrader}

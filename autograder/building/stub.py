@@ -1,0 +1,109 @@
+"""The students' copy of `solution.py`: its cells with every solution region taken out.
+
+The same cells become the stub `.py` and the notebook, so the two cannot differ
+in what they say. The stub has no check cells: a check would run, and perhaps
+raise, whenever the file is imported for grading.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import jupytext
+
+from autograder.building.regions import Region, Solution
+from autograder.errors import KitError
+from autograder.exercise import Exercise
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: prose (`step` is None and `code` False), given code, or the code of a step."""
+
+    source: str
+    code: bool
+    step: str | None = None
+
+
+def read_cells(solution: Solution) -> tuple[Cell, ...]:
+    """Cut `solution` into cells, its regions replaced; raise `KitError` when a cell holds more
+    than one step, or a step and something else."""
+    notebook = jupytext.reads("\n".join(_stubbed(solution)) + "\n", fmt="py:percent")
+    return tuple(
+        _code_cell(solution, cell.source) if cell.cell_type == "code" else Cell(cell.source, False)
+        for cell in notebook.cells
+        if cell.source.strip()
+    )
+
+
+def _stubbed(solution: Solution) -> list[str]:
+    lines: list[str] = []
+    done = 0
+    for region in solution.regions:
+        lines += [*solution.lines[done : region.begin - 1], *_not_written(region)]
+        done = region.end
+    return [*lines, *solution.lines[done:]]
+
+
+def _not_written(region: Region) -> list[str]:
+    message = f"{region.function} is not written yet"
+    return [
+        f"{region.indentation}# YOUR CODE HERE",
+        f'{region.indentation}raise NotImplementedError("{message}")',
+    ]
+
+
+def _code_cell(solution: Solution, source: str) -> Cell:
+    body = _statements(solution, source)
+    names = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    steps = [name for name in names if name in solution.definitions]
+    if not steps:
+        return Cell(source, True)
+    if len(body) > 1:
+        line = solution.definitions[steps[-1]].lineno
+        raise KitError(
+            f"the cell of the step {steps[-1]} holds something else as well",
+            place=f"{solution.path}:{line}",
+            cure="begin a cell of its own with `# %%` for every step",
+        )
+    return Cell(source, True, steps[0])
+
+
+def _statements(solution: Solution, source: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(source).body
+    except SyntaxError as error:
+        raise KitError(
+            f"a cell is not valid Python once its solution is taken out: {error.msg}",
+            place=f"{solution.path}, at the line: {(error.text or source).strip()}",
+            cure="let each solution region hold whole statements at one indentation",
+        ) from None
+
+
+def render_stub(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
+    """Return the text of the stub `.py`: percent format, prose as comments, plain code."""
+    blocks = [_prose(_head(exercise))]
+    for cell in cells:
+        blocks.append(f"# %%\n{cell.source}" if cell.code else _prose(cell.source))
+    text = blocks[0]
+    steps = [False, *(cell.step is not None for cell in cells)]
+    for number, block in enumerate(blocks[1:], start=1):
+        text += ("\n\n\n" if steps[number] or steps[number - 1] else "\n\n") + block
+    return text + "\n"
+
+
+def _head(exercise: Exercise) -> str:
+    first = exercise.steps[0].name
+    return (
+        f"`{exercise.name}.py` and `{exercise.name}.ipynb` hold the same exercise. "
+        "Work in one of the two.\n\n"
+        "In this file: replace a line that raises `NotImplementedError` by your code, save, "
+        "and check the step in a terminal, in the folder of this file:\n\n"
+        f"    attn check {first}"
+    )
+
+
+def _prose(source: str) -> str:
+    lines = [f"# {line}".rstrip() for line in source.splitlines()]
+    return "\n".join(["# %% [markdown]", *lines])

@@ -1,0 +1,111 @@
+"""The student's own steps, one after the other, end to end.
+
+The chain is the reference's own class with its step functions replaced by calls
+of the student's: the order of the steps stands in `solution.py` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from autograder.checks.reference import Reference
+from autograder.compare import compare
+from autograder.diagnosis import diagnose, failure
+from autograder.inprocess import crossed
+from autograder.request import Failed, Reply, Request, Respondent, Returned
+from autograder.verdict import ChainVerdict, Finding, Outcome
+from autograder.wire import Value
+
+Run = Callable[[ModuleType], Value]
+
+
+class ChainBroken(Exception):
+    """A step gave nothing that the next one could use."""
+
+    def __init__(self, reply: Failed) -> None:
+        super().__init__(reply.outcome)
+        self.reply = reply
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call on the way: what a step was asked and what it gave."""
+
+    request: Request
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Runs a chain once with the reference's steps and once with the student's."""
+
+    reference: Reference
+    respondent: Respondent
+
+    def judged(self, run: Run) -> ChainVerdict:
+        """Return how the student's chain ends and, when it is wrong, where it breaks first.
+
+        Only the final result decides: steps that deviate together and give the right
+        result are not broken.
+        """
+        right, expected = self._run(run, self._ask_reference)
+        own, result = self._run(run, self.respondent.ask)
+        if isinstance(expected, Failed):
+            raise RuntimeError(f"the reference fails on its own chain: {expected}")
+        finding = self._finding(own, result, expected)
+        if finding is None:
+            return ChainVerdict(Outcome.PASSED)
+        return self._broken(right, own, finding)
+
+    def _run(self, run: Run, ask: Callable[[Request], Reply]) -> tuple[list[Call], Value | Failed]:
+        calls: list[Call] = []
+        steps = {name: _asking(name, ask, calls) for name in self._functions}
+        with self.reference.replaced(steps):
+            try:
+                return calls, crossed(run(self.reference.module))
+            except ChainBroken as broken:
+                return calls, broken.reply
+
+    def _ask_reference(self, request: Request) -> Reply:
+        # Within one of its own steps the reference calls itself, not the student.
+        with self.reference.replaced(self._functions):
+            return self.reference.ask(request)
+
+    @cached_property
+    def _functions(self) -> dict[str, Any]:
+        """The step functions that the chain may call: random draws and the class are not asked."""
+        steps = [step.name for step in self.reference.exercise.steps if step.compare != "distribution"]
+        functions = {name: getattr(self.reference.module, name) for name in steps}
+        return {name: step for name, step in functions.items() if not isinstance(step, type)}
+
+    def _finding(self, own: list[Call], result: Value | Failed, expected: Value) -> Finding | None:
+        if isinstance(result, Failed):
+            return failure(result)
+        return compare(result, expected, self.reference.form(own[-1].request.target))
+
+    def _broken(self, right: list[Call], own: list[Call], finding: Finding) -> ChainVerdict:
+        for call, due in zip(own, right):
+            step = call.request.target
+            assert isinstance(due.reply, Returned)
+            there = diagnose(call.reply, due.reply.value, self.reference.form(step), ())
+            if there:
+                fact = f"Your own steps, one after the other, first go wrong at `{step}`."
+                named = Finding(there.outcome, fact, details=(there.message,))
+                return ChainVerdict(there.outcome, step, named)
+        return ChainVerdict(finding.outcome, None, finding)
+
+
+def _asking(name: str, ask: Callable[[Request], Reply], calls: list[Call]) -> Callable[..., Any]:
+    def step(*arguments: Any, **keywords: Any) -> Any:
+        request = Request(name, tuple(map(crossed, arguments)), keywords)
+        reply = ask(request)
+        calls.append(Call(request, reply))
+        if isinstance(reply, Failed):
+            raise ChainBroken(reply)
+        return reply.value
+
+    return step

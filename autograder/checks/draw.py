@@ -1,0 +1,44 @@
+"""Random inputs for a check: named axes, one seed per check, distinct sizes.
+
+The seed of a draw is made of the exercise's seed and the check's own name, so
+that no two checks share inputs: the inputs of one step never are the expected
+result of another.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from autograder.wire import Seed
+
+
+class Draw:
+    """Draws arrays whose shapes are named by axis letters.
+
+    `sizes` gives the size of each letter, for example B=2, S=5, D=8. With
+    `decimals`, numbers are rounded so that a person can work them by hand.
+    """
+
+    def __init__(
+        self, sizes: Mapping[str, int], seed: int, name: str, decimals: int | None = None
+    ) -> None:
+        self._sizes = dict(sizes)
+        self._generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
+        self._decimals = decimals
+
+    def __getitem__(self, axis: str) -> int:
+        """Return the size of an axis."""
+        return self._sizes[axis]
+
+    def __call__(self, axes: str, scale: float = 1.0) -> np.ndarray:
+        """Return normally distributed numbers of shape `axes`, for example "B S D"."""
+        shape = tuple(self._sizes[axis] for axis in axes.split())
+        array = scale * self._generator.standard_normal(shape)
+        return array if self._decimals is None else array.round(self._decimals)
+
+    def seed(self) -> Seed:
+        """Return the seed of a generator that the student's code gets."""
+        return Seed(int(self._generator.integers(1 << 31)))

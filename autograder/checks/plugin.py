@@ -1,0 +1,307 @@
+"""The pytest plugin that judges submissions with a grader file.
+
+pytest collects `graders.py` once, in the trusted process; its run loop then goes
+over the submissions and runs every check against each of them. A verdict is made
+of what the checks raised: `CheckFailed` is about the student, anything else is a
+fault of ours and becomes `infrastructure`, never a zero.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from autograder.checks.chain import Chain, Run
+from autograder.checks.draw import Draw
+from autograder.checks.expectation import CheckFailed
+from autograder.checks.reference import Reference
+from autograder.checks.student import Recorder, Student
+from autograder.errors import KitError
+from autograder.exercise import Step
+from autograder.request import Respondent
+from autograder.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
+
+DEFAULT_SIZES = {"B": 2, "S": 5, "D": 8}
+PUBLIC_SIZES = {"B": 2, "S": 3, "D": 4}
+PUBLIC_DECIMALS = 1
+FINAL = (
+    Outcome.NOT_WRITTEN,
+    Outcome.TIMED_OUT,
+    Outcome.OUT_OF_MEMORY,
+    Outcome.CRASHED,
+    Outcome.OUTPUT_LIMIT,
+    Outcome.INFRASTRUCTURE,
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The steps and the chain of one submission, as the checks saw them."""
+
+    steps: tuple[StepVerdict, ...]
+    chain: ChainVerdict
+    seconds: float
+
+
+@dataclass
+class _Running:
+    """What the fixtures hand to the check that runs now."""
+
+    respondent: Respondent | None = None
+    leaning: bool = False
+    record: Recorder | None = None
+    finding: Finding | None = None
+    chain: ChainVerdict | None = None
+    errors: list[str] = field(default_factory=list)
+
+
+class GradingPlugin:
+    """Runs every collected check against every respondent that `rounds` gives.
+
+    `judge` is called by the run loop and drives `judged_by`; afterwards the caller reads
+    what it kept.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        judge: Callable[[GradingPlugin], None],
+        *,
+        public: bool = False,
+    ) -> None:
+        self.reference = reference
+        self._judge = judge
+        self._public = public
+        self._items: list[pytest.Item] = []
+        self._running = _Running()
+
+    # What pytest calls.
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Register the marks of a grader file."""
+        config.addinivalue_line("markers", "step(name): the step that the check belongs to")
+        config.addinivalue_line("markers", "public(**sizes): also given to students, as a worked example")
+        config.addinivalue_line("markers", "chain_of_steps: the student's steps end to end")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the checks in the order of the steps; a step without a check is an error."""
+        order = {step.name: index for index, step in enumerate(self.reference.exercise.steps)}
+        for item in items:
+            if step_of(item) not in order and not item.get_closest_marker("chain_of_steps"):
+                raise self._wrong(f"the check {item.name} names no step", "mark it with its step")
+        checked = {step_of(item) for item in items}
+        for name in order:
+            if name not in checked:
+                raise self._wrong(f"the step {name} has no check", "write one in graders.py")
+        items.sort(key=lambda item: order.get(step_of(item) or "", len(order)))
+        self._items = items
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Judge, in place of pytest's own loop over the checks."""
+        if session.testsfailed:
+            raise session.Interrupted("the grader file cannot be collected")
+        self._judge(self)
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport:
+        """Keep what a check raised; pytest's own, slow account of it is not needed."""
+        if call.excinfo is not None:
+            error = call.excinfo.value
+            if isinstance(error, CheckFailed):
+                self._running.finding = error.finding
+            else:
+                self._running.errors.append(f"{item.name}: {type(error).__name__}: {error}")
+        outcome: Any = "passed" if call.excinfo is None else "failed"
+        return pytest.TestReport(
+            item.nodeid, item.location, {}, outcome, longrepr=None, when=call.when  # type: ignore[arg-type]
+        )
+
+    @pytest.fixture
+    def student(self, request: pytest.FixtureRequest) -> Student:
+        """The code under check, for the step that the check is marked with."""
+        step = step_of(request.node)
+        running = self._running
+        assert step and running.respondent
+        leaning_on = self.reference.exercise.before(step) if running.leaning else ()
+        return Student(step, self.reference, running.respondent, leaning_on, running.record)
+
+    @pytest.fixture
+    def draw(self, request: pytest.FixtureRequest) -> Draw:
+        """Random inputs of named axes; parametrize it (indirect) with other sizes."""
+        mark = request.node.get_closest_marker("public")
+        if self._public and mark:
+            name = getattr(request.node, "originalname", request.node.name)
+            return Draw(PUBLIC_SIZES | mark.kwargs, 0, name, PUBLIC_DECIMALS)
+        sizes = DEFAULT_SIZES | getattr(request, "param", {})
+        return Draw(sizes, self.reference.exercise.seed, request.node.name)
+
+    @pytest.fixture
+    def chain(self) -> Callable[[Run], None]:
+        """Judges the student's own steps end to end."""
+
+        def judged(run: Run) -> None:
+            assert self._running.respondent
+            self._running.chain = Chain(self.reference, self._running.respondent).judged(run)
+
+        return judged
+
+    # What the judge calls.
+
+    def judged_by(self, respondent: Respondent) -> Judged:
+        """Run every check against `respondent`, step by step, then the chain."""
+        begun = time.monotonic()
+        steps = tuple(self._step(step, respondent) for step in self.reference.exercise.steps)
+        chain = _traced_back(self._chain(respondent), steps)
+        return Judged(steps, chain, time.monotonic() - begun)
+
+    def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
+        """Run one check and hand every question it asks to `record`; it has to pass."""
+        verdict = self._run(item, _Running(respondent, record=record))
+        if verdict.finding:
+            raise self._wrong(
+                f"the reference fails the check {item.name}: {verdict.finding.message}",
+                "correct the check or the reference",
+            )
+
+    def items(self, mark: str) -> list[pytest.Item]:
+        """Return the collected checks that carry a mark, once per test function."""
+        functions = {
+            getattr(item, "originalname", item.name): item
+            for item in reversed(self._items)
+            if item.get_closest_marker(mark)
+        }
+        return list(reversed(functions.values()))
+
+    def _step(self, step: Step, respondent: Respondent) -> StepVerdict:
+        checks = self._checks(step, _Running(respondent))
+        leaning = False
+        if not _passed(checks) and self.reference.exercise.before(step.name):
+            again = self._checks(step, _Running(respondent, leaning=True))
+            leaning = _passed(again)
+            checks = again
+        outcome = next(
+            (check.outcome for check in checks if check.outcome is not Outcome.PASSED),
+            Outcome.PASSED,
+        )
+        points = step.points if outcome is Outcome.PASSED else 0.0
+        return StepVerdict(step.name, step.title, outcome, points, step.points, checks, leaning)
+
+    def _checks(self, step: Step, running: _Running) -> tuple[CheckVerdict, ...]:
+        checks: list[CheckVerdict] = []
+        for item in self._items:
+            if step_of(item) == step.name:
+                if checks and checks[-1].outcome in FINAL:
+                    break
+                checks.append(self._run(item, running))
+        return tuple(checks)
+
+    def _chain(self, respondent: Respondent) -> ChainVerdict:
+        items = [item for item in self._items if item.get_closest_marker("chain_of_steps")]
+        verdict = ChainVerdict(Outcome.PASSED)
+        for item in items:
+            running = _Running(respondent)
+            check = self._run(item, running)
+            if check.finding:
+                return ChainVerdict(check.outcome, None, check.finding)
+            assert running.chain
+            if running.chain.outcome is not Outcome.PASSED:
+                return running.chain
+        return verdict
+
+    def _run(self, item: pytest.Item, running: _Running) -> CheckVerdict:
+        """Run one check through pytest's own set-up, call and tear-down."""
+        self._running = running
+        running.finding, running.errors[:] = None, []
+        index = self._items.index(item)
+        following = self._items[(index + 1) % len(self._items)]
+        runtestprotocol(item, log=False, nextitem=following)
+        if running.errors:
+            running.finding = Finding(
+                Outcome.INFRASTRUCTURE,
+                "This check could not be run, through no fault of yours. Your instructor is told.",
+                details=tuple(running.errors),
+            )
+        finding = running.finding
+        outcome = finding.outcome if finding else Outcome.PASSED
+        return CheckVerdict(item.name, title_of(item), outcome, finding)
+
+    def _wrong(self, fact: str, cure: str) -> KitError:
+        return KitError(fact, place=str(self.reference.exercise.folder / "graders.py"), cure=cure)
+
+
+def run_graders(plugin: GradingPlugin) -> None:
+    """Let pytest collect the grader file of the plugin's exercise and run its loop.
+
+    Raises `KitError` when the file cannot be collected or holds no checks.
+    """
+    graders = plugin.reference.exercise.folder.resolve() / "graders.py"
+    raised: list[KitError] = []
+    plugin_code = _collected(graders, plugin, raised)
+    if raised:
+        raise raised[0]
+    if plugin_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise KitError(
+            f"pytest cannot run the checks ({plugin_code!r})",
+            place=str(graders),
+            cure="run pytest on the file's imports and correct what it says",
+        )
+
+
+def _collected(graders: Any, plugin: GradingPlugin, raised: list[KitError]) -> int:
+    options = "-s --assert=plain --strict-markers --noconftest --import-mode=importlib"
+    without = "cacheprovider terminal logging warnings faulthandler junitxml unraisableexception"
+    arguments = [*options.split(), "-c", "/dev/null", "--rootdir", str(graders.parent)]
+    arguments += [word for name in without.split() for word in ("-p", f"no:{name}")]
+
+    class Errors:
+        """Keeps an error that pytest would only print."""
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+            if isinstance(excinfo.value, KitError):
+                raised.append(excinfo.value)
+            return False
+
+    return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])
+
+
+def step_of(item: pytest.Item) -> str | None:
+    """Return the step that a check is marked with."""
+    mark = item.get_closest_marker("step")
+    return mark.args[0] if mark else None
+
+
+def title_of(item: pytest.Item) -> str:
+    """Return a check's title: the first line of its docstring, else its name in words."""
+    words = (getattr(getattr(item, "obj", None), "__doc__", "") or "").strip().split("\n")[0]
+    return words or item.name.removeprefix("test_").replace("_", " ")
+
+
+def _traced_back(chain: ChainVerdict, steps: tuple[StepVerdict, ...]) -> ChainVerdict:
+    """Where a chain breaks at a step that is right but calls a wrong one, name the wrong one."""
+    at = next((step for step in steps if step.name == chain.breaks_at), None)
+    if at is None or not at.leaning or chain.finding is None:
+        return chain
+    earlier = steps[: steps.index(at)]
+    cause = next((step for step in earlier if step.outcome is not Outcome.PASSED), None)
+    if cause is None:
+        return chain
+    fact = (
+        f"Your own steps, one after the other, first go wrong at `{at.name}`, "
+        f"which is right itself: it calls your `{cause.name}`."
+    )
+    return replace(chain, breaks_at=cause.name, finding=replace(chain.finding, fact=fact))
+
+
+def _passed(checks: Iterable[CheckVerdict]) -> bool:
+    return all(check.outcome is Outcome.PASSED for check in checks)
+
+

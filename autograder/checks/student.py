@@ -1,0 +1,134 @@
+"""The fixture `student`: the code under check, called like a function.
+
+`student(scores).agrees()` asks the student's step and the reference the same
+question and fails the check, in words, when the answers differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder.checks.expectation import (
+    Agrees,
+    CheckFailed,
+    Distributed,
+    Expectation,
+    Unchanged,
+    judge,
+)
+from autograder.checks.reference import Reference
+from autograder.compare import Form
+from autograder.diagnosis import failure
+from autograder.request import Failed, Reply, Request, Respondent, Returned
+from autograder.verdict import Finding, Outcome
+from autograder.wire import Value
+
+Recorder = Callable[[Request, Expectation], None]
+
+
+@dataclass(frozen=True)
+class Student:
+    """One step of a submission, ready to be asked."""
+
+    step: str
+    reference: Reference
+    respondent: Respondent
+    leaning_on: tuple[str, ...] = ()
+    record: Recorder | None = None
+
+    def __call__(self, *arguments: Value, **keywords: Value) -> Answer:
+        """Call the step's function."""
+        return self.ask(Request(self.step, arguments, keywords))
+
+    def constructed(self, *arguments: Value, **attributes: Value) -> Constructed:
+        """Construct the step's class with `arguments`, and put `attributes` into it."""
+        return Constructed(
+            self, Request(self.step, arguments, method="", attributes=attributes)
+        )
+
+    def ask(self, request: Request) -> Answer:
+        """Put `request` to the student's code."""
+        reply = self.respondent.ask(request, self.leaning_on)
+        if isinstance(reply, Failed) and reply.outcome is Outcome.INFRASTRUCTURE:
+            raise CheckFailed(failure(reply))
+        return Answer(self, request, reply)
+
+
+@dataclass(frozen=True)
+class Constructed:
+    """An instance of the student's class; each use constructs it anew."""
+
+    student: Student
+    request: Request
+
+    def call(self, method: str, *arguments: Value, **keywords: Value) -> Answer:
+        """Call a method."""
+        request = replace(
+            self.request, method=method, method_arguments=arguments, keywords=keywords
+        )
+        return self.student.ask(request)
+
+    def attributes(self, *names: str) -> Answer:
+        """Read attributes; they are the answer, in this order."""
+        return self.student.ask(replace(self.request, read=names))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the student's code gave, and the ways a check may look at it."""
+
+    student: Student
+    request: Request
+    reply: Reply
+
+    def agrees(self) -> None:
+        """Fail unless the result is the reference's."""
+        self._expect(Agrees(self._expected(), self._form()))
+
+    def is_distributed(self, *, mean: float, deviation: float) -> None:
+        """Fail unless every array is a normal draw of its own, shaped as the reference's."""
+        self._expect(Distributed(self._expected(), self._form(), mean, deviation))
+
+    def leaves_its_arguments(self) -> None:
+        """Fail when an array given as argument is overwritten."""
+        self._expect(Unchanged(self._form()))
+
+    def differs_from(self, other: Answer, fact: str) -> None:
+        """Fail, with `fact`, when both answers hold the same numbers."""
+        for answer in (self, other):
+            if isinstance(answer.reply, Failed):
+                raise CheckFailed(failure(answer.reply))
+        ours, theirs = _numbers(self.reply), _numbers(other.reply)
+        if len(ours) == len(theirs) and all(map(np.array_equal, ours, theirs)):
+            raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+    def _expect(self, expectation: Expectation) -> None:
+        if self.student.record:
+            self.student.record(self.request, expectation)
+        candidates = self.student.reference.candidates(self.request)
+        finding = judge(expectation, self.request, self.reply, candidates)
+        if finding:
+            raise CheckFailed(finding)
+
+    def _expected(self) -> Value:
+        reply = self.student.reference.ask(self.request)
+        if isinstance(reply, Failed):
+            raise RuntimeError(f"the reference fails on its own check: {reply}")
+        if self.request.read:
+            return tuple(reply.attributes[name] for name in self.request.read)
+        return reply.value
+
+    def _form(self) -> Form:
+        request = self.request
+        if request.read:
+            return Form(request.read, (None,) * len(request.read), "distribution")
+        return self.student.reference.form(request.target, request.method)
+
+
+def _numbers(reply: Reply) -> tuple[Value, ...]:
+    assert isinstance(reply, Returned)
+    return reply.value if isinstance(reply.value, tuple) else (reply.value,)
+

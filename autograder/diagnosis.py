@@ -1,0 +1,200 @@
+"""From what a student's code gave to the sentence the student reads.
+
+The first means is counterfactual replay: every known wrong implementation of the
+step is run on the same inputs, and the one that gives the student's own result
+names the mistake. When none does, a fingerprint of the difference (a constant
+factor, swapped axes, the rows that agree) says more than "values differ".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder.compare import Form, agree, arrays_of, comparable, compare
+from autograder.request import ExceptionReport, Failed, Reply, Returned
+from autograder.verdict import Finding, Outcome
+from autograder.wire import Value
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A known wrong implementation and what it gives for the inputs at hand.
+
+    `words` is its docstring: the first paragraph says what the code does, the
+    rest where to look.
+    """
+
+    name: str
+    words: str
+    reply: Reply
+
+
+def diagnose(
+    reply: Reply, expected: Value, form: Form, candidates: Iterable[Candidate]
+) -> Finding | None:
+    """Return what is wrong with `reply`, named when it can be; None when it is right."""
+    if isinstance(reply, Failed):
+        finding = failure(reply)
+    else:
+        compared = compare(reply.value, expected, form)
+        if compared is None:
+            return None
+        finding = compared
+    if finding.outcome is Outcome.NOT_WRITTEN:
+        return finding
+    for candidate in candidates:
+        if same(reply, candidate.reply, form):
+            return named(finding, candidate)
+    return replace(finding, look=fingerprint(reply, expected, form) or finding.look)
+
+
+def named(finding: Finding, candidate: Candidate) -> Finding:
+    """Put the known mistake's words in place of the bare difference, which is folded away."""
+    fact, _, look = candidate.words.partition("\n\n")
+    return replace(
+        finding,
+        fact=" ".join(fact.split()),
+        look=" ".join(look.split()),
+        misconception=candidate.name,
+        details=(*finding.details, f"{finding.fact} {finding.look}".strip()),
+    )
+
+
+def same(reply: Reply, other: Reply, form: Form) -> bool:
+    """Say whether two replies are the same result: equal arrays, or the same exception."""
+    if isinstance(reply, Failed) or isinstance(other, Failed):
+        return _same_exception(reply, other)
+    ours, theirs = arrays_of(reply.value, form), arrays_of(other.value, form)
+    if len(ours) != len(theirs):
+        return False
+    return all(_same_array(one, two, form.compare) for one, two in zip(ours, theirs))
+
+
+def _same_exception(reply: Reply, other: Reply) -> bool:
+    if not (isinstance(reply, Failed) and isinstance(other, Failed)):
+        return False
+    one, two = reply.exception, other.exception
+    return bool(
+        one and two and (one.type_name, one.message) == (two.type_name, two.message)
+    )
+
+
+def _same_array(one: Value, two: Value, mode: str) -> bool:
+    if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
+        return one is None and two is None
+    if one.shape != two.shape or not {one.dtype.kind, two.dtype.kind} <= set("biuf"):
+        return False
+    one, two = comparable(one, mode), comparable(two, mode)
+    nowhere = np.isnan(one.astype(float)) & np.isnan(two.astype(float))
+    infinite = np.isinf(one.astype(float)) & (one == two)
+    return bool((agree(one, two) | nowhere | infinite).all())
+
+
+def fingerprint(reply: Reply, expected: Value, form: Form) -> str:
+    """Describe the difference of two arrays of one shape, or return "" when nothing stands out."""
+    if not isinstance(reply, Returned):
+        return ""
+    for name, axes, one, due in zip(
+        form.names, form.axes, arrays_of(reply.value, form), arrays_of(expected, form)
+    ):
+        if not isinstance(one, np.ndarray) or one.dtype.kind not in "biuf":
+            continue
+        one, due = comparable(one, form.compare), comparable(np.asarray(due), form.compare)
+        label = f"`{name}`" if len(form.names) > 1 else "The result"
+        sentence = _swapped(one, due, label, axes)
+        if not sentence and one.shape == due.shape and not agree(one, due).all():
+            sentence = _factor(one, due, label) or _rows(one, due, label, axes)
+        if sentence:
+            return sentence
+    return ""
+
+
+def _swapped(one: np.ndarray, due: np.ndarray, label: str, axes: str | None) -> str:
+    letters = axes.split() if axes else []
+    for first in range(one.ndim):
+        for second in range(first + 1, one.ndim):
+            swapped = one.swapaxes(first, second)
+            if swapped.shape == due.shape and agree(swapped, due).all():
+                if len(letters) != one.ndim:
+                    return f"{label} would be right with axes {first} and {second} swapped."
+                return (
+                    f"{label} would be right with two axes swapped: axis {first} ({letters[first]}) "
+                    f"and axis {second} ({letters[second]})."
+                )
+    return ""
+
+
+def _factor(one: np.ndarray, due: np.ndarray, label: str) -> str:
+    usable = np.isfinite(one) & np.isfinite(due) & (np.abs(due) > 1e-6)
+    if usable.sum() < 3:
+        return ""
+    ratios = one[usable] / due[usable]
+    middle = float(np.median(ratios))
+    if abs(middle) > 1e-6 and agree(one, due * middle).all():
+        return f"{label} is {middle:.4g} times what is due, everywhere."
+    return ""
+
+
+def _rows(one: np.ndarray, due: np.ndarray, label: str, axes: str | None) -> str:
+    letters = axes.split() if axes else []
+    right = agree(one, due)
+    for axis in range(one.ndim):
+        others = tuple(other for other in range(one.ndim) if other != axis)
+        whole = right.all(axis=others)
+        if 0 < whole.sum() < whole.size:
+            places = ", ".join(str(int(place)) for place in np.flatnonzero(whole))
+            name = f"axis {axis} ({letters[axis]})" if len(letters) == one.ndim else f"axis {axis}"
+            return f"Along {name}, the entries at {places} are right and the others are not."
+    return ""
+
+
+def failure(reply: Failed) -> Finding:
+    """Say in words how the student's code ended without returning."""
+    exception = reply.exception
+    match reply.outcome:
+        case Outcome.NOT_WRITTEN:
+            return Finding(reply.outcome, reply.detail or "This step is not written yet.")
+        case Outcome.RAISED if exception:
+            return Finding(reply.outcome, _raised(exception), look=_raised_look(exception))
+        case Outcome.TIMED_OUT:
+            fact = "It was still running at the time limit and was stopped."
+            return Finding(reply.outcome, fact, look=reply.detail or "Is there a loop without end?")
+        case Outcome.OUT_OF_MEMORY:
+            fact = "It asked for more memory than a submission may use."
+            return Finding(reply.outcome, fact, look="Is an array much larger than it has to be?")
+        case Outcome.CRASHED:
+            fact = "It ended the Python process instead of returning a result."
+            look = "Is there a call such as `exit()` or `os._exit()`?"
+            return Finding(reply.outcome, fact, look=look, details=_details(reply.detail))
+        case Outcome.OUTPUT_LIMIT:
+            fact = "It printed more than a submission may print."
+            return Finding(reply.outcome, fact, look="Is there a `print` inside a loop?")
+        case Outcome.PROTOCOL:
+            fact = "What it returned is not something that can be sent back as arrays."
+            return Finding(reply.outcome, fact, details=_details(reply.detail))
+        case Outcome.INFRASTRUCTURE:
+            fact = "It could not be judged, through no fault of yours. Your instructor is told."
+            return Finding(reply.outcome, fact, details=_details(reply.detail))
+    return Finding(reply.outcome, reply.detail or "It did not return a result.")
+
+
+def _details(detail: str) -> tuple[str, ...]:
+    return (detail,) if detail else ()
+
+
+def _raised(exception: ExceptionReport) -> str:
+    place = f"Line {exception.line}, `{exception.code}`, raises" if exception.line else "It raises"
+    message = f": {exception.message}" if exception.message else ""
+    return f"{place} {exception.type_name}{message}."
+
+
+def _raised_look(exception: ExceptionReport) -> str:
+    used = {name: shape for name, shape in exception.shapes.items() if name in exception.code}
+    shown = used or exception.shapes
+    if not shown:
+        return ""
+    shapes = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in shown.items())
+    return f"The shapes there: {shapes}."

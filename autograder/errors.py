@@ -1,0 +1,26 @@
+"""The one error a user of the kit is meant to read: fact, place, cure."""
+
+from __future__ import annotations
+
+
+class KitError(Exception):
+    """Something a person can put right.
+
+    `fact` says what is wrong, `place` where (a file, a step, a student) and
+    `cure` what to do about it. The command line prints the three as one
+    sentence each and exits with a code that is not zero.
+    """
+
+    def __init__(self, fact: str, *, place: str, cure: str) -> None:
+        super().__init__(f"{fact}\n  where: {place}\n  cure:  {cure}")
+        self.fact = fact
+        self.place = place
+        self.cure = cure
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Grader processes send their errors to the process that started them.
+        return _rebuilt, (self.fact, self.place, self.cure)
+
+
+def _rebuilt(fact: str, place: str, cure: str) -> KitError:
+    return KitError(fact, place=place, cure=cure)

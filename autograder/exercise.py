@@ -1,0 +1,156 @@
+"""What an exercise is: the facts of its `exercise.toml`, read once and frozen.
+
+Titles, order, points, hints and limits live in that file and nowhere else.
+The same reader serves the instructor's copy (in `solutions/`) and the public
+copy that `attn build` writes for students (in `assignments/`, no seed).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError
+
+FORMAT_VERSION = 1
+MANIFEST = "exercise.toml"
+LIBRARIES = ("numpy", "torch")
+COMPARISONS = ("values", "numbers", "floor", "distribution")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use while it is graded."""
+
+    seconds_per_call: float = 2.0
+    seconds_per_submission: float = 20.0
+    memory_megabytes: int = 512
+    output_kilobytes: int = 64
+
+
+@dataclass(frozen=True)
+class Step:
+    """One function (or the class) that a student writes.
+
+    `compare` says how a result is made comparable: `values` as they are,
+    `numbers` (booleans count as 0 and 1), `floor` (every very negative score,
+    -inf included, is the same), `distribution` (random, never compared by value).
+    """
+
+    name: str
+    title: str
+    points: float
+    minutes: int
+    hints: tuple[str, ...]
+    compare: str = "values"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A chain of steps that ends in a class."""
+
+    name: str
+    title: str
+    library: str
+    difficulty: int
+    steps: tuple[Step, ...]
+    limits: Limits
+    seed: int
+    folder: Path
+
+    @property
+    def points(self) -> float:
+        """The most points that a submission can get."""
+        return sum(step.points for step in self.steps)
+
+    @property
+    def minutes(self) -> int:
+        """How long the exercise takes, by the author's estimate."""
+        return sum(step.minutes for step in self.steps)
+
+    def step(self, name: str) -> Step:
+        """Return the step called `name`; raise `KitError` when there is none."""
+        for step in self.steps:
+            if step.name == name:
+                return step
+        raise KitError(
+            f"there is no step {name!r} in {self.name}",
+            place=str(self.folder / MANIFEST),
+            cure=f"use one of: {', '.join(step.name for step in self.steps)}",
+        )
+
+    def before(self, name: str) -> tuple[str, ...]:
+        """Return the names of the steps that come before `name`, in order."""
+        names = tuple(step.name for step in self.steps)
+        return names[: names.index(name)]
+
+
+def read_exercise(folder: Path) -> Exercise:
+    """Read `folder/exercise.toml`; raise `KitError` when it is missing or does not fit."""
+    manifest = folder / MANIFEST
+    try:
+        facts = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise KitError(
+            f"{folder.name!r} is not an exercise: it has no {MANIFEST}",
+            place=str(folder),
+            cure="name a folder of solutions/ or assignments/, such as numpy_single_head",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise KitError(
+            f"{MANIFEST} is not valid TOML: {error}", place=str(manifest), cure="correct that line"
+        ) from None
+    return _exercise(facts, folder, manifest)
+
+
+def find_exercise(name: str, root: Path) -> Exercise:
+    """Read the exercise `name` below `root`; the error lists what is there."""
+    if not (root / name / MANIFEST).is_file():
+        known = sorted(path.parent.name for path in root.glob(f"*/{MANIFEST}"))
+        raise KitError(
+            f"there is no exercise {name!r}",
+            place=str(root),
+            cure=f"use one of: {', '.join(known)}" if known else "name the folder that holds them",
+        )
+    return read_exercise(root / name)
+
+
+def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
+    def wrong(fact: str, cure: str) -> KitError:
+        return KitError(fact, place=str(manifest), cure=cure)
+
+    if facts.get("format_version") != FORMAT_VERSION:
+        raise wrong(
+            f"format_version is {facts.get('format_version')!r}", f"write {FORMAT_VERSION}"
+        )
+    try:
+        steps = tuple(
+            Step(**{**step, "points": float(step["points"]), "hints": tuple(step["hints"])})
+            for step in facts["steps"]
+        )
+        exercise = Exercise(
+            name=facts["name"],
+            title=facts["title"],
+            library=facts["library"],
+            difficulty=facts["difficulty"],
+            steps=steps,
+            limits=Limits(**facts.get("limits", {})),
+            seed=facts.get("grading", {}).get("seed", 0),
+            folder=folder,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise wrong(f"a field is missing or not known: {error}", "compare it with another exercise")
+    if exercise.library not in LIBRARIES:
+        raise wrong(f"library is {exercise.library!r}", f"use one of: {', '.join(LIBRARIES)}")
+    names = [step.name for step in steps]
+    if not names or len(set(names)) != len(names):
+        raise wrong("the steps are missing or one name stands twice", "name every step once")
+    for step in steps:
+        if step.compare not in COMPARISONS:
+            raise wrong(
+                f"step {step.name}: compare is {step.compare!r}",
+                f"use one of: {', '.join(COMPARISONS)}",
+            )
+    return exercise

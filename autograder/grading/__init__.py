@@ -1,0 +1,1 @@
+"""Grading: from submissions to verdicts, one grader process per core."""

@@ -1,0 +1,123 @@
+"""What is said about the whole: the chain end to end, joined with every step alone.
+
+A student whose step 4 is wrong sees wrong results from step 4 on. The sentence
+made here says which later steps are right all the same, and where to begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder.exercise import Exercise
+from autograder.reports.marks import mark
+from autograder.verdict import Outcome, StepVerdict, Verdict
+
+OUR_FAULT = "The fault is on our side and costs you nothing."
+
+
+def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
+    """Return the sentence that tells how the steps do joined end to end, and where to begin."""
+    chain = verdict.chain
+    first = first_missed(verdict)
+    if chain.outcome is Outcome.INFRASTRUCTURE:
+        begin = f" Until then, look at step {first} first." if first else ""
+        return f"Your steps have not been run end to end yet. {OUR_FAULT}{begin}"
+    if chain.breaks_at is not None:
+        return _broken(verdict, [step.name for step in exercise.steps].index(chain.breaks_at) + 1)
+    if chain.outcome is not Outcome.PASSED:
+        if first:
+            return f"Your steps are not right end to end yet; look at step {first} first."
+        return "Every step is right alone; joined end to end, your steps do not fit together yet."
+    if first:
+        return (
+            f"Your steps joined end to end give the right result; step {first}, judged alone, "
+            "does not yet, so look there first."
+        )
+    if verdict.infrastructure:
+        return "Your steps joined end to end give the right result."
+    return "Every step is right, alone and joined end to end."
+
+
+def first_missed(verdict: Verdict) -> int:
+    """Return the number of the first step, from 1, that is the student's to put right, or 0."""
+    for position, step in enumerate(verdict.steps, start=1):
+        if step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
+            return position
+    return 0
+
+
+def first_line(verdict: Verdict) -> tuple[int, str]:
+    """Return the first thing to look at in one line, and the number of its step.
+
+    The number is 0 when the line is about no single step. What was not judged comes first: no
+    points are written for it.
+    """
+    outcomes = [step.outcome for step in verdict.steps]
+    if verdict.infrastructure:
+        position = outcomes.index(Outcome.INFRASTRUCTURE) + 1
+    else:
+        position = first_missed(verdict)
+    if position:
+        step = verdict.steps[position - 1]
+        line = step.finding.line if step.finding else mark(step.outcome).sentence
+        return (0 if step.outcome is Outcome.REJECTED else position), line
+    if verdict.chain.outcome is Outcome.PASSED:
+        return 0, "every step is right, alone and end to end"
+    finding = verdict.chain.finding
+    return 0, f"end to end: {finding.line if finding else mark(verdict.chain.outcome).sentence}"
+
+
+def step_note(exercise: Exercise, verdict: Verdict, step: StepVerdict) -> str:
+    """Return what to add to "right" for a step whose inputs or earlier steps were put right."""
+    if step.outcome is not Outcome.PASSED:
+        return ""
+    if step.leaning:
+        return "with correct earlier steps in place of yours"
+    breaks_at = verdict.chain.breaks_at
+    if breaks_at is not None and breaks_at in exercise.before(step.name):
+        return "given correct inputs"
+    return ""
+
+
+def steps_words(positions: Sequence[int]) -> str:
+    """Return "step 6", "steps 6 and 7" or "steps 1 to 3, 5 and 8", for sorted positions."""
+    runs: list[list[int]] = []
+    for position in positions:
+        if runs and runs[-1][-1] == position - 1:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    # A run of two reads better as two: "6 and 7", not "6 to 7".
+    parts = [
+        part
+        for run in runs
+        for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(n) for n in run])
+    ]
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    return f"step {listed}" if len(positions) == 1 else f"steps {listed}"
+
+
+def _broken(verdict: Verdict, broken: int) -> str:
+    right = [n for n, s in enumerate(verdict.steps, start=1) if s.outcome is Outcome.PASSED]
+    before = [n for n in right if n < broken]
+    after = [n for n in right if n > broken]
+    if broken in right:
+        return (
+            f"{_sentence(_are(before + [broken]))} right alone; joined, the first difference "
+            f"shows at step {broken}, so look at what it gets from the steps before it."
+        )
+    known = [f"{_are(before)} right"] if before else []
+    known += [f"{_are(after)} right given correct inputs"] if after else []
+    if verdict.steps[broken - 1].outcome is Outcome.NOT_WRITTEN:
+        end = f"your chain stops at step {broken}, which is not written yet, so go on there"
+    else:
+        end = f"your chain breaks at step {broken}, so look there first"
+    return _sentence(f"{', and '.join(known)}; {end}" if known else end) + "."
+
+
+def _are(positions: Sequence[int]) -> str:
+    return f"{steps_words(positions)} {'is' if len(positions) == 1 else 'are'}"
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]

@@ -1,0 +1,83 @@
+"""What a class has in common, in sentences: the instructor's next lecture."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from autograder.exercise import Exercise
+from autograder.reports.marks import count, number
+from autograder.reports.plain import clean_line
+from autograder.reports.roll import class_roll
+from autograder.verdict import Outcome, Verdict
+
+# An outcome that says nothing about how well a step was understood.
+NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)
+
+
+def class_summary(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """Return sentences about the class.
+
+    In order: how many students there are and the median of the points, who is not judged yet,
+    the step missed most, then each misconception with the number of students who have it, the
+    most frequent first. Raise `KitError` when a verdict is not about this exercise.
+    """
+    roll = class_roll(exercise, verdicts)
+    if not roll:
+        return ("No submission is graded yet.",)
+    return (*_points(roll), *_not_judged(roll), *_missed(exercise, roll), *_misconceptions(roll))
+
+
+def misconception_words(name: str) -> str:
+    """Return the name of a misconception as words: "softmax over the query axis"."""
+    return clean_line(name.replace("_", " "), 80)
+
+
+def _points(roll: Sequence[Verdict]) -> Iterator[str]:
+    judged = [verdict.points for verdict in roll if not verdict.infrastructure]
+    if judged:
+        full = sum(v.points == v.max_points for v in roll if not v.infrastructure)
+        yield (
+            f"{count(len(judged), 'student')} graded, {full} with full points; the median is "
+            f"{number(statistics.median(judged))} of {number(roll[0].max_points)} points."
+        )
+
+
+def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
+    names = [clean_line(verdict.student, 40) for verdict in roll if verdict.infrastructure]
+    if names:
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        yield f"Not judged, by a fault of ours: {shown}. Grade again; no points are written."
+
+
+def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
+    missed = Counter(
+        step.name
+        for verdict in roll
+        for step in verdict.steps
+        if step.outcome is not Outcome.PASSED and step.outcome not in NOT_JUDGED
+    )
+    if missed:
+        # Of steps missed equally often the earliest: later ones may follow from it.
+        order = [step.name for step in exercise.steps]
+        name = max(order, key=lambda step: missed[step])
+        yield (
+            f"Missed most: step {order.index(name) + 1}, {name}, by "
+            f"{count(missed[name], 'student')}."
+        )
+
+
+def _misconceptions(roll: Sequence[Verdict]) -> Iterator[str]:
+    students: Counter[tuple[str, str]] = Counter()
+    for verdict in roll:
+        students.update(
+            {
+                (step.name, check.finding.misconception)
+                for step in verdict.steps
+                for check in step.checks
+                if check.finding and check.finding.misconception
+            }
+        )
+    for (step, name), amount in sorted(students.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{misconception_words(name)} (in {step}): {count(amount, 'student')}"

@@ -1,0 +1,106 @@
+"""The class at one look, in a terminal: students down, steps across, a sign in each cell.
+
+The table has to be read without colour and in 100 columns with eleven steps, so the steps are
+numbered, a key below names them, and the diagnosis takes the room that is left.
+Cells are `Text`, never markup: what a student wrote is shown, not interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from autograder.exercise import Exercise
+from autograder.reports.advice import first_line
+from autograder.reports.marks import KEY, count, mark, number, tone
+from autograder.reports.plain import clean_line
+from autograder.reports.roll import class_roll
+from autograder.verdict import Verdict
+
+STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
+NAME = 22
+KEY_WIDTH = 78
+
+
+def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
+    """Return students x steps, with points, the chain's sign and one line of diagnosis each.
+
+    Students are sorted by name. Raise `KitError` when a verdict is not about this exercise.
+    """
+    roll = class_roll(exercise, verdicts)
+    table = Table(
+        title=Text(f"{exercise.title}: {count(len(roll), 'student')}", style="bold"),
+        title_justify="left",
+        caption=_key(exercise, roll),
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        collapse_padding=True,
+        pad_edge=False,
+        show_edge=False,
+        expand=True,
+    )
+    table.add_column("student", no_wrap=True, overflow="ellipsis", max_width=NAME)
+    for position, _ in enumerate(exercise.steps, start=1):
+        table.add_column(str(position), no_wrap=True, justify="center")
+    table.add_column("chain", no_wrap=True, justify="center", min_width=5)
+    table.add_column("points", no_wrap=True, justify="right", min_width=6)
+    table.add_column("look at", no_wrap=True, overflow="ellipsis", ratio=1)
+    for verdict in roll:
+        table.add_row(*_row(exercise, verdict))
+    return table
+
+
+def points_words(verdict: Verdict) -> str:
+    """Return "18/22", or "?/22" when a fault of ours kept the submission from being judged."""
+    points = "?" if verdict.infrastructure else number(verdict.points)
+    return f"{points}/{number(verdict.max_points)}"
+
+
+def chain_words(exercise: Exercise, verdict: Verdict) -> str:
+    """Return the sign of the chain, with the number of the step where it breaks: "✗ 4"."""
+    sign = mark(verdict.chain.outcome).sign
+    position = _position(exercise, verdict.chain.breaks_at)
+    return f"{sign} {position}" if position else sign
+
+
+def diagnosis_words(exercise: Exercise, verdict: Verdict) -> str:
+    """Return the first thing to look at in one line, its step by number: "4: the scores …"."""
+    position, line = first_line(verdict)
+    return clean_line(f"{position}: {line}" if position else line, 300)
+
+
+def _position(exercise: Exercise, name: str | None) -> int:
+    return 0 if name is None else [step.name for step in exercise.steps].index(name) + 1
+
+
+def _row(exercise: Exercise, verdict: Verdict) -> list[Text]:
+    signs = [mark(step.outcome).sign for step in verdict.steps]
+    chain = chain_words(exercise, verdict)
+    return [
+        Text(clean_line(verdict.student, 200)),
+        *(Text(sign, style=STYLES[tone(sign)]) for sign in signs),
+        Text(chain, style=STYLES[tone(chain[0])]),
+        Text(points_words(verdict)),
+        Text(diagnosis_words(exercise, verdict)),
+    ]
+
+
+def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
+    outcomes = {step.outcome for verdict in roll for step in verdict.steps}
+    shown = {mark(o).sign for o in outcomes | {verdict.chain.outcome for verdict in roll}}
+    signs = [f"{sign} {words}" for sign, words in KEY.items() if sign in shown]
+    steps = [f"{position} {step.name}" for position, step in enumerate(exercise.steps, start=1)]
+    return Text("\n".join(["", *_lines(signs), *_lines(steps)]), style="not italic")
+
+
+def _lines(entries: Sequence[str]) -> list[str]:
+    """Pack `entries` into lines, so that no entry is broken in two (rich would)."""
+    lines = [""]
+    for entry in entries:
+        longer = f"{lines[-1]}   {entry}" if lines[-1] else entry
+        lines[-1:] = [longer] if len(longer) <= KEY_WIDTH else [lines[-1], entry]
+    return lines

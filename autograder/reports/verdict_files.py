@@ -1,0 +1,52 @@
+"""One JSON file for each student: the record that every other report can be made from again.
+
+The text of a verdict is kept exactly, hostile characters included; it is
+cleaned where it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.reports.files import file_stem, write_whole
+from autograder.reports.roll import sorted_roll
+from autograder.verdict import Verdict
+
+
+def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...]:
+    """Write each verdict to its own file in `folder`; return the paths, sorted by student.
+
+    Files of students who are not among `verdicts` stay. Raise `KitError` when one student has
+    two verdicts or the folder cannot be written.
+    """
+    paths = []
+    for verdict in sorted_roll(verdicts):
+        path = folder / f"{file_stem(verdict.student)}.json"
+        write_whole(path, verdict.to_json())
+        paths.append(path)
+    return tuple(paths)
+
+
+def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
+    """Read what `write_verdicts` left in `folder`, sorted by student.
+
+    Raise `KitError` when the folder holds none, or a file that is not a verdict.
+    """
+    # A name with a leading dot is a file that was never finished.
+    paths = [path for path in sorted(folder.glob("*.json")) if not path.name.startswith(".")]
+    if not paths:
+        raise KitError("there are no verdicts", place=str(folder), cure="grade the class first")
+    return sorted_roll([_read(path) for path in paths])
+
+
+def _read(path: Path) -> Verdict:
+    try:
+        return Verdict.from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise KitError(
+            f"{path.name} is not a verdict: {type(error).__name__}",
+            place=str(path),
+            cure="remove the file, or grade the submission again",
+        ) from error

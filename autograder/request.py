@@ -1,0 +1,88 @@
+"""What is asked of a student's code, and what comes back.
+
+A request names a function of the submission (or a class to construct, with
+weights to put into it and a method to call) and carries only inputs. A reply is
+either what the code returned or how it failed. Whoever answers (a sandboxed
+worker, or the function in the learner's own notebook) is a `Respondent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from autograder.verdict import Outcome
+from autograder.wire import Value
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of the student's code.
+
+    Without `method`, `target` is a function that gets `arguments`. With it,
+    `target` is a class: it is constructed with `arguments`, gets `attributes`
+    (name to array) set, and `method` (none when it is "") is called with
+    `method_arguments` and `keywords`. `read` names attributes to send back.
+    """
+
+    target: str
+    arguments: tuple[Value, ...] = ()
+    keywords: Mapping[str, Value] = field(default_factory=dict)
+    method: str | None = None
+    method_arguments: tuple[Value, ...] = ()
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    read: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The code returned: its value, the arguments as they were afterwards, attributes read.
+
+    `after` holds the call's array arguments after the call (of the method, when
+    there is one), so that an input overwritten in place can be seen. An attribute
+    that does not exist is left out of `attributes`.
+    """
+
+    value: Value
+    after: tuple[Value, ...] = ()
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExceptionReport:
+    """An exception of the student's code, as text that is not trusted.
+
+    `line` is the number of the student's own line where it happened (0 when none), `code` that
+    line, and `shapes` the array-valued names of that frame with their shapes.
+    """
+
+    type_name: str
+    message: str
+    line: int = 0
+    code: str = ""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The code did not return: the outcome that was observed, and the exception if there was one."""
+
+    outcome: Outcome
+    detail: str = ""
+    exception: ExceptionReport | None = None
+
+
+Reply = Returned | Failed
+
+
+class Respondent(Protocol):
+    """Answers requests with a student's code."""
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`.
+
+        While it runs, the names in `leaning_on` (earlier steps) are answered by the
+        reference instead of the student's own code.
+        """
+        ...

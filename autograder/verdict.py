@@ -1,0 +1,183 @@
+"""The verdict on one submission: outcomes, points and findings, frozen.
+
+Everything downstream (gradebook, feedback, reports, exports) reads these
+values and nothing else. The outcomes are a closed enum: what is not `passed`
+earns nothing, and `infrastructure` is a fault of ours that scores nobody.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+class Outcome(enum.StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    WRONG_TYPE = "wrong_type"
+    WRONG_SHAPE = "wrong_shape"
+    WRONG_VALUES = "wrong_values"
+    RAISED = "raised"
+    NOT_WRITTEN = "not_written"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    CRASHED = "crashed"
+    OUTPUT_LIMIT = "output_limit"
+    PROTOCOL = "protocol"
+    REJECTED = "rejected"
+    INFRASTRUCTURE = "infrastructure"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check saw, as a person reads it.
+
+    `right` is what the answer has right so far, `fact` the one thing that is not,
+    `look` where to look next. `misconception` names the known wrong
+    implementation that gives the same array, when there is one. `details` are
+    folded away by whoever shows the finding.
+    """
+
+    outcome: Outcome
+    fact: str
+    right: str = ""
+    look: str = ""
+    misconception: str | None = None
+    details: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The finding as running text: what is right, what is not, where to look."""
+        return " ".join(part for part in (self.right, self.fact, self.look) if part)
+
+    @property
+    def line(self) -> str:
+        """The finding in one line, for a table."""
+        return self.fact.split("\n", 1)[0]
+
+
+@dataclass(frozen=True)
+class CheckVerdict:
+    """How one check of a step ended; `finding` is None when it passed."""
+
+    name: str
+    title: str
+    outcome: Outcome
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """How one step ended, judged alone: all of its points, or none.
+
+    `leaning` is True when the step is right only with the reference's answers
+    in place of the student's earlier steps, which are wrong themselves.
+    """
+
+    name: str
+    title: str
+    outcome: Outcome
+    points: float
+    max_points: float
+    checks: tuple[CheckVerdict, ...]
+    leaning: bool = False
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first thing to look at, or None when every check passed."""
+        return next((check.finding for check in self.checks if check.finding), None)
+
+
+@dataclass(frozen=True)
+class ChainVerdict:
+    """How the student's own steps do end to end; `breaks_at` names the first wrong one."""
+
+    outcome: Outcome
+    breaks_at: str | None = None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All outcomes, points and findings of one submission.
+
+    `code_hash` and `exercise_hash` say what was judged and by what, `seed` which
+    inputs were drawn, `protection` which sandbox level held. `remarks` are for
+    the instructor and the student alike and cost nothing.
+    """
+
+    exercise: str
+    student: str
+    steps: tuple[StepVerdict, ...]
+    chain: ChainVerdict
+    code_hash: str
+    exercise_hash: str
+    seed: int
+    protection: str
+    seconds: float
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> float:
+        """Points earned, over all steps."""
+        return sum(step.points for step in self.steps)
+
+    @property
+    def max_points(self) -> float:
+        """Points that could be earned."""
+        return sum(step.max_points for step in self.steps)
+
+    @property
+    def infrastructure(self) -> bool:
+        """True when a fault of ours kept a step from being judged: no grade may be written."""
+        return any(step.outcome is Outcome.INFRASTRUCTURE for step in self.steps)
+
+    @property
+    def diagnosis(self) -> str:
+        """One line: the first thing to look at, or what there is to say when nothing is wrong."""
+        for step in self.steps:
+            if step.finding:
+                return f"{step.name}: {step.finding.line}"
+        if self.chain.finding:
+            return self.chain.finding.line
+        return "every step is right, alone and end to end"
+
+    def to_json(self) -> str:
+        """Return the verdict as JSON text, keys in the order of the fields."""
+        facts = {"points": self.points, "max_points": self.max_points} | asdict(self)
+        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Verdict:
+        """Read what `to_json` wrote; raise ValueError, KeyError or TypeError on anything else."""
+        facts = json.loads(text)
+        fields = {name: facts[name] for name in cls.__dataclass_fields__}
+        fields["steps"] = tuple(_step(step) for step in facts["steps"])
+        fields["chain"] = _chain(facts["chain"])
+        fields["remarks"] = tuple(facts["remarks"])
+        return cls(**fields)
+
+
+def _finding(facts: dict[str, Any] | None) -> Finding | None:
+    if facts is None:
+        return None
+    changed = {"outcome": Outcome(facts["outcome"]), "details": tuple(facts["details"])}
+    return Finding(**(facts | changed))
+
+
+def _check(facts: dict[str, Any]) -> CheckVerdict:
+    changed = {"outcome": Outcome(facts["outcome"]), "finding": _finding(facts["finding"])}
+    return CheckVerdict(**(facts | changed))
+
+
+def _step(facts: dict[str, Any]) -> StepVerdict:
+    checks = tuple(_check(check) for check in facts["checks"])
+    return StepVerdict(**(facts | {"outcome": Outcome(facts["outcome"]), "checks": checks}))
+
+
+def _chain(facts: dict[str, Any]) -> ChainVerdict:
+    changed = {"outcome": Outcome(facts["outcome"]), "finding": _finding(facts["finding"])}
+    return ChainVerdict(**(facts | changed))

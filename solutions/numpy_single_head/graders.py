@@ -1,0 +1,240 @@
+"""The hidden graders of numpy_single_head: shapes, values and properties of every step.
+
+Sizes are pairwise distinct, the batch is larger than 1, and the scores are spread such
+that a softmax over them is neither flat nor one-hot: otherwise a wrong scale or a wrong
+axis would hardly show. Weights are put into the class, never seeded inside it.
+"""
+
+import numpy as np
+import pytest
+
+SIZES = pytest.mark.parametrize(
+    "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 6}], indirect=True
+)
+# Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
+SQUARE = pytest.mark.parametrize(
+    "draw",
+    [{"B": 3, "S": 6, "D": 6}, {"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7}],
+    indirect=True,
+)
+GUIDE = pytest.mark.parametrize("draw", [{"B": 2, "S": 10, "D": 64}], indirect=True)
+
+# With weights of this spread, scores of D products have a standard deviation near sqrt(D),
+# and the scaled scores near 1.
+WEIGHT_NAMES = ("query_weights", "key_weights", "value_weights", "output_weights")
+
+
+def weights(draw):
+    """Four (D, D) matrices that keep the spread of what they project."""
+    return {name: draw("D D", scale=draw["D"] ** -0.5) for name in WEIGHT_NAMES}
+
+
+def causal_mask(draw):
+    return np.tril(np.ones((draw["S"], draw["S"])))
+
+
+def rows_of_weights(draw):
+    """Attention weights (B, S, S): positive, and every row sums to 1."""
+    exponentials = np.exp(draw("B S S"))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def steps_of_64ths(array):
+    """Numbers that float32 holds exactly, also beside 10 000."""
+    return np.round(64 * array) / 64
+
+
+@pytest.mark.step("softmax")
+@pytest.mark.public
+@SIZES
+def test_softmax_values(student, draw):
+    """every row of scores becomes weights that sum to 1"""
+    student(draw("B S S")).agrees()
+
+
+@pytest.mark.step("softmax")
+@pytest.mark.public
+def test_softmax_is_stable(student, draw):
+    """scores as large as 10 000 give finite weights"""
+    student(steps_of_64ths(draw("B S S")) + np.array([[[1e4]], [[-1e4]]])).agrees()
+
+
+@pytest.mark.step("softmax")
+def test_softmax_is_stable_row_by_row(student, draw):
+    """a row of very small scores beside a row of very large ones"""
+    student(steps_of_64ths(draw("B S S")) + 1e4 * (-1.0) ** np.arange(draw["S"])[:, None]).agrees()
+
+
+@pytest.mark.step("softmax")
+@pytest.mark.public
+def test_softmax_leaves_its_input(student, draw):
+    """the scores given are not changed"""
+    student(draw("B S S")).leaves_its_arguments()
+
+
+@pytest.mark.step("initialize_weights")
+@pytest.mark.public(D=64)
+@GUIDE
+def test_weights_are_drawn(student, draw):
+    """four (D, D) matrices, each a normal draw of its own with standard deviation 0.02"""
+    student(draw["D"], draw.seed()).is_distributed(mean=0.0, deviation=0.02)
+
+
+@pytest.mark.step("initialize_weights")
+def test_weights_differ_from_call_to_call(student, draw):
+    """another generator gives other weights"""
+    first, second = (student(draw["D"], draw.seed()) for _ in range(2))
+    first.differs_from(
+        second,
+        "Two calls with different generators give the same weights: "
+        "is a fixed seed set inside, or nothing random drawn?",
+    )
+
+
+@pytest.mark.step("project_qkv")
+@pytest.mark.public
+@SIZES
+def test_projection_values(student, draw):
+    """queries, keys and values, in this order"""
+    matrices = weights(draw)
+    student(draw("B S D"), *(matrices[name] for name in WEIGHT_NAMES[:3])).agrees()
+
+
+@pytest.mark.step("compute_attention_scores")
+@pytest.mark.public(B=2, S=3, D=3)
+@SQUARE
+def test_score_values(student, draw):
+    """entry (i, j) is query i times key j, unscaled"""
+    student(draw("B S D"), draw("B S D")).agrees()
+
+
+@pytest.mark.step("scale_scores")
+@pytest.mark.public
+@SIZES
+def test_scaled_values(student, draw):
+    """the scores are divided by the square root of the embedding dimension"""
+    student(draw("B S S", scale=draw["D"] ** 0.5), draw["D"]).agrees()
+
+
+@pytest.mark.step("scale_scores")
+@pytest.mark.public
+def test_scaling_leaves_its_input(student, draw):
+    """the scores given are not changed"""
+    student(draw("B S S"), draw["D"]).leaves_its_arguments()
+
+
+@pytest.mark.step("create_causal_mask")
+@pytest.mark.public
+@SIZES
+def test_mask_values(student, draw):
+    """1 where a query may see a key, 0 where it may not"""
+    student(draw["S"]).agrees()
+
+
+@pytest.mark.step("apply_mask")
+@pytest.mark.public
+@SIZES
+def test_masked_values(student, draw):
+    """forbidden scores are very negative, the others stay"""
+    student(draw("B S S"), causal_mask(draw)).agrees()
+
+
+@pytest.mark.step("apply_mask")
+def test_any_mask_is_applied(student, draw):
+    """the mask that is given decides, causal or not"""
+    mask = causal_mask(draw)
+    mask[0, -1], mask[-1, 0] = 1.0, 0.0
+    student(draw("B S S"), mask).agrees()
+
+
+@pytest.mark.step("apply_mask")
+@pytest.mark.public
+def test_masking_leaves_its_input(student, draw):
+    """the scores given are not changed"""
+    student(draw("B S S"), causal_mask(draw)).leaves_its_arguments()
+
+
+@pytest.mark.step("compute_attention_weights")
+@pytest.mark.public
+@SIZES
+def test_attention_weight_values(student, draw):
+    """every row of scores becomes weights that sum to 1"""
+    student(draw("B S S")).agrees()
+
+
+@pytest.mark.step("compute_attention_weights")
+@pytest.mark.public
+def test_masked_scores_get_no_weight(student, draw):
+    """a very negative score gets the weight 0"""
+    student(np.where(causal_mask(draw) == 1, draw("B S S"), -1e9)).agrees()
+
+
+@pytest.mark.step("apply_attention")
+@pytest.mark.public
+@SIZES
+def test_weighted_sum_values(student, draw):
+    """each token gathers the values by its own row of weights"""
+    student(rows_of_weights(draw), draw("B S D")).agrees()
+
+
+@pytest.mark.step("project_output")
+@pytest.mark.public
+@SIZES
+def test_output_values(student, draw):
+    """the gathered values are projected by the output weights"""
+    student(draw("B S D"), draw("D D", scale=draw["D"] ** -0.5)).agrees()
+
+
+@pytest.mark.step("SingleHeadAttention")
+@pytest.mark.public(D=64)
+@GUIDE
+def test_layer_draws_its_weights(student, draw):
+    """the four weight matrices are attributes, drawn as in weight initialization"""
+    layer = student.constructed(draw["D"], draw.seed())
+    layer.attributes(*WEIGHT_NAMES).is_distributed(mean=0.0, deviation=0.02)
+
+
+@pytest.mark.step("SingleHeadAttention")
+@pytest.mark.public
+@SIZES
+def test_layer_values(student, draw):
+    """forward joins the steps; every token sees all tokens"""
+    layer = student.constructed(draw["D"], draw.seed(), **weights(draw))
+    layer.call("forward", draw("B S D")).agrees()
+
+
+@pytest.mark.step("SingleHeadAttention")
+@pytest.mark.public
+@SIZES
+def test_causal_layer_values(student, draw):
+    """with causal=True no token sees the future"""
+    layer = student.constructed(draw["D"], draw.seed(), **weights(draw))
+    layer.call("forward", draw("B S D"), causal=True).agrees()
+
+
+@pytest.mark.step("SingleHeadAttention")
+@GUIDE
+def test_layer_in_the_guides_size(student, draw):
+    """batch 2, sequence 10, embedding 64"""
+    layer = student.constructed(draw["D"], draw.seed(), **weights(draw))
+    layer.call("forward", draw("B S D")).agrees()
+
+
+@pytest.mark.step("SingleHeadAttention")
+def test_layer_leaves_its_input(student, draw):
+    """the token vectors given are not changed"""
+    layer = student.constructed(draw["D"], draw.seed(), **weights(draw))
+    layer.call("forward", draw("B S D"), causal=True).leaves_its_arguments()
+
+
+@pytest.mark.chain_of_steps
+def test_the_steps_end_to_end(chain, draw):
+    """your own steps, one after the other"""
+    x, matrices, seed = draw("B S D"), weights(draw), draw.seed()
+
+    def forward(attention):
+        layer = attention.SingleHeadAttention(draw["D"], np.random.default_rng(seed.seed))
+        vars(layer).update(matrices)
+        return layer.forward(x, causal=True)
+
+    chain(forward)

@@ -1,0 +1,571 @@
+"""Known wrong implementations of the steps; each docstring is what the student reads.
+
+The first paragraph says what the code does and how that differs from what is asked, the
+second where to look. None of them gives the line to type.
+"""
+
+import numpy as np
+
+from autograder.checks import misconception, solution_beside
+
+solution = solution_beside(__file__)
+
+
+@misconception("softmax")
+def softmax_over_the_queries(scores):
+    """Your softmax runs down the columns: each column sums to 1, not each row.
+
+    A row belongs to one query, and that query divides its attention among the keys. Along
+    which axis do the keys of one query lie?
+    """
+    exponentials = np.exp(scores - scores.max(axis=-2, keepdims=True))
+    return exponentials / exponentials.sum(axis=-2, keepdims=True)
+
+
+@misconception("softmax")
+def softmax_over_the_batch(scores):
+    """Your softmax runs along the batch: the sequences of a batch compete with each other.
+
+    Sequences have nothing to do with one another here. Along which axis do the keys of one
+    query lie?
+    """
+    exponentials = np.exp(scores - scores.max(axis=0, keepdims=True))
+    return exponentials / exponentials.sum(axis=0, keepdims=True)
+
+
+@misconception("softmax")
+def softmax_over_everything(scores):
+    """Your softmax divides by one sum over the whole array: all numbers together sum to 1.
+
+    Every row has to sum to 1 on its own. What does a sum without an axis add up?
+    """
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
+
+
+@misconception("softmax")
+def softmax_without_the_shift(scores):
+    """Your softmax exponentiates the scores as they are, and large scores overflow.
+
+    The shares depend only on the differences within a row, so each row may be moved before
+    it is exponentiated. To where, so that nothing overflows?
+    """
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@misconception("softmax")
+def softmax_shifted_by_the_overall_maximum(scores):
+    """Your softmax subtracts one maximum of the whole array, so rows far below it become 0 / 0.
+
+    Each row needs its own shift. Over what is the maximum taken?
+    """
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@misconception("softmax")
+def softmax_without_keepdims(scores):
+    """Your softmax takes the maximum or the sum of each row and loses the axis on the way.
+
+    After a reduction (B, S, S) becomes (B, S), and broadcasting then lines up the wrong axes.
+    How does a reduction keep its axis, with size 1?
+    """
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1)
+
+
+@misconception("softmax")
+def exponentials_not_divided(scores):
+    """Your softmax exponentiates, but the rows do not sum to 1 yet.
+
+    Shares are parts of a whole. What is the whole of one row?
+    """
+    return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+
+@misconception("softmax")
+def scores_divided_by_their_sum(scores):
+    """Your softmax divides each row by its sum without exponentiating first.
+
+    Scores may be negative, shares may not. Which function makes every number positive?
+    """
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+
+@misconception("softmax")
+def softmax_overwrites_the_scores(scores):
+    """Your softmax changes the array of scores that it is given.
+
+    The array belongs to the caller, who may still need it. Which of your lines change an
+    array in place?
+    """
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+@misconception("initialize_weights")
+def weights_not_scaled(embedding_dimension, rng):
+    """Your weights have a standard deviation of 1: they are not scaled down.
+
+    The build guide starts with small weights. What does a standard normal draw have to be
+    multiplied by?
+    """
+    return tuple(rng.standard_normal((embedding_dimension, embedding_dimension)) for _ in range(4))
+
+
+@misconception("initialize_weights")
+def weights_scaled_by_the_variance(embedding_dimension, rng):
+    """Your weights have a standard deviation of 0.0004, which is 0.02 squared.
+
+    0.02 is the standard deviation, and 0.02 squared the variance. Which of the two does your
+    call take?
+    """
+    shape = (embedding_dimension, embedding_dimension)
+    return tuple(0.0004 * rng.standard_normal(shape) for _ in range(4))
+
+
+@misconception("initialize_weights")
+def weights_from_a_uniform_distribution(embedding_dimension, rng):
+    """Your weights are spread evenly between two bounds, and a normal distribution is asked for.
+
+    A normal draw is densest around 0 and has no bounds. Which method of the generator draws it?
+    """
+    shape = (embedding_dimension, embedding_dimension)
+    return tuple(rng.uniform(-0.02, 0.02, shape) for _ in range(4))
+
+
+@misconception("initialize_weights")
+def weights_all_positive(embedding_dimension, rng):
+    """Your weights lie between 0 and 0.02: none is negative.
+
+    Weights are drawn around 0, to both sides. Which method of the generator draws a normal
+    distribution?
+    """
+    shape = (embedding_dimension, embedding_dimension)
+    return tuple(0.02 * rng.random(shape) for _ in range(4))
+
+
+@misconception("initialize_weights")
+def one_array_four_times(embedding_dimension, rng):
+    """Your four weight matrices are one and the same array.
+
+    Then query and key ask and offer the same, and changing one changes all. How often is
+    something drawn in your code?
+    """
+    drawn = 0.02 * rng.standard_normal((embedding_dimension, embedding_dimension))
+    return drawn, drawn, drawn, drawn
+
+
+@misconception("project_qkv")
+def weights_transposed(x, query_weights, key_weights, value_weights):
+    """You multiply by the transposed weight matrices.
+
+    A linear layer of PyTorch stores its matrix transposed, but here x is multiplied by the
+    matrix as it is. Which axis of the matrix does the last axis of x meet?
+    """
+    return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
+
+
+@misconception("project_qkv")
+def keys_used_for_values(x, query_weights, key_weights, value_weights):
+    """Your values are the keys once more.
+
+    What a token offers for the match and what it passes on are two different projections.
+    Which matrix makes the third result?
+    """
+    return x @ query_weights, x @ key_weights, x @ key_weights
+
+
+@misconception("project_qkv")
+def queries_and_keys_swapped(x, query_weights, key_weights, value_weights):
+    """Your queries are where the keys are due, and the other way round.
+
+    The order is query, key, value. In which order do you return them?
+    """
+    return x @ key_weights, x @ query_weights, x @ value_weights
+
+
+@misconception("project_qkv")
+def order_of_value_key_query(x, query_weights, key_weights, value_weights):
+    """Your three results come in the order value, key, query.
+
+    The order is query, key, value. In which order do you return them?
+    """
+    return x @ value_weights, x @ key_weights, x @ query_weights
+
+
+@misconception("project_qkv")
+def queries_three_times(x, query_weights, key_weights, value_weights):
+    """All three of your results are made with the query weights.
+
+    Each of the three has a matrix of its own. Which one do your keys and values use?
+    """
+    queries = x @ query_weights
+    return queries, queries, queries
+
+
+@misconception("compute_attention_scores")
+def all_axes_reversed(queries, keys):
+    """You transpose the keys with `.T`, which reverses all axes, the batch axis too.
+
+    Only the sequence and the embedding axis of the keys change places. How do you swap just
+    the last two axes of a three-dimensional array?
+    """
+    return queries @ keys.T
+
+
+@misconception("compute_attention_scores")
+def keys_not_transposed(queries, keys):
+    """You multiply the queries by the keys without swapping axes of the keys.
+
+    The embedding axis of a query has to meet the embedding axis of a key. Where does it stand
+    in the keys now?
+    """
+    return queries @ keys
+
+
+@misconception("compute_attention_scores")
+def keys_times_queries(queries, keys):
+    """Your scores are transposed: rows belong to keys and columns to queries.
+
+    Entry (i, j) is query i times key j. Which of the two stands on the left?
+    """
+    return keys @ queries.swapaxes(-2, -1)
+
+
+@misconception("compute_attention_scores")
+def scores_scaled_already(queries, keys):
+    """Your scores are divided by the square root of the embedding dimension already.
+
+    That is the next step of its own, and done twice it would be too much. What does this step
+    return?
+    """
+    return queries @ keys.swapaxes(-2, -1) / np.sqrt(queries.shape[-1])
+
+
+@misconception("compute_attention_scores")
+def queries_times_queries(queries, keys):
+    """You compare the queries with themselves: the keys are not used.
+
+    Entry (i, j) is query i times key j. Which arrays stand in your product?
+    """
+    return queries @ queries.swapaxes(-2, -1)
+
+
+@misconception("scale_scores")
+def scores_not_scaled(attention_scores, embedding_dimension):
+    """Your scores come back as they were: they are not scaled.
+
+    The spread of a dot product grows with the embedding dimension. By what do you divide to
+    undo that?
+    """
+    return attention_scores.copy()
+
+
+@misconception("scale_scores")
+def divided_by_the_dimension(attention_scores, embedding_dimension):
+    """You divide by the embedding dimension itself, and its square root is due.
+
+    The variance of a dot product grows like D. How does its standard deviation grow?
+    """
+    return attention_scores / embedding_dimension
+
+
+@misconception("scale_scores")
+def multiplied_by_the_root(attention_scores, embedding_dimension):
+    """You multiply by the square root of the embedding dimension, which widens the spread.
+
+    Scaling is to make the scores smaller. Which operation does that?
+    """
+    return attention_scores * np.sqrt(embedding_dimension)
+
+
+@misconception("scale_scores")
+def divided_by_the_root_of_the_sequence_length(attention_scores, embedding_dimension):
+    """You divide by the square root of the sequence length.
+
+    Each score is a sum over the embedding axis, not over the sequence. Which number says how
+    many products are added up?
+    """
+    return attention_scores / np.sqrt(attention_scores.shape[-1])
+
+
+@misconception("scale_scores")
+def scaled_in_place(attention_scores, embedding_dimension):
+    """You divide the array of scores in place, so the caller's array changes too.
+
+    The array belongs to the caller. Which operator makes a new array?
+    """
+    attention_scores /= np.sqrt(embedding_dimension)
+    return attention_scores
+
+
+@misconception("create_causal_mask")
+def mask_inverted(sequence_length):
+    """Your mask is inverted: it has 1 where looking is forbidden.
+
+    Here 1 means "may see". What may the first token see?
+    """
+    return np.triu(np.ones((sequence_length, sequence_length)), k=1)
+
+
+@misconception("create_causal_mask")
+def upper_triangle(sequence_length):
+    """Your mask lets every token see itself and the future, and hides the past.
+
+    Row i belongs to query i, column j to key j. Is a key with j larger than i earlier or later?
+    """
+    return np.triu(np.ones((sequence_length, sequence_length)))
+
+
+@misconception("create_causal_mask")
+def diagonal_left_out(sequence_length):
+    """Your mask hides the diagonal: no token may see itself.
+
+    The first token then sees nothing at all, and its row has no softmax. Does the diagonal
+    belong to what a token may see?
+    """
+    return np.tril(np.ones((sequence_length, sequence_length)), k=-1)
+
+
+@misconception("create_causal_mask")
+def nothing_masked(sequence_length):
+    """Your mask is 1 everywhere: every token may see the future.
+
+    What may the first of four tokens see, and how does its row of the mask look?
+    """
+    return np.ones((sequence_length, sequence_length))
+
+
+@misconception("create_causal_mask")
+def additive_mask(sequence_length):
+    """Your mask holds the numbers to be added to the scores, and a mask of 1 and 0 is asked for.
+
+    This step only says who may see whom. Putting in the very negative numbers is the next step.
+    """
+    return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -1e9)
+
+
+@misconception("create_causal_mask")
+def additive_mask_of_infinity(sequence_length):
+    """Your mask holds 0 and negative infinity, and a mask of 1 and 0 is asked for.
+
+    This step only says who may see whom. Putting in the very negative numbers is the next step.
+    """
+    return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -np.inf)
+
+
+@misconception("apply_mask")
+def allowed_scores_masked(scaled_scores, causal_mask):
+    """You make the allowed scores very negative and keep the forbidden ones.
+
+    The mask is 1 where a query may see a key. Which positions does your condition pick?
+    """
+    return np.where(causal_mask == 1, -1e9, scaled_scores)
+
+
+@misconception("apply_mask")
+def forbidden_scores_set_to_zero(scaled_scores, causal_mask):
+    """You set the forbidden scores to 0, and a score of 0 still gets a share.
+
+    The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
+    """
+    return np.where(causal_mask == 1, scaled_scores, 0.0)
+
+
+@misconception("apply_mask")
+def forbidden_scores_slightly_negative(scaled_scores, causal_mask):
+    """Your forbidden scores are negative, but not negative enough: they still get a share.
+
+    exp(-1) is more than a third. How negative does a score have to be so that its exponential
+    is 0?
+    """
+    return np.where(causal_mask == 1, scaled_scores, -1.0)
+
+
+@misconception("apply_mask")
+def mask_added(scaled_scores, causal_mask):
+    """You add the mask to the scores, which moves them by 1 and forbids nothing.
+
+    The mask says which scores to keep. What happens to a score where the mask is 0?
+    """
+    return scaled_scores + causal_mask
+
+
+@misconception("apply_mask")
+def mask_ignored(scaled_scores, causal_mask):
+    """Your scores come back as they were: nothing is masked.
+
+    Where the mask is 0, the score has to become very negative. Where does your code use the
+    mask?
+    """
+    return scaled_scores.copy()
+
+
+@misconception("apply_mask")
+def mask_transposed(scaled_scores, causal_mask):
+    """You apply the mask with its rows and columns swapped.
+
+    Rows of the mask belong to queries, as the rows of the scores do. Is a transpose needed?
+    """
+    return np.where(causal_mask.T == 1, scaled_scores, -1e9)
+
+
+@misconception("apply_mask")
+def masked_in_place(scaled_scores, causal_mask):
+    """You write the very negative numbers into the scores that you are given.
+
+    The array belongs to the caller, who may still need it. What makes a new array?
+    """
+    scaled_scores[:, causal_mask == 0] = -1e9
+    return scaled_scores
+
+
+@misconception("compute_attention_weights")
+def softmax_applied_twice(scores):
+    """You apply the softmax twice: the weights are nearly equal.
+
+    Weights put through a softmax again lose most of their differences. How often does softmax
+    stand in your code?
+    """
+    return solution.softmax(solution.softmax(scores))
+
+
+@misconception("compute_attention_weights")
+def scores_scaled_again(scores):
+    """You scale the scores once more before the softmax.
+
+    Scaling has been done before this step. What is left to do here?
+    """
+    return solution.softmax(scores / np.sqrt(scores.shape[-1]))
+
+
+@misconception("compute_attention_weights")
+def scores_returned_as_weights(scores):
+    """You return the scores, and weights are asked for.
+
+    Scores become weights by one function that you have written. Which one?
+    """
+    return scores.copy()
+
+
+@misconception("compute_attention_weights")
+def weights_over_the_queries(scores):
+    """Your attention weights sum to 1 down the columns, not along the rows.
+
+    Row i says how query i divides its attention among the keys. Along which axis does your
+    softmax run?
+    """
+    return solution.softmax(scores.swapaxes(-2, -1)).swapaxes(-2, -1)
+
+
+@misconception("apply_attention")
+def weights_transposed_in_the_sum(attention_weights, values):
+    """You transpose the attention weights: each token gives instead of gathering.
+
+    Row i of the weights belongs to the token that gathers. Which axis of the weights meets the
+    sequence axis of the values?
+    """
+    return attention_weights.swapaxes(-2, -1) @ values
+
+
+@misconception("apply_attention")
+def values_averaged(attention_weights, values):
+    """Every token gets the plain average of the values: the weights make no difference.
+
+    Each token takes each value in its own share. Where do the weights come in?
+    """
+    return np.broadcast_to(values.mean(axis=1, keepdims=True), values.shape).copy()
+
+
+@misconception("apply_attention")
+def values_before_weights(attention_weights, values):
+    """You multiply the values by the weights, in this order, and the axes do not meet.
+
+    The sum runs over the tokens: the last axis of the weights and the sequence axis of the
+    values. Which of the two stands on the left?
+    """
+    return values @ attention_weights
+
+
+@misconception("apply_attention")
+def weights_returned_as_output(attention_weights, values):
+    """You return the attention weights, and the weighted sum of the values is asked for.
+
+    The result has one vector of D numbers per token. What do the weights have to be applied to?
+    """
+    return attention_weights.copy()
+
+
+@misconception("project_output")
+def output_weights_transposed(attention_output, output_weights):
+    """You multiply by the transposed output weights.
+
+    The matrix is used as it is. Which axis of it does the last axis of the output meet?
+    """
+    return attention_output @ output_weights.T
+
+
+@misconception("project_output")
+def output_not_projected(attention_output, output_weights):
+    """You return the gathered values without projecting them.
+
+    One matrix of the layer has not been used yet. Which one?
+    """
+    return attention_output.copy()
+
+
+@misconception("SingleHeadAttention")
+class causal_ignored(solution.SingleHeadAttention):
+    """Your forward gives the same result with causal=True as without.
+
+    The mask is applied only when causal is True. Where does your forward look at it?
+    """
+
+    def forward(self, x, causal=False):
+        return super().forward(x)
+
+
+@misconception("SingleHeadAttention")
+class always_causal(solution.SingleHeadAttention):
+    """Your forward masks the future even without causal=True.
+
+    Without it every token sees all tokens. When does your forward apply the mask?
+    """
+
+    def forward(self, x, causal=False):
+        return super().forward(x, causal=True)
+
+
+@misconception("SingleHeadAttention")
+class mask_after_the_softmax(solution.SingleHeadAttention):
+    """Your forward applies the mask after the softmax, so the rows no longer sum to 1.
+
+    The forbidden scores have to be out of the race before shares are made. Between which two
+    steps does the mask belong?
+    """
+
+    def forward(self, x, causal=False):
+        projected = solution.project_qkv(
+            x, self.query_weights, self.key_weights, self.value_weights
+        )
+        scores = solution.compute_attention_scores(*projected[:2])
+        shares = solution.softmax(solution.scale_scores(scores, x.shape[-1]))
+        if causal:
+            shares = shares * solution.create_causal_mask(x.shape[1])
+        return solution.apply_attention(shares, projected[2]) @ self.output_weights
+
+
+@misconception("SingleHeadAttention")
+class input_returned(solution.SingleHeadAttention):
+    """Your forward returns its input.
+
+    The output has the shape of the input, but its numbers are the gathered and projected
+    values. Which result does your last line return?
+    """
+
+    def forward(self, x, causal=False):
+        return x.copy()
