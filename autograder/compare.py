@@ -13,16 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.verdict import Finding, Outcome
-from autograder.wire import Opaque, Value
+from autograder.wire import Linear, Opaque, Value
 
-# Relative and absolute tolerance by the itemsize of the returned dtype: an answer in
-# float32 is right to float32 precision. Known mistakes move results by 100 times this.
-TOLERANCES = {2: (2e-2, 2e-3), 4: (1e-4, 1e-5), 8: (1e-5, 1e-6)}
+# Relative and absolute tolerance by the returned dtype: an answer in float32 is right to
+# float32 precision. Known mistakes move results by 100 times this.
+TOLERANCES = {
+    "bfloat16": (5e-2, 3e-2),
+    "float16": (2e-2, 5e-3),
+    "float32": (1e-4, 1e-5),
+    "float64": (1e-5, 1e-6),
+}
 
 # Scores at or below this are forbidden: their share after a softmax is 0 in every precision.
 FLOOR = -1e4
 
-CompareOne = Callable[[Value, np.ndarray, str, "str | None", str], "Finding | None"]
+CompareOne = Callable[[Value, np.ndarray, str, "str | None", "Form"], "Finding | None"]
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,15 @@ class Form:
     """What a result is made of: a name and the axes of each array, as "B S S" or None.
 
     `compare` is the step's way of making results comparable (see `exercise.Step`).
-    A single array has one name and no tuple around it.
+    A single array has one name and no tuple around it. `noun` is what a student calls one
+    ("array" or "tensor"); `precision` is the dtype whose tolerance holds, "" for the result's.
     """
 
     names: tuple[str, ...]
     axes: tuple[str | None, ...]
     compare: str = "values"
+    noun: str = "array"
+    precision: str = ""
 
 
 def arrays_of(value: Value, form: Form) -> tuple[Value, ...]:
@@ -64,7 +72,7 @@ def compare_form(returned: Value, expected: Value, form: Form) -> Finding | None
     if len(wanted) > 1 and not isinstance(returned, tuple):
         return Finding(
             Outcome.WRONG_TYPE,
-            f"It returns {type_words(returned)}, and {len(wanted)} arrays are due: "
+            f"It returns {type_words(returned, form.noun)}, and {len(wanted)} {form.noun}s are due: "
             f"{', '.join(form.names)}.",
         )
     given = arrays_of(returned, form)
@@ -82,25 +90,27 @@ def _each(
     given, wanted = arrays_of(returned, form), arrays_of(expected, form)
     for name, axes, one, due in zip(form.names, form.axes, given, wanted):
         label = name if len(wanted) > 1 else ""
-        finding = compare_one(one, np.asarray(due), label, axes, form.compare)
+        finding = compare_one(one, np.asarray(due), label, axes, form)
         if finding:
             return finding
     return None
 
 
-def agree(returned: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Say per entry whether two arrays of one shape agree within the returned dtype's tolerance."""
-    relative, absolute = tolerance(returned)
+def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np.ndarray:
+    """Say per entry whether two arrays of one shape agree, within the returned dtype's tolerance.
+
+    With a `precision`, the tolerance of that dtype is taken instead.
+    """
+    relative, absolute = tolerance(returned, precision)
     with np.errstate(all="ignore"):
         return np.asarray(
             np.isclose(returned, expected, rtol=relative, atol=absolute, equal_nan=False)
         )
 
 
-def tolerance(array: np.ndarray) -> tuple[float, float]:
+def tolerance(array: np.ndarray, precision: str = "") -> tuple[float, float]:
     """Return the (relative, absolute) tolerance that belongs to an array's dtype."""
-    size = array.dtype.itemsize if array.dtype.kind == "f" else 8
-    return TOLERANCES.get(size, TOLERANCES[8])
+    return TOLERANCES.get(precision or array.dtype.name, TOLERANCES["float64"])
 
 
 def comparable(array: np.ndarray, mode: str) -> np.ndarray:
@@ -108,16 +118,18 @@ def comparable(array: np.ndarray, mode: str) -> np.ndarray:
     if mode == "numbers" and array.dtype.kind in "bui":
         return array.astype(np.float64)
     if mode == "floor" and array.dtype.kind == "f":
-        return np.maximum(array, FLOOR)
+        return np.asarray(np.maximum(array, FLOOR))
     return array
 
 
-def type_words(value: Value) -> str:
+def type_words(value: Value, noun: str = "array") -> str:
     """Name a value's type as a student would."""
     if value is None:
         return "None"
     if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
+        return f"{_a(noun)} of shape {value.shape}"
+    if isinstance(value, Linear):
+        return "a linear layer"
     if isinstance(value, tuple):
         return f"{len(value)} values (a tuple or list)"
     if isinstance(value, Opaque):
@@ -125,16 +137,21 @@ def type_words(value: Value) -> str:
     return f"a single {type(value).__name__}"
 
 
-def _type(one: Value, due: np.ndarray, label: str, axes: str | None, mode: str) -> Finding | None:
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def _type(one: Value, due: np.ndarray, label: str, axes: str | None, form: Form) -> Finding | None:
     subject = f"`{label}`" if label else "It"
     if not isinstance(one, np.ndarray):
         verb = "is" if label else "returns"
         look = "Is there a `return` at the end?" if one is None and not label else ""
-        wanted = f"an array of shape {shape_words(due.shape, axes)}"
+        wanted = f"{_a(form.noun)} of shape {shape_words(due.shape, axes)}"
+        given = type_words(one, form.noun)
         return Finding(
-            Outcome.WRONG_TYPE, f"{subject} {verb} {type_words(one)}, and {wanted} is due.", look=look
+            Outcome.WRONG_TYPE, f"{subject} {verb} {given}, and {wanted} is due.", look=look
         )
-    one = comparable(one, mode)
+    one = comparable(one, form.compare)
     if one.dtype.kind != "f":
         has = "has" if label else "returns"
         return Finding(
@@ -145,7 +162,7 @@ def _type(one: Value, due: np.ndarray, label: str, axes: str | None, mode: str) 
     return None
 
 
-def _shape(one: Value, due: np.ndarray, label: str, axes: str | None, mode: str) -> Finding | None:
+def _shape(one: Value, due: np.ndarray, label: str, axes: str | None, form: Form) -> Finding | None:
     if one.shape == due.shape:
         return None
     subject = f"The shape of `{label}`" if label else "The shape of the result"
@@ -156,8 +173,8 @@ def _shape(one: Value, due: np.ndarray, label: str, axes: str | None, mode: str)
     )
 
 
-def _values(one: Value, due: np.ndarray, label: str, axes: str | None, mode: str) -> Finding | None:
-    one, due = comparable(one, mode), comparable(due, mode)
+def _values(one: Value, due: np.ndarray, label: str, axes: str | None, form: Form) -> Finding | None:
+    one, due = comparable(one, form.compare), comparable(due, form.compare)
     subject = f"`{label}`" if label else "the result"
     right = f"The shape of {subject} is right, {shape_words(due.shape, axes)}."
     broken = ~np.isfinite(one) & np.isfinite(due)
@@ -170,7 +187,7 @@ def _values(one: Value, due: np.ndarray, label: str, axes: str | None, mode: str
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
-    wrong = ~agree(one, due)
+    wrong = ~agree(one, due, form.precision)
     if not wrong.any():
         return None
     count = "none of its numbers is" if wrong.all() else (

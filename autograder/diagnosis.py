@@ -8,6 +8,7 @@ factor, swapped axes, the rows that agree) says more than "values differ".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,17 @@ from autograder.compare import Form, agree, arrays_of, comparable, compare
 from autograder.request import ExceptionReport, Failed, Reply, Returned
 from autograder.verdict import Finding, Outcome
 from autograder.wire import Value
+
+
+MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+IMPORTS = {
+    "math": "import math",
+    "np": "import numpy as np",
+    "torch": "import torch",
+    "nn": "from torch import nn",
+    "Tensor": "from torch import Tensor",
+    "F": "import torch.nn.functional as F",
+}
 
 
 @dataclass(frozen=True)
@@ -46,9 +58,14 @@ def diagnose(
     if finding.outcome is Outcome.NOT_WRITTEN:
         return finding
     for candidate in candidates:
-        if same(reply, candidate.reply, form):
+        if same(reply, candidate.reply, form) and not _right(candidate.reply, expected, form):
             return named(finding, candidate)
     return replace(finding, look=fingerprint(reply, expected, form) or finding.look)
+
+
+def _right(reply: Reply, expected: Value, form: Form) -> bool:
+    """Say whether a mistake does not show on these inputs, so that it explains nothing."""
+    return isinstance(reply, Returned) and compare(reply.value, expected, form) is None
 
 
 def named(finding: Finding, candidate: Candidate) -> Finding:
@@ -70,7 +87,7 @@ def same(reply: Reply, other: Reply, form: Form) -> bool:
     ours, theirs = arrays_of(reply.value, form), arrays_of(other.value, form)
     if len(ours) != len(theirs):
         return False
-    return all(_same_array(one, two, form.compare) for one, two in zip(ours, theirs))
+    return all(_same_array(one, two, form) for one, two in zip(ours, theirs))
 
 
 def _same_exception(reply: Reply, other: Reply) -> bool:
@@ -82,15 +99,15 @@ def _same_exception(reply: Reply, other: Reply) -> bool:
     )
 
 
-def _same_array(one: Value, two: Value, mode: str) -> bool:
+def _same_array(one: Value, two: Value, form: Form) -> bool:
     if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
         return one is None and two is None
     if one.shape != two.shape or not {one.dtype.kind, two.dtype.kind} <= set("biuf"):
         return False
-    one, two = comparable(one, mode), comparable(two, mode)
+    one, two = comparable(one, form.compare), comparable(two, form.compare)
     nowhere = np.isnan(one.astype(float)) & np.isnan(two.astype(float))
     infinite = np.isinf(one.astype(float)) & (one == two)
-    return bool((agree(one, two) | nowhere | infinite).all())
+    return bool((agree(one, two, form.precision) | nowhere | infinite).all())
 
 
 def fingerprint(reply: Reply, expected: Value, form: Form) -> str:
@@ -106,7 +123,11 @@ def fingerprint(reply: Reply, expected: Value, form: Form) -> str:
         label = f"`{name}`" if len(form.names) > 1 else "The result"
         sentence = _swapped(one, due, label, axes)
         if not sentence and one.shape == due.shape and not agree(one, due).all():
-            sentence = _factor(one, due, label) or _rows(one, due, label, axes)
+            sentence = (
+                _factor(one, due, label)
+                or _dropped(one, due, label)
+                or _rows(one, due, label, axes)
+            )
         if sentence:
             return sentence
     return ""
@@ -135,6 +156,19 @@ def _factor(one: np.ndarray, due: np.ndarray, label: str) -> str:
     middle = float(np.median(ratios))
     if abs(middle) > 1e-6 and agree(one, due * middle).all():
         return f"{label} is {middle:.4g} times what is due, everywhere."
+    return ""
+
+
+def _dropped(one: np.ndarray, due: np.ndarray, label: str) -> str:
+    kept = (one != 0) & (due != 0)
+    if kept.all() or kept.sum() < 3:
+        return ""
+    middle = float(np.median(one[kept] / due[kept]))
+    if middle > 1 and agree(one[kept], due[kept] * middle).all():
+        return (
+            f"{label} has {int((one == 0).sum())} zeros, and the other numbers are {middle:.4g} times "
+            "what is due, as dropout leaves them."
+        )
     return ""
 
 
@@ -192,6 +226,9 @@ def _raised(exception: ExceptionReport) -> str:
 
 
 def _raised_look(exception: ExceptionReport) -> str:
+    missing = MISSING_NAME.match(exception.message)
+    if missing and missing[1] in IMPORTS:
+        return f"`{missing[1]}` is not imported: `{IMPORTS[missing[1]]}` is missing at the top."
     used = {name: shape for name, shape in exception.shapes.items() if name in exception.code}
     shown = used or exception.shapes
     if not shown:

@@ -17,13 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.expectation import Agrees, Distributed, Expectation, Unchanged, judge
+from autograder.checks.expectation import (
+    Agrees,
+    Distributed,
+    Expectation,
+    Layers,
+    Refused,
+    Unchanged,
+    judge,
+)
 from autograder.compare import Form
 from autograder.diagnosis import Candidate
 from autograder.errors import KitError
 from autograder.request import ExceptionReport, Failed, Reply, Request, Respondent, Returned
 from autograder.verdict import Finding, Outcome
-from autograder.wire import Seed, Value
+from autograder.wire import Linear, Opaque, Seed, Value
 
 FORMAT_VERSION = 1
 FILE = "examples.json"
@@ -92,6 +100,10 @@ def _facts(example: Example) -> dict[str, Any]:
             "method_arguments": [_value(value) for value in request.method_arguments],
             "attributes": _values(request.attributes),
             "read": list(request.read),
+            "before": list(request.before),
+            "calls": request.calls,
+            "dtype": request.dtype,
+            "backward": _value(request.backward),
         },
         "expectation": _expectation(expectation),
         "mistakes": [
@@ -108,10 +120,16 @@ def _expectation(expectation: Expectation) -> dict[str, Any]:
         "names": list(form.names),
         "axes": list(form.axes),
         "compare": form.compare,
+        "noun": form.noun,
+        "precision": form.precision,
     }
     match expectation:
         case Agrees(expected):
             facts["expected"] = _value(expected)
+        case Layers(expected):
+            facts["expected"] = _value(expected)
+        case Refused():
+            facts |= {"kinds": list(expectation.kinds), "fact": expectation.fact}
         case Distributed(expected):
             facts |= {"mean": expectation.mean, "deviation": expectation.deviation}
             facts["shapes"] = [list(array.shape) for array in expected]
@@ -125,7 +143,11 @@ def _reply(reply: Reply) -> dict[str, Any]:
             "outcome": reply.outcome.value,
             "raises": [exception.type_name, exception.message] if exception else None,
         }
-    return {"value": _value(reply.value), "after": [_value(value) for value in reply.after]}
+    return {
+        "value": _value(reply.value),
+        "after": [_value(value) for value in reply.after],
+        "attributes": _values(reply.attributes),
+    }
 
 
 def _values(values: Mapping[str, Value]) -> dict[str, Any]:
@@ -138,6 +160,8 @@ def _value(value: Value) -> Any:
         return {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value))}
     if isinstance(value, Seed):
         return {"seed": value.seed}
+    if isinstance(value, Linear):
+        return {"weight": _value(value.weight), "bias": _value(value.bias)}
     if isinstance(value, tuple):
         return {"items": [_value(item) for item in value]}
     if value is None or isinstance(value, bool | int | float | str):
@@ -164,6 +188,10 @@ def _example(facts: Mapping[str, Any]) -> Example:
         tuple(_read(value) for value in asked["method_arguments"]),
         {name: _read(value) for name, value in asked["attributes"].items()},
         tuple(asked["read"]),
+        tuple(asked["before"]),
+        asked["calls"],
+        asked["dtype"],
+        _read(asked["backward"]),
     )
     mistakes = tuple(
         Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
@@ -174,7 +202,8 @@ def _example(facts: Mapping[str, Any]) -> Example:
 
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
-    form = Form(tuple(facts["names"]), tuple(facts["axes"]), facts["compare"])
+    names, axes = tuple(facts["names"]), tuple(facts["axes"])
+    form = Form(names, axes, facts["compare"], facts["noun"], facts["precision"])
     match facts["kind"]:
         case "agrees":
             return Agrees(_read(facts["expected"]), form)
@@ -183,6 +212,10 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
             return Distributed(shapes, form, facts["mean"], facts["deviation"])
         case "unchanged":
             return Unchanged(form)
+        case "layers":
+            return Layers(_read(facts["expected"]), form)
+        case "refused":
+            return Refused(tuple(facts["kinds"]), facts["fact"], form)
     raise ValueError(f"an expectation of kind {facts['kind']!r}")
 
 
@@ -191,7 +224,11 @@ def _read_reply(facts: Mapping[str, Any]) -> Reply:
         raised = facts["raises"]
         exception = ExceptionReport(*raised) if raised else None
         return Failed(Outcome(facts["outcome"]), exception=exception)
-    return Returned(_read(facts["value"]), tuple(_read(value) for value in facts["after"]))
+    return Returned(
+        _read(facts["value"]),
+        tuple(_read(value) for value in facts["after"]),
+        {name: _read(value) for name, value in facts["attributes"].items()},
+    )
 
 
 def _read(facts: Any) -> Value:
@@ -202,6 +239,10 @@ def _read(facts: Any) -> Value:
         return np.array(numbers, dtype=facts["dtype"])
     if "seed" in facts:
         return Seed(facts["seed"])
+    if "opaque" in facts:
+        return Opaque(facts["opaque"])
+    if "weight" in facts:
+        return Linear(_read(facts["weight"]), _read(facts["bias"]))
     return tuple(_read(item) for item in facts["items"])
 
 

@@ -8,7 +8,8 @@ copy that `attn build` writes for students (in `assignments/`, no seed).
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from autograder.errors import KitError
 FORMAT_VERSION = 1
 MANIFEST = "exercise.toml"
 LIBRARIES = ("numpy", "torch")
-COMPARISONS = ("values", "numbers", "floor", "distribution")
+COMPARISONS = ("values", "numbers", "floor", "distribution", "layers")
+RANDOM = ("distribution", "layers")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Step:
 
     `compare` says how a result is made comparable: `values` as they are,
     `numbers` (booleans count as 0 and 1), `floor` (every very negative score,
-    -inf included, is the same), `distribution` (random, never compared by value).
+    -inf included, is the same), `distribution` (random, never compared by value),
+    `layers` (PyTorch modules, compared by the shapes of their parameters).
     """
 
     name: str
@@ -45,6 +48,31 @@ class Step:
     minutes: int
     hints: tuple[str, ...]
     compare: str = "values"
+
+    @property
+    def random(self) -> bool:
+        """Whether its results differ from call to call, so that values are never compared."""
+        return self.compare in RANDOM
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How inputs are drawn: the seed, and the size of each axis, hidden and public.
+
+    Students get none of it.
+    """
+
+    seed: int = 0
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    public_sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What to say about a submission that calls `uses`; it costs nothing."""
+
+    uses: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -57,8 +85,9 @@ class Exercise:
     difficulty: int
     steps: tuple[Step, ...]
     limits: Limits
-    seed: int
+    grading: Grading
     folder: Path
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def points(self) -> float:
@@ -137,11 +166,14 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             difficulty=facts["difficulty"],
             steps=steps,
             limits=Limits(**facts.get("limits", {})),
-            seed=facts.get("grading", {}).get("seed", 0),
+            grading=Grading(**facts.get("grading", {})),
             folder=folder,
+            remarks=tuple(Remark(**remark) for remark in facts.get("remarks", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise wrong(f"a field is missing or not known: {error}", "compare it with another exercise")
+        raise wrong(
+            f"a field is missing or not known: {error}", "compare it with another exercise"
+        ) from None
     if exercise.library not in LIBRARIES:
         raise wrong(f"library is {exercise.library!r}", f"use one of: {', '.join(LIBRARIES)}")
     names = [step.name for step in steps]

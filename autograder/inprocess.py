@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.verdict import Outcome
-from autograder.wire import Payload, Seed, Value, decode, encode
+from autograder.wire import Payload, Value, decode, encode
+from autograder.worker.library import inward, outward
+from autograder.worker.performing import Call, Missing, perform
+
+OURS = (Path(__file__).parent, Path(__file__).parent / "worker")
 
 
 class InProcess:
     """A `Respondent` over the names of a namespace, such as a module's."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, namespace: Mapping[str, Any], library: str = "numpy") -> None:
         self._namespace = namespace
+        self._library = library
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer `request`; an exception of the code becomes `Failed`, none is raised.
@@ -32,55 +36,58 @@ class InProcess:
         """
         target = self._namespace.get(request.target)
         if target is None:
-            detail = f"There is no `{request.target}` yet."
-            return Failed(Outcome.NOT_WRITTEN, detail)
+            return Failed(Outcome.NOT_WRITTEN, f"There is no `{request.target}` yet.")
         try:
-            return perform(target, request)
+            return self._performed(target, request)
+        except Missing as missing:
+            return Failed(
+                Outcome.NOT_WRITTEN, f"There is no `{missing}` in `{request.target}` yet."
+            )
         except NotImplementedError as error:
-            return Failed(Outcome.NOT_WRITTEN, f"`{request.target}` is not written yet.", report(error))
+            detail = f"`{request.target}` is not written yet."
+            return Failed(Outcome.NOT_WRITTEN, detail, report(error))
         except MemoryError as error:
             return Failed(Outcome.OUT_OF_MEMORY, exception=report(error))
         except Exception as error:
             return Failed(Outcome.RAISED, exception=report(error))
 
+    def _performed(self, target: Any, request: Request) -> Returned:
+        performed = perform(target, self._call(request))
+        return Returned(
+            crossed(performed.value, self._library),
+            tuple(crossed(argument, self._library) for argument in performed.after),
+            {name: crossed(value, self._library) for name, value in performed.attributes.items()},
+        )
 
-def perform(target: Any, request: Request) -> Returned:
-    """Call `target` as `request` says, with arguments of its own; exceptions pass through."""
-    arguments = tuple(own(value) for value in request.arguments)
-    if request.method is None:
-        keywords = {name: own(value) for name, value in request.keywords.items()}
-        value = target(*arguments, **keywords)
-        return Returned(crossed(value), tuple(crossed(argument) for argument in arguments))
-    instance = target(*arguments)
-    for name, value in request.attributes.items():
-        setattr(instance, name, own(value))
-    value, arguments = None, ()
-    if request.method:
-        arguments = tuple(own(value) for value in request.method_arguments)
-        keywords = {name: own(value) for name, value in request.keywords.items()}
-        value = getattr(instance, request.method)(*arguments, **keywords)
-    read = {name: crossed(getattr(instance, name)) for name in request.read if hasattr(instance, name)}
-    return Returned(crossed(value), tuple(crossed(argument) for argument in arguments), read)
+    def _call(self, request: Request) -> Call:
+        def own(value: Value) -> Any:
+            return inward(crossed(value, "numpy"), self._library, request.dtype)
+
+        return Call(
+            arguments=[own(value) for value in request.arguments],
+            keywords={name: own(value) for name, value in request.keywords.items()},
+            method=request.method,
+            method_arguments=[own(value) for value in request.method_arguments],
+            attributes={name: own(value) for name, value in request.attributes.items()},
+            read=list(request.read),
+            before=list(request.before),
+            calls=request.calls,
+            dtype=request.dtype,
+            backward=own(request.backward),
+        )
 
 
-def own(value: Value) -> Any:
-    """Return a copy that the code may change; a seed becomes a generator."""
-    if isinstance(value, Seed):
-        return np.random.default_rng(value.seed)
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def crossed(value: Any) -> Value:
-    """Return the value as it would arrive over the wire."""
+def crossed(value: Any, library: str) -> Value:
+    """Return a copy of the value as it would arrive over the wire."""
     parts: list[bytes] = []
-    facts = encode(value, parts)
+    facts = encode(outward(value, library), parts)
     return decode(facts, Payload(b"".join(parts)))
 
 
 def report(error: BaseException) -> ExceptionReport:
     """Describe an exception by its own words and the innermost line outside this package."""
     frames = traceback.extract_tb(error.__traceback__)
-    outside = [frame for frame in frames if frame.filename != __file__]
+    outside = [frame for frame in frames if Path(frame.filename).parent not in OURS]
     line = outside[0].lineno or 0 if outside else 0
     code = outside[0].line or "" if outside else ""
     return ExceptionReport(type(error).__name__, str(error)[:500], line, code)

@@ -22,8 +22,12 @@ class Request:
 
     Without `method`, `target` is a function that gets `arguments`. With it,
     `target` is a class: it is constructed with `arguments`, gets `attributes`
-    (name to array) set, and `method` (none when it is "") is called with
-    `method_arguments` and `keywords`. `read` names attributes to send back.
+    (name to array) set, `before` names methods to call on it first, and `method` (none when
+    it is "") is called with `method_arguments` and `keywords`, `calls` times. `read` names
+    attributes to send back ("*": the names of all there are).
+
+    With PyTorch only: `dtype` names the type that every floating-point input is cast to, and
+    `backward` is a gradient, shaped as the result, to propagate back from it.
     """
 
     target: str
@@ -33,6 +37,10 @@ class Request:
     method_arguments: tuple[Value, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
     read: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    calls: int = 1
+    dtype: str = ""
+    backward: Value = None
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ def read_submission(path: Path, exercise: Exercise, student: str) -> Submission:
 
 
 def _read(path: Path, exercise: Exercise) -> tuple[Path, tuple[str, ...], tuple[str, ...]]:
+    if path.is_symlink():
+        raise Unreadable(f"{path.name} is a link: hand in the file itself.")
     if not path.is_dir():
         return path, read_cells(path), ()
     remarks: list[str] = []
@@ -94,6 +96,7 @@ def _read(path: Path, exercise: Exercise) -> tuple[Path, tuple[str, ...], tuple[
 def _candidates(folder: Path, exercise: Exercise) -> list[Path]:
     """Notebooks first, and those with the exercise's own name first of all."""
     files = [file for suffix in (".ipynb", ".py") for file in sorted(folder.glob(f"*{suffix}"))]
+    files = [file for file in files if not file.name.startswith(".")]
     return sorted(files, key=lambda file: file.stem != exercise.name)
 
 
@@ -106,6 +109,12 @@ def _nothing(folder: Path, exercise: Exercise) -> str:
 
 def read_cells(file: Path) -> tuple[str, ...]:
     """Return the code cells of a notebook or a percent-format `.py`; raise `Unreadable`."""
+    # A link may point at a file that the grader can read and the student may not.
+    if file.is_symlink() or not file.is_file():
+        raise Unreadable(f"{file.name} is not a plain file: hand in the file itself.")
+    # A link may point at what the grader can read and the student cannot: the solution.
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        raise Unreadable(f"{file.name} is a link or a folder: hand in the file itself.")
     limit = LARGEST_NOTEBOOK if file.suffix == ".ipynb" else LARGEST_SOURCE
     if file.stat().st_size > limit:
         raise Unreadable(f"{file.name} is larger than {limit // 1024} kB.")
@@ -215,9 +224,9 @@ def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
     for cell in cells:
         tree = parsed(cell)
         for node in tree.body if tree else ():
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
-                if not _is_stub(node):
-                    found.add(node.name)
+            defined = isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names
+            if defined and not _is_stub(node):
+                found.add(node.name)
         if tree is None:
             found |= {name for name in names if re.search(rf"^(def|class) {name}\b", cell, re.M)}
     return frozenset(found)

@@ -26,7 +26,7 @@ def check_folder(folder: Path, step: str | None, console: Console) -> bool:
     exercise = read_exercise(folder)
     examples = read_examples(folder)
     steps = (exercise.step(step),) if step else exercise.steps
-    respondent = InProcess(_names(folder, exercise, console))
+    respondent = InProcess(_names(folder, exercise, console), exercise.library)
     results = [ask_examples(each, examples, respondent) for each in steps]
     for checked in results:
         _show(checked, console)

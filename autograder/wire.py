@@ -52,7 +52,15 @@ class Seed:
     seed: int
 
 
-Value = Any  # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed
+@dataclass(frozen=True)
+class Linear:
+    """A linear layer of PyTorch: weight (out, in) and bias (out,), None when it has none."""
+
+    weight: np.ndarray
+    bias: np.ndarray | None
+
+
+Value = Any  # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
 
 
 def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:
@@ -73,6 +81,11 @@ def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]
     if type(value) in (tuple, list) and len(value) <= MAX_ITEMS and depth < MAX_DEPTH:
         items = [encode(item, payload, depth + 1) for item in value]
         return {"kind": "sequence", "items": items}
+    if isinstance(value, Opaque):
+        return {"kind": "opaque", "type": value.type_name}
+    if isinstance(value, Linear):
+        parts = (value.weight, value.bias)
+        return {"kind": "linear", "items": [encode(part, payload, depth + 1) for part in parts]}
     if isinstance(value, Seed):
         return {"kind": "seed", "seed": value.seed}
     if isinstance(value, np.random.Generator):
@@ -92,10 +105,9 @@ def decode(facts: Any, payload: Payload, depth: int = 0) -> Value:
         case "float":
             return _float(facts.get("value"))
         case "sequence":
-            items = facts.get("items")
-            if type(items) is not list or len(items) > MAX_ITEMS:
-                raise WireError("a sequence has no list of items, or too many")
-            return tuple(decode(item, payload, depth + 1) for item in items)
+            return _items(facts, payload, depth)
+        case "linear":
+            return _linear(_items(facts, payload, depth))
         case "seed":
             seed = facts.get("seed")
             if type(seed) is not int or not 0 <= seed < 1 << 63:
@@ -127,6 +139,22 @@ class Payload:
             raise WireError("the payload is longer than its arrays")
 
 
+def _items(facts: dict[str, Any], payload: Payload, depth: int) -> tuple[Value, ...]:
+    items = facts.get("items")
+    if type(items) is not list or len(items) > MAX_ITEMS:
+        raise WireError("a sequence has no list of items, or too many")
+    return tuple(decode(item, payload, depth + 1) for item in items)
+
+
+def _linear(parts: tuple[Value, ...]) -> Linear:
+    weight, bias = parts if len(parts) == 2 else (None, None)
+    if not isinstance(weight, np.ndarray) or weight.ndim != 2:
+        raise WireError("a linear layer has no weight of two axes")
+    if bias is not None and not (isinstance(bias, np.ndarray) and bias.ndim == 1):
+        raise WireError("a linear layer's bias does not have one axis")
+    return Linear(weight, bias)
+
+
 def _array(facts: dict[str, Any], payload: Payload) -> np.ndarray:
     name, shape = facts.get("dtype"), facts.get("shape")
     if type(name) is not str or name not in DTYPES:
@@ -137,6 +165,8 @@ def _array(facts: dict[str, Any], payload: Payload) -> np.ndarray:
         raise WireError("an axis has no valid size")
     dtype = DTYPES[name]
     count = math.prod(shape) * dtype.itemsize
+    if math.prod(size for size in shape if size) > MAX_PAYLOAD:
+        raise WireError("an array without numbers has axes too long for NumPy")
     data = payload.take(count)
     if name == "b1" and data and max(data) > 1:
         raise WireError("a boolean is neither 0 nor 1")

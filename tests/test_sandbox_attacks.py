@@ -31,6 +31,7 @@ OUT_OF_REACH = {
     "read the environment of the host": "open(f'/proc/{host}/environ', 'rb').read()",
     "read the files of the host": "os.listdir(f'/proc/{host}/fd')",
     "signal the host": "os.kill(host, 0)",
+    "signal every process there is": "os.kill(-1, 0)",
     "connect to the host": "socket.create_connection(('127.0.0.1', port), 1).close()",
     "make a socket": "socket.socket(socket.AF_UNIX).close()",
     "fork": "pid = os.fork()\n    pid or os._exit(0)\n    os.waitpid(pid, 0)",
@@ -89,8 +90,13 @@ def ask(zygote: Zygote, code: str) -> Reply:
 def test_nothing_outside_can_be_reached(zygote: Zygote, body: str) -> None:
     reply = try_it(zygote, body)
     assert isinstance(reply, Failed) and reply.outcome is Outcome.RAISED and reply.exception
-    assert reply.exception.type_name in ("PermissionError", "FileNotFoundError", "OSError",
-                                         "ProcessLookupError", "NotADirectoryError")
+    assert reply.exception.type_name in (
+        "PermissionError",
+        "FileNotFoundError",
+        "OSError",
+        "ProcessLookupError",
+        "NotADirectoryError",
+    )
 
 
 def test_the_solutions_are_neither_importable_nor_readable(zygote: Zygote) -> None:
@@ -251,12 +257,16 @@ HOSTILE = {
     "a message that raises": ("class E(Exception):\n    def __str__(self): 1 / 0", "E()"),
     "a message that is no text": ("class E(Exception):\n    def __str__(self): return 1", "E()"),
     "a class that lies": (
-        "class E(Exception):\n    @property\n    def __class__(self): raise KeyError", "E()"),
+        "class E(Exception):\n    @property\n    def __class__(self): raise KeyError",
+        "E()",
+    ),
     "a message without end": ("class E(Exception): pass", "E('x' * 10_000_000)"),
     "escape sequences": ("class E(Exception): pass", "E('\\x1b]0;owned\\x07\\u202e<b>')"),
     "a name that lies": (
         "class M(type):\n    @property\n    def __name__(self): raise KeyError\n"
-        "class E(Exception, metaclass=M): pass", "E()"),
+        "class E(Exception, metaclass=M): pass",
+        "E()",
+    ),
 }
 
 

@@ -24,7 +24,7 @@ from autograder.sandbox import Protection, SandboxedStudent, Zygote
 from autograder.verdict import Outcome
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_sandbox_attacks import OUT_OF_REACH, try_it  # noqa: E402
+from test_sandbox_attacks import OUT_OF_REACH, try_it
 
 HERE = Path(__file__).parent
 LIMITS = Limits(seconds_per_call=2.0, memory_megabytes=256)
@@ -72,6 +72,19 @@ def test_asking_for_the_process_level_by_name_lowers_the_demand() -> None:
         with SandboxedStudent(zygote, ("def f(): return 1",), seed=1) as student:
             reply = student.ask(Request("f"))
     assert isinstance(reply, Returned) and reply.value == 1
+
+
+def test_a_worker_cannot_signal_its_sibling() -> None:
+    code = "import os\ndef f(): os.kill(-1, 0)\ndef g(): return 1"
+    with (
+        Zygote("numpy", LIMITS, without=("landlock",)) as zygote,  # it alone would hide them too
+        SandboxedStudent(zygote, (code,), seed=1) as sibling,
+        SandboxedStudent(zygote, (code,), seed=1) as student,
+    ):
+        assert isinstance(sibling.ask(Request("g")), Returned)
+        reply = student.ask(Request("f"))
+    assert isinstance(reply, Failed) and reply.exception
+    assert reply.exception.type_name == "PermissionError"
 
 
 def blocked(path: Path) -> Path | None:

@@ -10,19 +10,19 @@
 #
 # In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest, and you build it here from nothing but matrix products.
 #
-# It comes in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
+# It comes in small steps. Each step is one function, with a check on inputs of its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
 #
 # **The shapes.** Every array's axes are named by letters, and the same letters stand in the signatures:
 #
 # | letter | axis | in the checks |
 # |---|---|---|
 # | `B` | batch: how many sequences at once | 2 or 3 |
-# | `S` | sequence: how many tokens in each | 4 to 10 |
-# | `D` | embedding: how many numbers describe one token | 6 to 64 |
+# | `S` | sequence: how many tokens in each | 3 to 10 |
+# | `D` | embedding: how many numbers describe one token | 3 to 64 |
 #
 # The input `x` is `(B, S, D)`: embeddings, with the positions already added. The output has the same shape, so that layers can be stacked.
 #
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
+# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change and run both as often as you like.
 
 # %%
 import numpy as np
@@ -38,7 +38,8 @@ from jaxtyping import Float, Real
 # A row of scores belongs to one query, and its entries to the keys that this query looks at. So the sum runs along the **last axis**.
 #
 # Two properties to keep in mind:
-# - It is **stable**: scores of 10 000 are allowed, and $e^{10000}$ is not a number a computer can hold. Only differences between scores matter, so subtracting the largest score of each row changes nothing but the size of the numbers.
+#
+# - It is **stable**: scores of 10 000 are allowed, and $e^{10\,000}$ is larger than any floating-point number. Only differences between scores matter, so subtracting the largest score of each row does not change the shares, and nothing overflows.
 # - It leaves its input as it was.
 
 
@@ -90,7 +91,7 @@ def initialize_weights(
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
-# Each row of $X$ is a token, so the matrix stands on the right.
+# $X$ is one sequence of `x`. Each of its rows is a token, so the matrix stands on the right.
 
 
 # %%
@@ -181,7 +182,7 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 #
 # The mask has to act **before** the softmax: a forbidden score becomes so negative that its share comes out as 0. A score of 0 would not do, since $e^0 = 1$ is a share like any other.
 #
-# The build guide writes -1e9 where the mask is 0. Negative infinity works too.
+# Where the mask is 0, write `-1e9`. Negative infinity, `-np.inf`, works too.
 
 
 # %%
@@ -200,7 +201,7 @@ def apply_mask(
 # %% [markdown]
 # ## 8. Attention weights
 #
-# Now the scores, scaled and perhaps masked, become shares. You have the function for it.
+# Now the scores, scaled and perhaps masked, become shares. You have the function for it, from step 1.
 #
 # Row $i$ of the result is how token $i$ divides its attention among all tokens.
 
@@ -263,7 +264,9 @@ def project_output(
 #
 # The class holds the four matrices and joins the steps. With `causal=True` no token sees the future; without it every token sees all.
 #
-# The build guide's own test: a batch of 2, 10 tokens, 64 numbers each, and the output has the shape of the input.
+# A first test of your own: a batch of 2 sequences, 10 tokens each, 64 numbers per token. The output has the shape of the input, `(2, 10, 64)`.
+#
+# The check under the class runs your own steps. When it fails, see first that every check above passes.
 
 
 # %%

@@ -19,6 +19,7 @@ from autograder.inprocess import crossed
 from autograder.request import Failed, Reply, Request, Respondent, Returned
 from autograder.verdict import ChainVerdict, Finding, Outcome
 from autograder.wire import Value
+from autograder.worker.library import inward
 
 Run = Callable[[ModuleType], Value]
 
@@ -63,10 +64,11 @@ class Chain:
 
     def _run(self, run: Run, ask: Callable[[Request], Reply]) -> tuple[list[Call], Value | Failed]:
         calls: list[Call] = []
-        steps = {name: _asking(name, ask, calls) for name in self._functions}
+        library = self.reference.exercise.library
+        steps = {name: _asking(name, ask, calls, library) for name in self._functions}
         with self.reference.replaced(steps):
             try:
-                return calls, crossed(run(self.reference.module))
+                return calls, crossed(run(self.reference.module), library)
             except ChainBroken as broken:
                 return calls, broken.reply
 
@@ -78,7 +80,7 @@ class Chain:
     @cached_property
     def _functions(self) -> dict[str, Any]:
         """The step functions that the chain may call: random draws and the class are not asked."""
-        steps = [step.name for step in self.reference.exercise.steps if step.compare != "distribution"]
+        steps = [step.name for step in self.reference.exercise.steps if not step.random]
         functions = {name: getattr(self.reference.module, name) for name in steps}
         return {name: step for name, step in functions.items() if not isinstance(step, type)}
 
@@ -99,13 +101,17 @@ class Chain:
         return ChainVerdict(finding.outcome, None, finding)
 
 
-def _asking(name: str, ask: Callable[[Request], Reply], calls: list[Call]) -> Callable[..., Any]:
+def _asking(
+    name: str, ask: Callable[[Request], Reply], calls: list[Call], library: str
+) -> Callable[..., Any]:
     def step(*arguments: Any, **keywords: Any) -> Any:
-        request = Request(name, tuple(map(crossed, arguments)), keywords)
+        given = tuple(crossed(argument, library) for argument in arguments)
+        named = {name: crossed(value, library) for name, value in keywords.items()}
+        request = Request(name, given, named)
         reply = ask(request)
         calls.append(Call(request, reply))
         if isinstance(reply, Failed):
             raise ChainBroken(reply)
-        return reply.value
+        return inward(reply.value, library)
 
     return step

@@ -23,9 +23,15 @@ class Draw:
     """
 
     def __init__(
-        self, sizes: Mapping[str, int], seed: int, name: str, decimals: int | None = None
+        self,
+        sizes: Mapping[str, int],
+        seed: int,
+        name: str,
+        dtype: str = "float64",
+        decimals: int | None = None,
     ) -> None:
         self._sizes = dict(sizes)
+        self._dtype = dtype
         self._generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
         self._decimals = decimals
 
@@ -35,9 +41,13 @@ class Draw:
 
     def __call__(self, axes: str, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of shape `axes`, for example "B S D"."""
-        shape = tuple(self._sizes[axis] for axis in axes.split())
+        return self.shaped(*(self._sizes[axis] for axis in axes.split()), scale=scale)
+
+    def shaped(self, *shape: int, scale: float = 1.0) -> np.ndarray:
+        """Return normally distributed numbers of a shape given in numbers."""
         array = scale * self._generator.standard_normal(shape)
-        return array if self._decimals is None else array.round(self._decimals)
+        rounded = array if self._decimals is None else array.round(self._decimals)
+        return rounded.astype(self._dtype)
 
     def seed(self) -> Seed:
         """Return the seed of a generator that the student's code gets."""

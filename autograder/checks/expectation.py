@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.compare import Form, arrays_of, compare_form
+from autograder.compare import Form, arrays_of, compare_form, type_words
 from autograder.diagnosis import Candidate, diagnose, failure, named
 from autograder.request import Failed, Reply, Request, Returned
 from autograder.verdict import Finding, Outcome
-from autograder.wire import Value
+from autograder.wire import Linear, Value
 
 
 class CheckFailed(Exception):
@@ -54,36 +54,76 @@ class Unchanged:
     form: Form
 
 
-Expectation = Agrees | Distributed | Unchanged
+@dataclass(frozen=True)
+class Layers:
+    """The linear layers have the expected shapes, and a bias exactly where one is expected.
+
+    `expected` is a `Linear` per name of the form; its numbers are another draw.
+    """
+
+    expected: tuple[Linear, ...]
+    form: Form
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The code raises one of these exceptions; `fact` is what to say when it does not."""
+
+    kinds: tuple[str, ...]
+    fact: str
+    form: Form
+
+
+Expectation = Agrees | Distributed | Unchanged | Layers | Refused
 
 
 def judge(
     expectation: Expectation, request: Request, reply: Reply, candidates: Iterable[Candidate]
 ) -> Finding | None:
     """Return what is not as expected, or None."""
+    finding = _missing(request, reply)
+    if finding:
+        return finding
     reply = _attributes(request, reply)
-    if isinstance(reply, Returned) and request.read:
-        missing = [name for name, value in zip(request.read, reply.value) if value is None]
-        if missing:
-            return Finding(
-                Outcome.WRONG_TYPE,
-                f"After `__init__` there is no attribute `{missing[0]}`.",
-                look="The check reads the weights by the names in the class's docstring.",
-            )
+    candidates = (
+        replace(candidate, reply=_attributes(request, candidate.reply)) for candidate in candidates
+    )
     match expectation:
         case Agrees(expected, form):
             return diagnose(reply, expected, form, candidates)
         case Distributed():
-            return _distributed(expectation, request, reply, candidates)
+            return _distributed(expectation, reply, candidates)
         case Unchanged():
             return _unchanged(request, reply, candidates)
+        case Layers(expected, form):
+            return _layers(expected, form, reply, candidates)
+        case Refused():
+            return _refused(expectation, reply)
 
 
 def _attributes(request: Request, reply: Reply) -> Reply:
     """When attributes were read, they are the result: one value each, None where missing."""
     if isinstance(reply, Failed) or not request.read:
         return reply
-    return replace(reply, value=tuple(reply.attributes.get(name) for name in request.read))
+    names = [name for name in request.read if name != "*"]
+    values = tuple(reply.attributes.get(name) for name in names)
+    return replace(reply, value=values[0] if len(names) == 1 else values)
+
+
+def _missing(request: Request, reply: Reply) -> Finding | None:
+    if isinstance(reply, Failed):
+        return None
+    absent = [name for name in request.read if name not in reply.attributes]
+    if not absent:
+        return None
+    there = reply.attributes.get("*") or ()
+    others = ", ".join(f"`{name}`" for name in there if isinstance(name, str))
+    return Finding(
+        Outcome.WRONG_TYPE,
+        f"After `__init__` there is no attribute `{absent[0]}`.",
+        look="The check reads what the class keeps by the names in its docstring."
+        + (f" There are {others}." if others else ""),
+    )
 
 
 def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) -> Finding | None:
@@ -114,6 +154,63 @@ def _changed(before: tuple[Value, ...], after: tuple[Value, ...]) -> int | None:
     return None
 
 
+def _layers(
+    expected: tuple[Linear, ...], form: Form, reply: Reply, candidates: Iterable[Candidate]
+) -> Finding | None:
+    if isinstance(reply, Failed):
+        return diagnose(reply, expected, form, candidates)
+    finding = _layer_fault(expected, form, reply.value)
+    if finding is None:
+        return None
+    for candidate in candidates:
+        if isinstance(candidate.reply, Returned) and _layer_shapes(reply.value) == _layer_shapes(
+            candidate.reply.value
+        ):
+            return named(finding, candidate)
+    return finding
+
+
+def _layer_shapes(value: Value) -> object:
+    if isinstance(value, tuple):
+        return tuple(_layer_shapes(item) for item in value)
+    return (value.weight.shape, value.bias is None) if isinstance(value, Linear) else value
+
+
+def _layer_fault(expected: tuple[Linear, ...], form: Form, value: Value) -> Finding | None:
+    given = arrays_of(value, form)
+    if len(given) != len(expected):
+        return Finding(
+            Outcome.WRONG_TYPE,
+            f"It returns {type_words(value)}, and {len(expected)} linear layers are due: "
+            f"{', '.join(form.names)}.",
+        )
+    for name, layer, due in zip(form.names, given, expected):
+        if not isinstance(layer, Linear):
+            fact = f"`{name}` is {type_words(layer)}, and a linear layer (nn.Linear) is due."
+            return Finding(Outcome.WRONG_TYPE, fact)
+        (outputs, inputs), (due_outputs, due_inputs) = layer.weight.shape, due.weight.shape
+        if (outputs, inputs) != (due_outputs, due_inputs):
+            other_way = (outputs, inputs) == (due_inputs, due_outputs)
+            return Finding(
+                Outcome.WRONG_SHAPE,
+                f"`{name}` maps {inputs} numbers to {outputs}, "
+                f"and {due_inputs} to {due_outputs} are due.",
+                look="It is the other way round." if other_way else "",
+            )
+        if (layer.bias is None) != (due.bias is None):
+            has, wanted = ("no", "one") if layer.bias is None else ("a", "none")
+            fact = f"`{name}` has {has} bias, and {wanted} is due."
+            return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
+    return None
+
+
+def _refused(expectation: Refused, reply: Reply) -> Finding | None:
+    if isinstance(reply, Returned):
+        return Finding(Outcome.WRONG_VALUES, expectation.fact)
+    raised = reply.exception.type_name if reply.exception else ""
+    return None if raised in expectation.kinds else failure(reply)
+
+
 @dataclass(frozen=True)
 class _Fault:
     """What is wrong with a set of draws: its kind, which array, and the number that shows it."""
@@ -125,7 +222,7 @@ class _Fault:
 
 
 def _distributed(
-    expectation: Distributed, request: Request, reply: Reply, candidates: Iterable[Candidate]
+    expectation: Distributed, reply: Reply, candidates: Iterable[Candidate]
 ) -> Finding | None:
     if isinstance(reply, Failed):
         return diagnose(reply, expectation.expected, expectation.form, candidates)
@@ -139,7 +236,7 @@ def _distributed(
         Outcome.WRONG_VALUES, fault.sentence, right="The arrays and their shapes are right."
     )
     for candidate in candidates:
-        other = _attributes(request, candidate.reply)
+        other = candidate.reply
         if isinstance(other, Returned) and _alike(fault, _candidate_fault(expectation, other.value)):
             return named(finding, candidate)
     return finding

@@ -8,6 +8,7 @@ fault of ours and becomes `infrastructure`, never a zero.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -26,8 +27,6 @@ from autograder.exercise import Step
 from autograder.request import Respondent
 from autograder.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
-DEFAULT_SIZES = {"B": 2, "S": 5, "D": 8}
-PUBLIC_SIZES = {"B": 2, "S": 3, "D": 4}
 PUBLIC_DECIMALS = 1
 FINAL = (
     Outcome.NOT_WRITTEN,
@@ -54,6 +53,7 @@ class _Running:
 
     respondent: Respondent | None = None
     leaning: bool = False
+    naming: bool = True
     record: Recorder | None = None
     finding: Finding | None = None
     chain: ChainVerdict | None = None
@@ -101,6 +101,12 @@ class GradingPlugin:
         items.sort(key=lambda item: order.get(step_of(item) or "", len(order)))
         self._items = items
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Tell why a grader file cannot be collected, instead of that its checks are missing."""
+        if report.failed:
+            reason = str(report.longrepr).splitlines()[-1].removeprefix("E").strip()
+            raise self._wrong(f"the checks cannot be collected: {reason}", "correct the file")
+
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Judge, in place of pytest's own loop over the checks."""
         if session.testsfailed:
@@ -131,17 +137,21 @@ class GradingPlugin:
         running = self._running
         assert step and running.respondent
         leaning_on = self.reference.exercise.before(step) if running.leaning else ()
-        return Student(step, self.reference, running.respondent, leaning_on, running.record)
+        return Student(
+            step, self.reference, running.respondent, leaning_on, running.record, running.naming
+        )
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
         """Random inputs of named axes; parametrize it (indirect) with other sizes."""
-        mark = request.node.get_closest_marker("public")
+        exercise = self.reference.exercise
+        grading, mark = exercise.grading, request.node.get_closest_marker("public")
+        dtype = "float32" if exercise.library == "torch" else "float64"
         if self._public and mark:
             name = getattr(request.node, "originalname", request.node.name)
-            return Draw(PUBLIC_SIZES | mark.kwargs, 0, name, PUBLIC_DECIMALS)
-        sizes = DEFAULT_SIZES | getattr(request, "param", {})
-        return Draw(sizes, self.reference.exercise.seed, request.node.name)
+            return Draw({**grading.public_sizes, **mark.kwargs}, 0, name, dtype, PUBLIC_DECIMALS)
+        sizes = {**grading.sizes, **getattr(request, "param", {})}
+        return Draw(sizes, grading.seed, request.node.name, dtype)
 
     @pytest.fixture
     def chain(self) -> Callable[[Run], None]:
@@ -181,12 +191,13 @@ class GradingPlugin:
         return list(reversed(functions.values()))
 
     def _step(self, step: Step, respondent: Respondent) -> StepVerdict:
-        checks = self._checks(step, _Running(respondent))
+        # What is wrong is named in the run that counts: the second, where there are two.
+        earlier = bool(self.reference.exercise.before(step.name))
+        checks = self._checks(step, _Running(respondent, naming=not earlier))
         leaning = False
-        if not _passed(checks) and self.reference.exercise.before(step.name):
-            again = self._checks(step, _Running(respondent, leaning=True))
-            leaning = _passed(again)
-            checks = again
+        if earlier and not _passed(checks):
+            checks = self._checks(step, _Running(respondent, leaning=True))
+            leaning = _passed(checks)
         outcome = next(
             (check.outcome for check in checks if check.outcome is not Outcome.PASSED),
             Outcome.PASSED,
@@ -268,8 +279,11 @@ def _collected(graders: Any, plugin: GradingPlugin, raised: list[KitError]) -> i
         def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
             if isinstance(excinfo.value, KitError):
                 raised.append(excinfo.value)
+                return True
             return False
 
+    # pytest keeps the file by its bare name, which is the same in every exercise.
+    sys.modules.pop(graders.stem, None)
     return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.expectation import Agrees, Expectation
+from autograder.checks.expectation import Distributed, Expectation, Refused, judge
 from autograder.checks.plugin import GradingPlugin, run_graders, step_of, title_of
 from autograder.checks.reference import Reference, read_reference
-from autograder.diagnosis import same
+from autograder.checks.student import Recorder
 from autograder.errors import KitError
 from autograder.examples import Example, write_examples
-from autograder.request import Request, Returned
+from autograder.request import Request
 
 
 def record_examples(folder: Path) -> str:
@@ -39,20 +39,18 @@ def record_examples(folder: Path) -> str:
     return write_examples(reference.exercise.name, examples)
 
 
-def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]):  # type: ignore[no-untyped-def]
+def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) -> Recorder:
     def record(request: Request, expectation: Expectation) -> None:
-        mistakes = []
-        if not request.read and reference.exercise.step(request.target).compare != "distribution":
-            right = reference.ask(request)
-            mistakes = [
-                candidate
-                for candidate in reference.candidates(request)
-                # A mistake that does not show on these inputs has nothing to say about them.
-                if not isinstance(expectation, Agrees) or not same(candidate.reply, right, expectation.form)
-                if isinstance(candidate.reply, Returned) or candidate.reply.exception
-            ]
+        # A random draw is too long to write down, and its faults have sentences of their own.
+        named = not isinstance(expectation, Distributed | Refused)
+        mistakes = tuple(
+            candidate
+            for candidate in (reference.candidates(request) if named else ())
+            # One that does not show on these inputs has nothing to say about them.
+            if judge(expectation, request, candidate.reply, ())
+        )
         step = step_of(item) or ""
         name = getattr(item, "originalname", item.name)
-        examples.append(Example(step, name, title_of(item), request, expectation, tuple(mistakes)))
+        examples.append(Example(step, name, title_of(item), request, expectation, mistakes))
 
     return record

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,10 +22,11 @@ from autograder.compare import Form
 from autograder.diagnosis import Candidate
 from autograder.errors import KitError
 from autograder.exercise import Exercise, read_exercise
-from autograder.inprocess import InProcess
+from autograder.inprocess import InProcess, crossed
 from autograder.request import Reply, Request, Returned
 from autograder.signature import signature_of
-from autograder.wire import Seed, Value
+from autograder.wire import Linear, Seed, Value
+from autograder.worker.library import inward
 
 LARGEST_ANSWER = 1 << 14
 LARGEST_AXIS = 256
@@ -42,12 +43,15 @@ def misconception(step: str) -> Callable[[Any], Any]:
 
 
 def solution_beside(file: str) -> ModuleType:
-    """Return the reference module that lies beside `file`, loaded once."""
-    return _load(Path(file).resolve().parent / "solution.py")
+    """Return a reference module of its own, from the `solution.py` that lies beside `file`.
+
+    Its functions stay the right ones while known mistakes are put into the reference.
+    """
+    return _load(Path(file).resolve().parent / "solution.py", "beside")
 
 
-@lru_cache(maxsize=None)
-def _load(path: Path) -> ModuleType:
+@cache
+def _load(path: Path, purpose: str = "") -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise KitError(f"{path.name} is missing", place=str(path.parent), cure="write it")
@@ -77,7 +81,7 @@ class Reference:
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer a request as the reference does."""
         with np.errstate(all="ignore"):
-            return InProcess(self.module.__dict__).ask(request)
+            return InProcess(self.module.__dict__, self.exercise.library).ask(request)
 
     def form(self, target: str, method: str | None = None) -> Form:
         """Return what a step's result is made of, by the reference's own annotations.
@@ -87,9 +91,9 @@ class Reference:
         called = getattr(self.module, target)
         if method:
             called = getattr(called, method)
-        axes = signature_of(called).returns
-        names = return_names(called) if len(axes) > 1 else ("result",)
-        return Form(names, axes, self.exercise.step(target).compare)
+        compare = self.exercise.step(target).compare
+        noun = "tensor" if self.exercise.library == "torch" else "array"
+        return _form(called, compare, noun)
 
     def candidates(self, request: Request) -> Iterator[Candidate]:
         """Give what every known mistake that can show in `request` makes of it.
@@ -115,9 +119,16 @@ class Reference:
             self.module.__dict__.update(kept)
 
     def lean(
-        self, step: str, arguments: tuple[Value, ...], keywords: Mapping[str, Value]
+        self,
+        step: str,
+        arguments: tuple[Value, ...],
+        keywords: Mapping[str, Value],
+        cotangents: tuple[Value, ...] = (),
     ) -> Value | None:
         """Answer a call that a student's code makes of an earlier step; None refuses it.
+
+        With `cotangents` (PyTorch only) the answer is the gradients of the tensors among the
+        arguments, given those of the results.
 
         The arguments come from untrusted code, so only a call that fits the
         reference's signature is answered, axis by axis, and only a small one: the
@@ -130,8 +141,33 @@ class Reference:
             return None
         if not _fits(bound.arguments, dict(signature_of(function).parameters)):
             return None
+        if cotangents:
+            return gradients(function, (*arguments, *keywords.values()), cotangents)
         reply = self.ask(Request(step, arguments, keywords))
         return reply.value if isinstance(reply, Returned) else None
+
+
+def gradients(
+    function: Callable[..., Any], arguments: tuple[Value, ...], cotangents: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    """Return the gradients of the tensors in `arguments`, a layer's weight and bias among them.
+
+    Raises RuntimeError when the cotangents do not fit the results of the function.
+    """
+    import torch
+
+    given = [inward(argument, "torch") for argument in arguments]
+    leaves: list[torch.Tensor] = []
+    for value in given:
+        if isinstance(value, torch.nn.Linear):
+            leaves += value.parameters()
+        elif isinstance(value, torch.Tensor):
+            leaves.append(value.requires_grad_())
+    results = function(*given)
+    outputs = results if isinstance(results, tuple) else (results,)
+    due = [inward(cotangent, "torch") for cotangent in cotangents]
+    found = torch.autograd.grad(outputs, leaves, due, materialize_grads=True)
+    return tuple(crossed(gradient, "torch") for gradient in found)
 
 
 def _fits(arguments: Mapping[str, Value], axes: Mapping[str, str | None]) -> bool:
@@ -139,8 +175,7 @@ def _fits(arguments: Mapping[str, Value], axes: Mapping[str, str | None]) -> boo
     for name, value in arguments.items():
         letters = axes.get(name)
         if letters is None:
-            small = type(value) is int and 0 <= value <= LARGEST_AXIS
-            if not (small or isinstance(value, Seed)):
+            if not _is_small(value):
                 return False
             continue
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
@@ -151,6 +186,20 @@ def _fits(arguments: Mapping[str, Value], axes: Mapping[str, str | None]) -> boo
             if size > LARGEST_AXIS or sizes.setdefault(letter, size) != size:
                 return False
     return True
+
+
+def _is_small(value: Value) -> bool:
+    if isinstance(value, Linear):
+        return all(size <= LARGEST_AXIS for size in value.weight.shape)
+    small = type(value) is int and 0 <= value <= LARGEST_AXIS
+    return small or type(value) is bool or isinstance(value, Seed)
+
+
+@cache
+def _form(called: Callable[..., Any], compare: str, noun: str) -> Form:
+    axes = signature_of(called).returns
+    names = return_names(called) if len(axes) > 1 else ("result",)
+    return Form(names, axes, compare, noun)
 
 
 def return_names(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from autograder.checks.expectation import (
     CheckFailed,
     Distributed,
     Expectation,
+    Layers,
+    Refused,
     Unchanged,
     judge,
 )
@@ -31,13 +33,17 @@ Recorder = Callable[[Request, Expectation], None]
 
 @dataclass(frozen=True)
 class Student:
-    """One step of a submission, ready to be asked."""
+    """One step of a submission, ready to be asked.
+
+    Without `naming`, a difference is found but not traced to a known mistake.
+    """
 
     step: str
     reference: Reference
     respondent: Respondent
     leaning_on: tuple[str, ...] = ()
     record: Recorder | None = None
+    naming: bool = True
 
     def __call__(self, *arguments: Value, **keywords: Value) -> Answer:
         """Call the step's function."""
@@ -73,7 +79,36 @@ class Constructed:
 
     def attributes(self, *names: str) -> Answer:
         """Read attributes; they are the answer, in this order."""
-        return self.student.ask(replace(self.request, read=names))
+        return self.student.ask(replace(self.request, read=(*names, "*")))
+
+    def gradients(
+        self, names: tuple[str, ...], method: str, *arguments: Value, backward: Value
+    ) -> Answer:
+        """Call a method, propagate the gradient `backward` back from its result.
+
+        The answer is the gradients of the parameters `names`, in this order.
+        """
+        return self.student.ask(
+            replace(
+                self.request,
+                method=method,
+                method_arguments=arguments,
+                backward=backward,
+                read=tuple(f"{name}.grad" for name in names),
+            )
+        )
+
+    def after(self, *methods: str) -> Constructed:
+        """Call these methods of the instance first, for example `eval`."""
+        return replace(self, request=replace(self.request, before=methods))
+
+    def cast(self, dtype: str) -> Constructed:
+        """Cast the instance and its inputs to a dtype of PyTorch, for example "bfloat16"."""
+        return replace(self, request=replace(self.request, dtype=dtype))
+
+    def called(self, times: int) -> Constructed:
+        """Call the method so many times; the last result is the answer."""
+        return replace(self, request=replace(self.request, calls=times))
 
 
 @dataclass(frozen=True)
@@ -92,6 +127,14 @@ class Answer:
         """Fail unless every array is a normal draw of its own, shaped as the reference's."""
         self._expect(Distributed(self._expected(), self._form(), mean, deviation))
 
+    def has_layers(self) -> None:
+        """Fail unless the linear layers are shaped as the reference's."""
+        self._expect(Layers(self._expected(), self._form()))
+
+    def is_refused(self, fact: str, *kinds: str) -> None:
+        """Fail, with `fact`, unless the code raises an exception of one of these types."""
+        self._expect(Refused(kinds, fact, Form(("result",), (None,))))
+
     def leaves_its_arguments(self) -> None:
         """Fail when an array given as argument is overwritten."""
         self._expect(Unchanged(self._form()))
@@ -108,24 +151,32 @@ class Answer:
     def _expect(self, expectation: Expectation) -> None:
         if self.student.record:
             self.student.record(self.request, expectation)
-        candidates = self.student.reference.candidates(self.request)
+        known = self.student.reference.candidates(self.request)
+        candidates = known if self.student.naming else ()
         finding = judge(expectation, self.request, self.reply, candidates)
         if finding:
             raise CheckFailed(finding)
 
     def _expected(self) -> Value:
-        reply = self.student.reference.ask(self.request)
+        # In full precision, whatever the student's code is to compute with.
+        reply = self.student.reference.ask(replace(self.request, dtype=""))
         if isinstance(reply, Failed):
             raise RuntimeError(f"the reference fails on its own check: {reply}")
         if self.request.read:
-            return tuple(reply.attributes[name] for name in self.request.read)
+            values = tuple(reply.attributes[name] for name in self._names)
+            return values[0] if len(values) == 1 else values
         return reply.value
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.request.read if name != "*")
 
     def _form(self) -> Form:
         request = self.request
         if request.read:
-            return Form(request.read, (None,) * len(request.read), "distribution")
-        return self.student.reference.form(request.target, request.method)
+            return Form(self._names, (None,) * len(self._names))
+        form = self.student.reference.form(request.target, request.method)
+        return replace(form, precision=request.dtype)
 
 
 def _numbers(reply: Reply) -> tuple[Value, ...]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import atexit
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from autograder.checks.plugin import GradingPlugin, Judged, run_graders
 from autograder.checks.reference import Reference, read_reference
+from autograder.exercise import Limits
 from autograder.grading.loaded import Loaded
+from autograder.grading.shortcuts import remarks_on
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission import Submission
 from autograder.verdict import (
@@ -40,7 +42,7 @@ def grade_batch(
     """
     reference = read_reference(folder)
     exercise = reference.exercise
-    zygote = _zygote(exercise.library, exercise.limits, allow_process)
+    zygote = _zygote(exercise.library, exercise.limits, allow_process, exercise.folder.resolve())
     verdicts: list[Verdict] = []
 
     def judge(plugin: GradingPlugin) -> None:
@@ -54,9 +56,9 @@ def grade_batch(
     return tuple(verdicts)
 
 
-@lru_cache(maxsize=None)
-def _zygote(library: str, limits: object, allow_process: bool) -> Zygote:
-    zygote = Zygote(library, limits, allow_process)  # type: ignore[arg-type]
+@cache
+def _zygote(library: str, limits: Limits, allow_process: bool, secret: Path) -> Zygote:
+    zygote = Zygote(library, limits, allow_process, secrets=(secret,))
     atexit.register(zygote.__exit__, None, None, None)
     return zygote.__enter__()
 
@@ -66,15 +68,20 @@ def _judged(
 ) -> Verdict:
     if submission.rejected:
         return without_judging(reference, submission, submission.rejected)
-    seed = reference.exercise.seed
+    seed = reference.exercise.grading.seed
     with SandboxedStudent(zygote, submission.cells, seed=seed, answer=reference.lean) as student:
         loaded = Loaded(student, submission.cells)
         judged = plugin.judged_by(loaded)
-        remarks = (*submission.remarks, *loaded.remarks(), *_remarks(judged))
+        remarks = (
+            *submission.remarks,
+            *remarks_on(submission, reference.exercise),
+            *loaded.remarks(),
+            *_leaning(judged),
+        )
     return _verdict(reference, submission, judged, remarks, zygote.protection)
 
 
-def _remarks(judged: Judged) -> tuple[str, ...]:
+def _leaning(judged: Judged) -> tuple[str, ...]:
     leaning = [step.name for step in judged.steps if step.leaning]
     if not leaning:
         return ()
@@ -95,7 +102,7 @@ def _verdict(
         chain=judged.chain,
         code_hash=submission.code_hash,
         exercise_hash=exercise_hash(reference.exercise.folder),
-        seed=reference.exercise.seed,
+        seed=reference.exercise.grading.seed,
         protection=str(protection),
         seconds=round(judged.seconds, 4),
         remarks=remarks,
@@ -130,7 +137,7 @@ def infrastructure(reference: Reference, submission: Submission, detail: str) ->
     return without_judging(reference, submission, finding)
 
 
-@lru_cache(maxsize=None)
+@cache
 def exercise_hash(folder: Path) -> str:
     """Return a hash of all that decides a verdict: the exercise's files and this package's."""
     package = Path(__file__).resolve().parent.parent

@@ -42,7 +42,7 @@ class Loaded:
     def remarks(self) -> tuple[str, ...]:
         """Say which cells raised while they were run."""
         return tuple(
-            f"Cell {number} raised {report.type_name}: {report.message} "
+            f"Cell {number} raises {report.type_name} where it is run: {report.message}. "
             "What the other cells define counts all the same."
             for number, report in enumerate(self._student.load_failures, start=1)
             if report is not None

@@ -75,6 +75,7 @@ def _grade_course(
 ) -> Graded:
     from autograder.course.creation import read_course
     from autograder.course.gradebook import write_gradebook
+    from autograder.course.settings import open_gradebook, read_settings
 
     course = read_course(path)
     if exercise is None and len(course.exercises) != 1:
@@ -91,6 +92,9 @@ def _grade_course(
             place=str(path / "submitted"),
             cure=f"collect first, so that there are submitted/STUDENT/{facts.name}/ folders",
         )
+    # A course that is not released has no place for grades: better said before than after.
+    with open_gradebook(course, read_settings(course), facts.name):
+        pass
     folders = [(student, course.submitted(facts.name, student)) for student in students]
     roster = course_roster(folders, facts)
     verdicts = grade_shown(facts, roster.submissions, processes, allow_process, console)

@@ -1,0 +1,104 @@
+"""nbgrader's Autograde over a tree in which every submission is well formed.
+
+nbgrader has no hook before it looks for notebooks, so in a course of ours (a
+directory with `attn.toml`) this class takes the place of its own. It changes
+which files are read and what "graded already" means; the pipeline stays stock.
+Courses without `attn.toml` in the same process are graded as ever.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import nbgrader.apps.api
+import nbgrader.apps.autogradeapp
+from nbgrader.converters import Autograde, NbGraderException
+from nbgrader.utils import rmtree
+
+from autograder.course.creation import FACTS, Course, notebook_name, read_course
+from autograder.course.intake import lay_out, notebook_of, release_notebook
+from autograder.course.verdict_cells import finished
+from autograder.errors import KitError
+from autograder.submission import read_submission
+
+PREFIX = ".submissions-"
+
+
+def install() -> None:
+    """Let `nbgrader autograde` and formgrader use `CourseAutograde`; called by the config file."""
+    nbgrader.apps.autogradeapp.Autograde = CourseAutograde
+    nbgrader.apps.api.Autograde = CourseAutograde
+
+
+class CourseAutograde(Autograde):
+    """Autograde that also takes a plain .py, broken JSON and renamed notebooks."""
+
+    def start(self) -> None:
+        """Grade what is asked for; what students handed in is read and never changed."""
+        root = Path(self.coursedir.root)
+        if not (root / FACTS).is_file():
+            super().start()
+            return
+        try:
+            self._start(read_course(root))
+        except KitError as error:
+            # nbgrader's apps show the log and leave with an error for this exception only.
+            self.log.error("%s", error)
+            raise NbGraderException(str(error)) from error
+
+    def _start(self, course: Course) -> None:
+        if self.config.Execute.get("enabled", True) is False:
+            raise KitError(
+                "without running students' code there is no verdict to write",
+                place="nbgrader autograde --no-execute",
+                cure="leave --no-execute out; nbgrader itself runs no student code in this course",
+            )
+        matched = [
+            (exercise, student)
+            for exercise in course.exercises
+            if fnmatchcase(exercise, self.coursedir.assignment_id)
+            for student in course.students(exercise)
+            if fnmatchcase(student, self.coursedir.student_id)
+        ]
+        if not matched:  # nbgrader says so in its own words
+            super().start()
+            return
+        with _laid_out(course, matched) as step:
+            own = self.coursedir.submitted_directory
+            self.coursedir.submitted_directory = step
+            try:
+                super().start()
+            finally:
+                self.coursedir.submitted_directory = own
+
+    def init_destination(self, assignment_id: str, student_id: str) -> bool:
+        """Whether to grade: also when an earlier run was stopped half-way."""
+        if super().init_destination(assignment_id, student_id):
+            return True
+        folder = Path(self._format_dest(assignment_id, student_id))
+        excluded = student_id in self.coursedir.student_id_exclude.split(",")
+        if excluded or not (Path(self.coursedir.root) / FACTS).is_file():
+            return False
+        if finished(folder / notebook_name(assignment_id)):
+            return False
+        self.log.warning("Grading again what was left half graded: %s", folder)
+        rmtree(str(folder))
+        return True
+
+
+@contextmanager
+def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
+    """Lay the submissions out beside `submitted/`; yield the name of that directory."""
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory) as directory:
+        for exercise in sorted({exercise for exercise, _ in matched}):
+            release, facts = release_notebook(course, exercise), course.exercise(exercise)
+            for student in [name for listed, name in matched if listed == exercise]:
+                folder = course.submitted(exercise, student)
+                submission = read_submission(folder, facts, student)
+                notebook = notebook_of(release, submission)
+                lay_out(notebook, submission, Path(directory) / student / exercise)
+        yield Path(directory).name

@@ -1,0 +1,182 @@
+"""The course directory: what nbgrader works on, made once and then the instructor's own.
+
+Everything that nbgrader copies out of `source/` reaches students, so only the
+public folders of `assignments/` go in there; the solutions stay where they are
+and `attn.toml` says where that is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.course.configuration import render_configuration
+from autograder.errors import KitError
+from autograder.exercise import Exercise, find_exercise
+
+FORMAT_VERSION = 1
+FACTS = "attn.toml"
+CONFIG = "nbgrader_config.py"
+GRADEBOOK = "gradebook.db"
+NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
+
+
+@dataclass(frozen=True)
+class Course:
+    """An nbgrader course directory, and where its solutions are."""
+
+    directory: Path
+    solutions: Path
+    exercises: tuple[str, ...]
+
+    def exercise(self, name: str) -> Exercise:
+        """Read the instructor's copy of the exercise `name`; raise `KitError` when it is not
+        one of this course's."""
+        if name not in self.exercises:
+            raise KitError(
+                f"{name!r} is not an exercise of this course",
+                place=str(self.directory / FACTS),
+                cure=f"use one of: {', '.join(self.exercises)}, or add it to that list",
+            )
+        return find_exercise(name, self.solutions)
+
+    def source(self, exercise: str) -> Path:
+        """The instructor's folder of an exercise, which nbgrader releases from."""
+        return self.directory / "source" / exercise
+
+    def release(self, exercise: str) -> Path:
+        """What students get: the folder that `nbgrader generate_assignment` writes."""
+        return self.directory / "release" / exercise
+
+    def submitted(self, exercise: str, student: str) -> Path:
+        """What a student handed in; nothing of ours ever writes there."""
+        return self.directory / "submitted" / student / exercise
+
+    def autograded(self, exercise: str, student: str) -> Path:
+        """The graded notebook of a student."""
+        return self.directory / "autograded" / student / exercise
+
+    def feedback(self, exercise: str, student: str) -> Path:
+        """The pages that `nbgrader generate_feedback` writes for a student."""
+        return self.directory / "feedback" / student / exercise
+
+    def students(self, exercise: str) -> tuple[str, ...]:
+        """Who handed something in, sorted; hidden folders and links are nobody's."""
+        folders = (self.directory / "submitted").glob(f"[!.]*/{exercise}")
+        return tuple(sorted(f.parent.name for f in folders if f.is_dir() and not f.is_symlink()))
+
+
+def create_course(
+    directory: Path, *, solutions: Path, assignments: Path, exercises: tuple[str, ...]
+) -> Course:
+    """Make `directory` a course with these exercises; what lies there already is kept.
+
+    A relative `solutions` is recorded relative to the course, an absolute one as it is.
+    Raise `KitError`, before anything is written, when the directory holds a course or a folder
+    of one of the exercises, or when an exercise is not in `solutions` or not built.
+    """
+    _refuse_what_is_there(directory, exercises)
+    for name in exercises:
+        find_exercise(name, solutions)
+        _require_built(find_exercise(name, assignments).folder, name)
+    directory.mkdir(parents=True, exist_ok=True)
+    recorded = solutions if solutions.is_absolute() else _relative(solutions, directory)
+    course = Course(directory.resolve(), solutions.resolve(), exercises)
+    for name in exercises:
+        shutil.copytree(assignments / name, course.source(name), ignore=NOT_COPIED)
+    (directory / CONFIG).write_text(_config(course), encoding="utf-8")
+    # The facts come last: with them, the directory is a course.
+    (directory / FACTS).write_text(_facts(recorded, exercises), encoding="utf-8")
+    return course
+
+
+def read_course(directory: Path) -> Course:
+    """Read `directory/attn.toml`; raise `KitError` when there is none or it does not fit."""
+    path = directory / FACTS
+    try:
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise KitError(
+            f"this is not a course: it has no {FACTS}",
+            place=str(directory),
+            cure="name a course directory, or make one with `attn course new`",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise KitError(
+            f"{FACTS} is not valid TOML: {error}", place=str(path), cure="correct that line"
+        ) from None
+    solutions, exercises = facts.get("solutions"), facts.get("exercises")
+    if facts.get("format_version") != FORMAT_VERSION or not isinstance(solutions, str):
+        raise KitError(
+            "format_version or solutions is missing or not known",
+            place=str(path),
+            cure=f"write format_version = {FORMAT_VERSION} and solutions = the path to them",
+        )
+    if not isinstance(exercises, list) or not all(isinstance(name, str) for name in exercises):
+        raise KitError(
+            "exercises is not a list of names",
+            place=str(path),
+            cure='write it as exercises = ["numpy_single_head"]',
+        )
+    root = directory.resolve()
+    return Course(root, (root / solutions).resolve(), tuple(exercises))
+
+
+def notebook_name(exercise: str) -> str:
+    """The file name of an exercise's notebook."""
+    return f"{exercise}.ipynb"
+
+
+def script_name(exercise: str) -> str:
+    """The file name of an exercise's plain Python file."""
+    return f"{exercise}.py"
+
+
+def _refuse_what_is_there(directory: Path, exercises: tuple[str, ...]) -> None:
+    if not exercises or len(set(exercises)) != len(exercises):
+        raise KitError(
+            "no exercise is named, or one is named twice",
+            place=str(directory),
+            cure="name every exercise of the course once",
+        )
+    mine = [Path(name) for name in (FACTS, CONFIG, GRADEBOOK)]
+    for path in (*mine, *(Path("source") / name for name in exercises)):
+        if (directory / path).exists():
+            raise KitError(
+                f"{path} is there already, so this directory holds a course",
+                place=str(directory),
+                cure="name another directory; a course is never overwritten",
+            )
+
+
+def _require_built(folder: Path, name: str) -> None:
+    for file in (notebook_name(name), script_name(name)):
+        if not (folder / file).is_file():
+            raise KitError(
+                f"{name} has no {file}", place=str(folder), cure="run `attn build`, then try again"
+            )
+
+
+def _relative(path: Path, directory: Path) -> Path:
+    return Path(os.path.relpath(path.resolve(), directory.resolve()))
+
+
+def _facts(solutions: Path, exercises: tuple[str, ...]) -> str:
+    # JSON's strings and lists of strings are TOML's.
+    return (
+        "# What the grading of this course rests on. Keep the solutions out of source/.\n"
+        f"format_version = {FORMAT_VERSION}\n"
+        f"solutions = {json.dumps(solutions.as_posix(), ensure_ascii=False)}\n"
+        f"exercises = {json.dumps(list(exercises), ensure_ascii=False)}\n"
+    )
+
+
+def _config(course: Course) -> str:
+    kept = {name: [script_name(name)] for name in course.exercises}
+    course_id = re.sub(r"[^\w-]+", "-", course.directory.name).strip("-") or "attention"
+    return render_configuration(course_id, kept)

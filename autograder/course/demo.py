@@ -1,0 +1,114 @@
+"""The demo: a course, a release, a class of all kinds, and its grades, on real parts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from autograder.course.creation import FACTS, Course, create_course
+from autograder.course.release import release
+from autograder.course.zoo import Classmate, hand_in, read_zoo
+from autograder.errors import KitError
+from autograder.grading.run import Graded, grade_path
+from autograder.sandbox import Zygote
+
+MADE_BY_DEMO = ".made-by-attn-demo"
+
+
+def run_demo(
+    directory: Path, *, solutions: Path, assignments: Path, zoo: Path, console: Console
+) -> Graded:
+    """Make a course in `directory`, release, lay out a class, grade it, and print what came out.
+
+    A course that an earlier demo made there is replaced; anything else is refused with `KitError`.
+    """
+    _clear(directory)
+    exercises = tuple(sorted(path.name for path in zoo.iterdir() if path.is_dir()))
+    console.print(Text(f"making the course {directory} with {', '.join(exercises)}"))
+    course = create_course(
+        directory, solutions=solutions, assignments=assignments, exercises=exercises
+    )
+    (directory / MADE_BY_DEMO).write_text(
+        "This course was made by `attn demo`.\n", encoding="utf-8"
+    )
+    shortfall = _shortfall(course)
+    if shortfall:
+        _banner(shortfall, console)
+    for name in exercises:
+        console.print(Text(f"releasing {name} with nbgrader generate_assignment"))
+        release(course, name)
+        _hand_in(course, name, read_zoo(zoo / name), bool(shortfall), console)
+    graded = [
+        grade_path(
+            directory,
+            exercise=name,
+            solutions=None,
+            output=None,
+            processes=None,
+            allow_process=bool(shortfall),
+            console=console,
+        )
+        for name in exercises
+    ]
+    _next(course, graded[0], console)
+    return graded[0]
+
+
+def _clear(directory: Path) -> None:
+    if (directory / MADE_BY_DEMO).is_file():
+        shutil.rmtree(directory)
+    elif (directory / FACTS).exists():
+        raise KitError(
+            "there is a course already, and not one of the demo's",
+            place=str(directory),
+            cure="name another directory: attn demo DIRECTORY",
+        )
+
+
+def _shortfall(course: Course) -> KitError | None:
+    """Return what this machine lacks for grading untrusted code, or None."""
+    exercise = course.exercise(course.exercises[0])
+    try:
+        with Zygote(exercise.library, exercise.limits):
+            return None
+    except KitError as error:
+        return error
+
+
+def _banner(error: KitError, console: Console) -> None:
+    words = (
+        f"This machine cannot isolate untrusted code: {error.fact}\n{error.cure}\n"
+        "The demo runs its own harmless submissions all the same, unprotected. "
+        "The hostile ones are not run."
+    )
+    console.print(Panel(Text(words), title="no protection", style="bold yellow"))
+
+
+def _hand_in(
+    course: Course, name: str, zoo: tuple[Classmate, ...], unprotected: bool, console: Console
+) -> None:
+    exercise = course.exercise(name)
+    for classmate in zoo:
+        if unprotected and classmate.hostile:
+            console.print(Text(f"{classmate.name}: not run", style="yellow"))
+            continue
+        hand_in(classmate, exercise, course.release(name), course.submitted(name, classmate.name))
+    console.print(Text(f"{len(zoo)} students have handed in"))
+
+
+def _next(course: Course, graded: Graded, console: Console) -> None:
+    where = course.directory
+    console.print(
+        Text(
+            f"\nopen next:\n"
+            f"  {graded.output / 'feedback' / 'index.html'}   the class, a page per student\n"
+            f"  {graded.output / 'grades.csv'}   a row per student\n"
+            f"  {where / 'gradebook.db'}   nbgrader's gradebook\n"
+            f"  cd {where} && nbgrader generate_feedback {graded.output.name}   nbgrader's own pages"
+        ),
+        soft_wrap=True,
+    )

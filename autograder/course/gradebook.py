@@ -1,0 +1,242 @@
+"""Verdicts written into nbgrader's own gradebook, in bulk.
+
+nbgrader commits once per cell and looks each grade up through four joins, which is
+slow for a large class. Here a batch of students is one transaction. The scores
+are the ones nbgrader would read: its own scorer runs on the very notebook that
+is laid into `autograded/`. A score that somebody gave by hand stays.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbformat import NotebookNode, from_dict
+from nbgrader import api, utils
+from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy import insert, or_, select, update
+from traitlets.config import Config
+
+from autograder.course.creation import Course
+from autograder.course.intake import (
+    folder_of,
+    lay_out,
+    notebook_of,
+    release_notebook,
+    timestamp,
+)
+from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.verdict_cells import with_verdict
+from autograder.errors import KitError
+from autograder.exercise import Exercise
+from autograder.reports.roll import class_roll
+from autograder.submission import Submission
+from autograder.verdict import Verdict
+
+BATCH = 250  # students in one transaction
+READ_ONLY = 0o444
+NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was left as released
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One student's graded notebook, and what of it goes into the gradebook."""
+
+    submission: Submission
+    notebook: NotebookNode
+    scores: Mapping[str, float | None]
+    comments: Mapping[str, str | None]
+
+
+def write_gradebook(
+    course: Course, exercise: str, verdicts: Iterable[Verdict], submissions: Iterable[Submission]
+) -> tuple[str, ...]:
+    """Write every verdict into the gradebook and its notebook into `autograded/`.
+
+    Return the students who got no grade because a fault of ours kept them from being judged;
+    what the gradebook and `autograded/` hold about them stays as it is. Raise `KitError` when the
+    exercise is not released, a verdict is not about it, or a verdict has no submission.
+    """
+    facts = course.exercise(exercise)
+    roll = class_roll(facts, tuple(verdicts))
+    handed_in = _handed_in(facts, roll, submissions)
+    release = release_notebook(course, exercise)
+    judged = [verdict for verdict in roll if not verdict.infrastructure]
+    settings = read_settings(course)
+    with open_gradebook(course, settings, exercise) as (gradebook, notebook):
+        for start in range(0, len(judged), BATCH):
+            batch = []
+            for verdict in judged[start : start + BATCH]:
+                submission = handed_in[verdict.student]
+                filled = with_verdict(notebook_of(release, submission), verdict, facts)
+                batch.append(_graded(submission, filled))
+            _write_batch(gradebook.db, notebook, batch)
+            _penalize_late(gradebook, settings, notebook, batch)
+            # After the grades: a notebook in autograded/ tells nbgrader that they are there.
+            for graded in batch:
+                _lay_out(course, graded)
+    return tuple(verdict.student for verdict in roll if verdict.infrastructure)
+
+
+def scores(course: Course, exercise: str) -> dict[str, dict[str, float]]:
+    """Read the scores back: student to cell (`check_softmax`) to points.
+
+    A score given by hand counts before ours, extra credit is added; what has no score is left out.
+    """
+    query = (
+        select(api.SubmittedAssignment.student_id, api.BaseCell.name, api.Grade.score)
+        .select_from(api.Grade)
+        .join(api.BaseCell, api.Grade.cell_id == api.BaseCell.id)
+        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
+        .join(
+            api.SubmittedAssignment,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .where(or_(api.Grade.auto_score.is_not(None), api.Grade.manual_score.is_not(None)))
+        .order_by(api.SubmittedAssignment.student_id, api.BaseCell.name)
+    )
+    found: dict[str, dict[str, float]] = {}
+    with open_gradebook(course, read_settings(course), exercise) as (gradebook, notebook):
+        mine = api.SubmittedNotebook.notebook_id == notebook.id
+        for student, cell, score in gradebook.db.execute(query.where(mine)):
+            found.setdefault(student, {})[cell] = float(score)
+    return found
+
+
+def _handed_in(
+    exercise: Exercise, roll: Iterable[Verdict], submissions: Iterable[Submission]
+) -> dict[str, Submission]:
+    found = {submission.student: submission for submission in submissions}
+    missing = [verdict.student for verdict in roll if verdict.student not in found]
+    if missing:
+        raise KitError(
+            "a verdict comes without the submission that was judged",
+            place=f"{exercise.name}: {', '.join(missing[:5])}",
+            cure="grade these students again",
+        )
+    return found
+
+
+def _graded(submission: Submission, notebook: NotebookNode) -> Graded:
+    """Read scores and comments off the notebook as nbgrader's SaveAutoGrades does."""
+    scores: dict[str, float | None] = {}
+    comments: dict[str, str | None] = {}
+    for cell in notebook.cells:
+        facts = cell.metadata.get("nbgrader", {})
+        if utils.is_grade(cell):
+            scores[facts["grade_id"]] = utils.determine_grade(cell)[0]
+        if utils.is_solution(cell):
+            untouched = facts.get("checksum") == utils.compute_checksum(cell)
+            comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
+    return Graded(submission, notebook, scores, comments)
+
+
+def _write_batch(db: Any, notebook: api.Notebook, batch: list[Graded]) -> None:
+    """Write the grades and comments of `batch` in one transaction."""
+    by_student = {graded.submission.student: graded for graded in batch}
+    _add_missing(db, notebook, batch)
+    grades = []
+    for row, student, cell, manual in db.execute(_rows(api.Grade, notebook, by_student)):
+        score = by_student[student].scores[cell]
+        # As nbgrader does: a score given by hand stays, and is marked for another look.
+        look = manual is not None or score is None
+        grades.append({"id": row, "auto_score": score, "needs_manual_grade": look})
+    comments = [
+        {"id": row, "auto_comment": by_student[student].comments[cell]}
+        for row, student, cell, _ in db.execute(_rows(api.Comment, notebook, by_student))
+    ]
+    db.execute(update(api.Grade), grades)
+    db.execute(update(api.Comment), comments)
+    db.commit()
+
+
+def _add_missing(db: Any, notebook: api.Notebook, batch: list[Graded]) -> None:
+    """Add the students and submissions that are new, with empty grades, and all time stamps."""
+    names = [graded.submission.student for graded in batch]
+    known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(names))))
+    db.add_all(api.Student(id=name) for name in names if name not in known)
+    db.flush()
+    rows = {row.student_id: row for row in db.scalars(_submissions(notebook, names))}
+    new = []
+    for graded in batch:
+        student, at = graded.submission.student, timestamp(folder_of(graded.submission))
+        if student not in rows:
+            new.append(api.SubmittedAssignment(assignment_id=notebook.assignment_id))
+            new[-1].student_id, rows[student] = student, new[-1]
+        if at is not None:
+            rows[student].timestamp = at
+    db.add_all(new)
+    db.flush()
+    for book in notebook.assignment.notebooks:
+        _add_cells(db, book, [row.id for row in new])
+
+
+def _add_cells(db: Any, notebook: api.Notebook, submissions: list[str]) -> None:
+    """Add `notebook`, with a grade and a comment per cell, to the submissions with these ids."""
+    books = [api.SubmittedNotebook(notebook_id=notebook.id, assignment_id=i) for i in submissions]
+    db.add_all(books)
+    db.flush()
+    graded = (*notebook.grade_cells, *notebook.task_cells)
+    commented = (*notebook.solution_cells, *notebook.task_cells)
+    for model, cells in ((api.Grade, graded), (api.Comment, commented)):
+        added = [{"cell_id": cell.id, "notebook_id": book.id} for book in books for cell in cells]
+        if added:
+            db.execute(insert(model), added)
+
+
+def _submissions(notebook: api.Notebook, students: list[str]) -> Any:
+    return select(api.SubmittedAssignment).where(
+        api.SubmittedAssignment.assignment_id == notebook.assignment_id,
+        api.SubmittedAssignment.student_id.in_(students),
+    )
+
+
+def _penalize_late(
+    gradebook: api.Gradebook, settings: Config, notebook: api.Notebook, batch: list[Graded]
+) -> None:
+    """Run nbgrader's own late penalties where a due date is set and somebody was, or is, late."""
+    if notebook.assignment.duedate is None:
+        return
+    names = [graded.submission.student for graded in batch]
+    for row in gradebook.db.scalars(_submissions(notebook, names)).all():
+        if row.total_seconds_late > 0 or row.late_submission_penalty:
+            facts = {
+                "notebook": notebook.name,
+                "assignment": notebook.assignment.name,
+                "student": row.student_id,
+                "db_url": str(gradebook.engine.url.render_as_string(hide_password=False)),
+            }
+            AssignLatePenalties(config=settings).preprocess(
+                from_dict({"cells": []}), {"nbgrader": facts}
+            )
+
+
+def _lay_out(course: Course, graded: Graded) -> None:
+    """Write the graded notebook into `autograded/`, read-only as nbgrader leaves it."""
+    folder = course.autograded(graded.submission.exercise, graded.submission.student)
+    if folder.exists():
+        shutil.rmtree(folder)
+    lay_out(graded.notebook, graded.submission, folder)
+    for file in folder.iterdir():
+        file.chmod(READ_ONLY)
+
+
+def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:
+    """Select (id, student, cell, what was given by hand) of the grades or comments."""
+    by_hand = model.manual_score if model is api.Grade else model.manual_comment
+    return (
+        select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name, by_hand)
+        .select_from(model)
+        .join(api.BaseCell, model.cell_id == api.BaseCell.id)
+        .join(api.SubmittedNotebook, model.notebook_id == api.SubmittedNotebook.id)
+        .join(
+            api.SubmittedAssignment,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .where(
+            api.SubmittedNotebook.notebook_id == notebook.id,
+            api.SubmittedAssignment.student_id.in_(list(students)),
+        )
+    )

@@ -1,0 +1,124 @@
+"""What a student handed in, as a notebook that nbgrader can carry.
+
+nbgrader sees only `*.ipynb`, reads them before any preprocessor runs, and copies
+every file beside them, links included. A class hands in plain `.py` files, broken
+JSON and renamed notebooks as well. So nbgrader is never given the student's
+folder: it gets a laid-out copy, in which every submission is one well-formed
+notebook, and the original stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.utils import parse_utc
+
+from autograder.course.creation import Course, notebook_name, script_name
+from autograder.course.skeleton import from_script, onto_skeleton
+from autograder.errors import KitError
+from autograder.submission import Submission
+
+TIMESTAMP = "timestamp.txt"
+LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not shown in the graded notebook
+
+
+def release_notebook(course: Course, exercise: str) -> NotebookNode:
+    """Read the released notebook, or the one in `source/` when none is released yet.
+
+    Raise `KitError` when there is neither.
+    """
+    for folder in (course.release(exercise), course.source(exercise)):
+        path = folder / notebook_name(exercise)
+        if path.is_file():
+            notebook: NotebookNode = nbformat.read(path, as_version=4)
+            return notebook
+    raise KitError(
+        f"{exercise} has no notebook",
+        place=str(course.source(exercise)),
+        cure=f"put {notebook_name(exercise)} back there, as `attn build` makes it",
+    )
+
+
+def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
+    """Return the release with the submission's code, from an .ipynb or a .py, in its cells.
+
+    What cannot be read leaves the release as it is; why, is told by the verdict.
+    """
+    names = [
+        cell.metadata.nbgrader.grade_id
+        for cell in release.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    ]
+    content = _bytes(submission.path)
+    text = (content or b"").decode("utf-8-sig", "replace")
+    script = submission.path.suffix == ".py"
+    return onto_skeleton(release, from_script(text, names) if script else _cells(text))
+
+
+def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> None:
+    """Write `notebook`, and the submission's .py and time stamp, into the folder `target`.
+
+    The notebook comes last and whole: where it is, everything is.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    folder = folder_of(submission)
+    scripts = {script_name(submission.exercise), submission.path.with_suffix(".py").name}
+    for name in (*scripts, TIMESTAMP):
+        content = _bytes(folder / name)
+        if content is not None and (name != TIMESTAMP or _is_timestamp(content)):
+            (target / name).write_bytes(content)
+    path = target / notebook_name(submission.exercise)
+    partial = path.with_suffix(".partial")
+    partial.write_text(nbformat.v4.writes(notebook), encoding="utf-8")
+    partial.replace(path)
+
+
+def folder_of(submission: Submission) -> Path:
+    """The folder that was handed in."""
+    return submission.path if submission.path.is_dir() else submission.path.parent
+
+
+def timestamp(folder: Path) -> Any:
+    """When the submission in `folder` was handed in (a UTC datetime), None when unknown."""
+    content = _bytes(folder / TIMESTAMP)
+    if content is None or not _is_timestamp(content):
+        return None
+    return parse_utc(content.decode().strip())
+
+
+def _is_timestamp(content: bytes) -> bool:
+    try:
+        return parse_utc(content.decode().strip()) is not None
+    except (ValueError, OverflowError):
+        return False
+
+
+def _bytes(path: Path) -> bytes | None:
+    """The content of a plain file; None for a link (it can point at the solutions), a directory,
+    nothing, too much, or what may not be read. The verdict on the same folder tells which."""
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _cells(text: str) -> NotebookNode:
+    """The cells of a notebook's JSON (nbformat 3 or 4) as they are; none when it is not JSON."""
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError):
+        facts = None
+    sheets = _list(facts, "worksheets")
+    cells = [cell for sheet in sheets for cell in _list(sheet, "cells")] or _list(facts, "cells")
+    return NotebookNode(cells=[cell for cell in cells if isinstance(cell, dict)])
+
+
+def _list(facts: Any, key: str) -> list[Any]:
+    value = facts.get(key) if isinstance(facts, dict) else None
+    return value if isinstance(value, list) else []

@@ -1,0 +1,64 @@
+"""What the course puts into nbgrader's pipelines, by the dotted names in `nbgrader_config.py`.
+
+Each class is a thin end of a pure function elsewhere. nbgrader changes into the
+course directory while it converts, which is how a preprocessor knows the course.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+from nbgrader.utils import is_solution
+from traitlets import Unicode
+from traitlets.utils.importstring import import_item
+
+from autograder.course.creation import read_course
+from autograder.course.intake import release_notebook
+from autograder.course.skeleton import onto_skeleton
+from autograder.course.verdict_cells import with_verdict
+
+Result = tuple[NotebookNode, ResourcesDict]
+
+
+class KeepStubs(ClearSolutions):
+    """nbgrader's ClearSolutions, but a solution cell without a solution region is left as it is."""
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: ResourcesDict, cell_index: int
+    ) -> Result:
+        """Clear the solution regions of one cell."""
+        if is_solution(cell) and self.begin_solution_delimeter not in cell.source:
+            return cell, resources
+        result: Result = super().preprocess_cell(cell, resources, cell_index)
+        return result
+
+
+class OntoSkeleton(NbGraderPreprocessor):
+    """Carries a submission's code over onto the released notebook."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
+        """Return the released notebook with the code of `nb` in its solution cells."""
+        release = release_notebook(read_course(Path.cwd()), resources["nbgrader"]["assignment"])
+        return onto_skeleton(release, nb), resources
+
+
+class WriteVerdict(NbGraderPreprocessor):
+    """Stands in place of nbgrader's Execute: writes the verdict and runs nothing itself."""
+
+    judge = Unicode(
+        "autograder.course.judging.judge",
+        help="Who judges: the dotted name of judge(course, exercise, student, folder) -> Verdict.",
+    ).tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
+        """Return `nb` with the verdict on the student's own files in its check cells."""
+        facts: dict[str, Any] = resources["nbgrader"]
+        course = read_course(Path.cwd())
+        exercise = course.exercise(facts["assignment"])
+        folder = course.submitted(exercise.name, facts["student"])
+        verdict = import_item(self.judge)(course, exercise, facts["student"], folder)
+        return with_verdict(nb, verdict, exercise), resources

@@ -1,0 +1,136 @@
+"""The host's end of a worker: frames and output, never waited for past a deadline.
+
+Reads and writes do not block, since a worker may neither read nor write on
+purpose. What it prints is read at the same time, so that a full pipe never
+holds up an answer, and only the first part of it is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from typing import Any
+
+from autograder import wire
+
+_CHUNK = 1 << 16
+_FLOOD = 8 << 20
+
+
+class Late(Exception):
+    """The deadline has passed."""
+
+
+class Closed(Exception):
+    """The worker's end is closed: it has ended, or has closed it."""
+
+
+class Flooded(Exception):
+    """The worker has printed more than anyone will read."""
+
+
+class Channel:
+    """One worker's socket and output pipe. `kept_bytes` of the output are kept."""
+
+    def __init__(self, kept_bytes: int) -> None:
+        self._socket, self._far_socket = socket.socketpair()
+        self._pipe, self._far_pipe = os.pipe()
+        self._socket.setblocking(False)
+        os.set_blocking(self._pipe, False)
+        self._kept_bytes = kept_bytes
+        self._kept = bytearray()
+        self._printed = 0
+        self._pipe_open = True
+
+    @property
+    def far_ends(self) -> tuple[int, int]:
+        """The descriptors that the worker gets: channel and output."""
+        return self._far_socket.fileno(), self._far_pipe
+
+    @property
+    def output(self) -> bytes:
+        """What was printed, as far as it is kept."""
+        return bytes(self._kept)
+
+    def hand_over(self) -> None:
+        """Close our copies of the worker's ends, so that its end can be seen."""
+        self._far_socket.close()
+        os.close(self._far_pipe)
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """Send `data`; raise `Late`, `Closed` or `Flooded`."""
+        rest = memoryview(data)
+        while rest:
+            _, writable = self._wait(deadline, to_write=True)
+            if not writable:
+                continue
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                raise Closed from None
+
+    def receive(self, deadline: float) -> tuple[dict[str, Any], wire.Payload]:
+        """Return the next frame; raise `Late`, `Closed`, `Flooded` or `WireError`."""
+        head, size = wire.read_prefix(self._exactly(wire.PREFIX.size, deadline))
+        header = wire.read_header(self._exactly(head, deadline))
+        return header, wire.Payload(self._exactly(size, deadline))
+
+    def close(self) -> None:
+        """Keep what is left of the output, and close both."""
+        self._drain()
+        self._socket.close()
+        os.close(self._pipe)
+
+    def _exactly(self, count: int, deadline: float) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            readable, _ = self._wait(deadline)
+            if not readable:
+                continue
+            try:
+                part = self._socket.recv(min(count - len(data), _CHUNK))
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                raise Closed from None
+            if not part:
+                raise Closed
+            data += part
+        return bytes(data)
+
+    def _wait(self, deadline: float, *, to_write: bool = False) -> tuple[bool, bool]:
+        """Wait for the socket, reading output meanwhile; return whether it can be read, written."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Late
+        waiting = select.poll()
+        ours = self._socket.fileno()
+        waiting.register(ours, select.POLLOUT if to_write else select.POLLIN)
+        if self._pipe_open:
+            waiting.register(self._pipe, select.POLLIN)
+        events = dict(waiting.poll(1000 * left))
+        if self._pipe in events:
+            self._read_output()
+            if self._printed > _FLOOD:
+                raise Flooded
+        event = events.get(ours, 0)
+        return bool(event & ~select.POLLOUT), bool(event)
+
+    def _read_output(self) -> bool:
+        """Read one piece of output; return whether there may be more."""
+        try:
+            part = os.read(self._pipe, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._pipe_open = bool(part)
+        self._printed += len(part)
+        self._kept += part[: max(0, self._kept_bytes - len(self._kept))]
+        return bool(part)
+
+    def _drain(self) -> None:
+        while self._pipe_open and self._printed <= _FLOOD and self._read_output():
+            pass

@@ -1,0 +1,58 @@
+"""How a worker ended, judged by what the host itself observed.
+
+The worker's own word counts for nothing here: the wait status and the use of
+memory and time come from the kernel through the zygote, the deadline and the
+closed channel from the host.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+
+from autograder.exercise import Limits
+from autograder.request import ExceptionReport, Failed
+from autograder.verdict import Outcome
+
+_MEMORY_ERRORS = ("MemoryError", "_ArrayMemoryError", "OutOfMemoryError")
+_MEMORY_TEXTS = ("can't allocate memory", "could not create a primitive", "Unable to allocate")
+_NEAR = 0.9
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A worker's end as the kernel saw it; `killed_by_us` when the host had it killed."""
+
+    status: int
+    kilobytes: int
+    milliseconds: int
+    killed_by_us: bool
+
+
+def cpu_seconds(limits: Limits) -> int:
+    """Return the processor time one worker may use, in whole seconds."""
+    return int(limits.seconds_per_submission) + 1
+
+
+def judge(ending: Ending, limits: Limits) -> Failed:
+    """Return what the end of a worker means when nobody asked for it."""
+    code = os.waitstatus_to_exitcode(ending.status)
+    if ending.killed_by_us:
+        return Failed(Outcome.CRASHED, "It closed the connection to the grader.")
+    if code >= 0:
+        return Failed(Outcome.CRASHED, f"The process ended with exit code {code}.")
+    if code == -signal.SIGXCPU:
+        return Failed(Outcome.TIMED_OUT)
+    if code == -signal.SIGKILL and ending.milliseconds >= 1000 * cpu_seconds(limits):
+        return Failed(Outcome.TIMED_OUT)
+    if code == -signal.SIGKILL and ending.kilobytes >= _NEAR * 1024 * limits.memory_megabytes:
+        return Failed(Outcome.OUT_OF_MEMORY)
+    return Failed(Outcome.CRASHED, f"The process was ended by {signal.Signals(-code).name}.")
+
+
+def is_memory_error(report: ExceptionReport) -> bool:
+    """Return whether an exception says, in any library's words, that memory ran out."""
+    if report.type_name in _MEMORY_ERRORS:
+        return True
+    return any(text in report.message for text in _MEMORY_TEXTS)

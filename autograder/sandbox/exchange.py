@@ -1,0 +1,182 @@
+"""Requests as frames, and frames of a worker's as replies, decoded strictly.
+
+Everything that arrives here may be forged: whatever is not exactly what was
+asked for is `WireError`, and a name that nobody asked about never gets further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from autograder import wire
+from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.sandbox.ending import is_memory_error
+from autograder.sandbox.text import clean
+from autograder.verdict import Outcome
+
+_MESSAGE, _CODE, _NAME, _SHAPES = 500, 200, 80, 12
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a worker asks while it leans on earlier steps."""
+
+    step: str
+    arguments: tuple[wire.Value, ...]
+    keywords: Mapping[str, wire.Value]
+    cotangents: tuple[wire.Value, ...] = ()
+
+
+def load_frame(number: int, cells: tuple[str, ...]) -> bytes:
+    """Return the frame that has a worker run `cells`."""
+    sources = [cell.encode("utf-8", "replace") for cell in cells]
+    header = {"id": number, "op": "load", "cells": [len(source) for source in sources]}
+    return wire.frame(header, sources)
+
+
+def call_frame(number: int, request: Request, leaning_on: tuple[str, ...]) -> bytes:
+    """Return the frame that has a worker answer `request`."""
+    parts: list[bytes] = []
+
+    def values(items: tuple[wire.Value, ...]) -> list[Any]:
+        return [wire.encode(item, parts) for item in items]
+
+    def named(items: Mapping[str, wire.Value]) -> dict[str, Any]:
+        return {name: wire.encode(item, parts) for name, item in items.items()}
+
+    # The order in which the worker takes arrays from the payload.
+    header = {
+        "id": number,
+        "op": "call",
+        "target": request.target,
+        "arguments": values(request.arguments),
+        "keywords": named(request.keywords),
+        "method": request.method,
+        "method_arguments": values(request.method_arguments),
+        "attributes": named(request.attributes),
+        "backward": wire.encode(request.backward, parts),
+        "before": list(request.before),
+        "calls": request.calls,
+        "dtype": request.dtype,
+        "read": list(request.read),
+        "leaning_on": list(leaning_on),
+    }
+    return wire.frame(header, parts)
+
+
+def answer_frame(number: int, value: wire.Value | None) -> bytes:
+    """Return the frame that answers a worker's question; None refuses."""
+    if value is None:
+        return wire.frame({"answer": number, "ok": False}, [])
+    parts: list[bytes] = []
+    header = {"answer": number, "ok": True, "value": wire.encode(value, parts)}
+    return wire.frame(header, parts)
+
+
+def read_failures(
+    header: dict[str, Any], number: int, count: int
+) -> tuple[ExceptionReport | None, ...]:
+    """Return for each of `count` cells the exception that it raised, or None."""
+    _same_number(header, number)
+    failures = header.get("failures")
+    if type(failures) is not list or len(failures) != count:
+        raise wire.WireError("the cells are not answered for one by one")
+    return tuple(None if facts is None else _report(facts) for facts in failures)
+
+
+def read_question(
+    header: dict[str, Any], payload: wire.Payload, number: int, leaning_on: tuple[str, ...]
+) -> Question:
+    """Return the question numbered `number` about a step of `leaning_on`."""
+    step, arguments, keywords = (header.get(key) for key in ("step", "arguments", "keywords"))
+    if type(header.get("ask")) is not int or header["ask"] != number:
+        raise wire.WireError("a question is out of turn")
+    if type(step) is not str or step not in leaning_on:
+        raise wire.WireError("a question is about no step that may be asked about")
+    values, named = _values(arguments, payload), _named(keywords, payload)
+    question = Question(step, values, named, _values(header.get("cotangents"), payload))
+    payload.end()
+    return question
+
+
+def read_reply(
+    header: dict[str, Any], payload: wire.Payload, number: int, request: Request
+) -> Reply:
+    """Return the reply to `request`."""
+    _same_number(header, number)
+    if "oversize" in header:
+        return Failed(Outcome.PROTOCOL, "What it returned is too large to be sent back.")
+    if "missing" in header:
+        return _missing(header["missing"], request)
+    if "raised" in header:
+        return _raised(header["raised"])
+    value = wire.decode(header.get("value"), payload)
+    after = _values(header.get("after"), payload)
+    attributes = _named(header.get("attributes"), payload)
+    payload.end()
+    sent = request.arguments if request.method is None else request.method_arguments
+    if len(after) != (0 if request.method == "" else len(sent)):
+        raise wire.WireError("the arguments afterwards are not those of the call")
+    if not set(attributes) <= set(request.read):
+        raise wire.WireError("an attribute was sent that nobody asked for")
+    return Returned(value, after, attributes)
+
+
+def _same_number(header: dict[str, Any], number: int) -> None:
+    if type(header.get("id")) is not int or header["id"] != number:
+        raise wire.WireError("a reply belongs to no request")
+
+
+def _values(items: Any, payload: wire.Payload) -> tuple[wire.Value, ...]:
+    if type(items) is not list or len(items) > wire.MAX_ITEMS:
+        raise wire.WireError("values are not listed, or are too many")
+    return tuple(wire.decode(item, payload) for item in items)
+
+
+def _named(items: Any, payload: wire.Payload) -> dict[str, wire.Value]:
+    if type(items) is not dict or len(items) > wire.MAX_ITEMS:
+        raise wire.WireError("values are not named, or are too many")
+    return {clean(name, _NAME): wire.decode(item, payload) for name, item in items.items()}
+
+
+def _missing(name: Any, request: Request) -> Failed:
+    if type(name) is not str or name not in (request.target, request.method):
+        raise wire.WireError("a name is missing that nobody asked for")
+    place = "" if name == request.target else f" in `{request.target}`"
+    return Failed(Outcome.NOT_WRITTEN, f"There is no `{name}`{place} yet.")
+
+
+def _raised(facts: Any) -> Failed:
+    report = _report(facts)
+    stub = facts.get("stub")
+    if type(stub) is str:
+        return Failed(Outcome.NOT_WRITTEN, f"`{clean(stub, _NAME)}` is not written yet.", report)
+    outcome = Outcome.OUT_OF_MEMORY if is_memory_error(report) else Outcome.RAISED
+    return Failed(outcome, exception=report)
+
+
+def _report(facts: Any) -> ExceptionReport:
+    if type(facts) is not dict:
+        raise wire.WireError("an exception is not described by an object")
+    line, shapes = facts.get("line"), facts.get("shapes")
+    if type(line) is not int or not 0 <= line < 1 << 31:
+        raise wire.WireError("a line has no number")
+    if type(shapes) is not dict or len(shapes) > _SHAPES:
+        raise wire.WireError("shapes are not named, or are too many")
+    return ExceptionReport(
+        type_name=clean(wire.text(facts.get("type"), _NAME), _NAME),
+        message=clean(wire.text(facts.get("message"), _MESSAGE), _MESSAGE),
+        line=line,
+        code=clean(wire.text(facts.get("code"), _CODE), _CODE),
+        shapes={clean(name, _NAME): _shape(shape) for name, shape in shapes.items()},
+    )
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if type(shape) is not list or len(shape) > 4 * wire.MAX_AXES:
+        raise wire.WireError("a shape is not a list")
+    if any(type(size) is not int or not 0 <= size < 1 << 63 for size in shape):
+        raise wire.WireError("an axis has no valid size")
+    return tuple(shape)

@@ -1,0 +1,163 @@
+"""The zygote as a process of the host's: start it, order forks and kills, hear of endings.
+
+It is exec'ed with nothing of the host's but one socket and a short environment.
+What it says is checked, and when it says nothing in time it is killed: it is
+the first process of its namespace, so no worker outlives it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from autograder.sandbox.ending import Ending
+from autograder.worker.plan import PACKAGE, Plan
+
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+    "LANG": "C.UTF-8",
+    "HOME": "/box",
+    "USER": "student",
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8:backslashreplace",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+}
+_MESSAGE = 1 << 16
+_TO_START, _TO_FORK, _TO_CONFIRM = 120.0, 20.0, 2.0
+
+Facts = dict[str, Any]
+
+
+class ZygoteDied(Exception):
+    """The zygote has ended, or does not answer in time, or answers nonsense."""
+
+
+class ZygoteProcess:
+    """A running zygote; `greeting` is the first thing it said (`ready`, `refused` or `failed`)."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._heard: list[Facts] = []
+        self._errors = os.memfd_create("errors")  # what it says while it starts
+        self.errors = ""
+        with far:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-B",
+                    "-u",
+                    str(PACKAGE / "worker/__main__.py"),
+                    str(far.fileno()),
+                ],
+                env=_ENVIRONMENT,
+                pass_fds=[far.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                cwd="/",
+                start_new_session=True,
+            )
+        self.alive = True
+        try:
+            self._control.send(json.dumps(asdict(plan)).encode())
+            self.greeting = self._hear(lambda facts: True, _TO_START)
+        except (ZygoteDied, OSError) as error:
+            self.close()
+            raise ZygoteDied(f"{error} {self.errors}".strip()) from None
+
+    @property
+    def pid(self) -> int:
+        """The process that was started, as the host numbers it."""
+        return self._process.pid
+
+    def fork(self, seed: int, descriptors: tuple[int, int]) -> int:
+        """Have a worker forked that gets `descriptors`; return its pid as the zygote numbers it."""
+        self._say({"fork": seed}, descriptors)
+        worker = self._hear(lambda facts: "forked" in facts, _TO_FORK)["forked"]
+        return self._number(worker)
+
+    def wait(self, worker: int, seconds: float) -> Ending | None:
+        """Return how `worker` ended, or None when it has not after `seconds`."""
+        try:
+            facts = self._hear(lambda facts: facts.get("ended") == worker, seconds)
+        except TimeoutError:
+            return None
+        status, kilobytes, milliseconds = (
+            self._number(facts.get(name)) for name in ("status", "kilobytes", "milliseconds")
+        )
+        return Ending(status, kilobytes, milliseconds, killed_by_us=False)
+
+    def kill(self, worker: int) -> Ending:
+        """Have `worker` killed and return how it ended; kill the zygote when it does not confirm."""
+        self._say({"kill": worker})
+        ending = self.wait(worker, _TO_CONFIRM)
+        if ending is None:
+            self.close()
+            raise ZygoteDied("the end of a worker was not confirmed")
+        return Ending(ending.status, ending.kilobytes, ending.milliseconds, killed_by_us=True)
+
+    def close(self) -> None:
+        """End the zygote and with it every worker; a second time does nothing."""
+        if self.alive:
+            self.alive = False
+            self._control.close()
+            self._process.kill()
+            self._process.wait()
+            said = os.pread(self._errors, _MESSAGE, 0)
+            self.errors = said[-500:].decode("utf-8", "replace").strip()
+            os.close(self._errors)
+
+    def _say(self, facts: Facts, descriptors: tuple[int, ...] = ()) -> None:
+        if not self.alive:
+            raise ZygoteDied("the zygote has ended")
+        try:
+            socket.send_fds(self._control, [json.dumps(facts).encode()], list(descriptors))
+        except OSError as error:
+            self.close()
+            raise ZygoteDied(f"the zygote takes no orders: {error}") from None
+
+    def _hear(self, wanted: Callable[[Facts], bool], seconds: float) -> Facts:
+        """Return the first message that is wanted, keeping the others for who waits for them."""
+        deadline = time.monotonic() + seconds
+        while True:
+            for facts in self._heard:
+                if wanted(facts):
+                    self._heard.remove(facts)
+                    return facts
+            self._heard.append(self._next(deadline))
+
+    def _next(self, deadline: float) -> Facts:
+        if not self.alive:
+            raise ZygoteDied("the zygote has ended")
+        waiting = select.poll()
+        waiting.register(self._control, select.POLLIN)
+        if not waiting.poll(1000 * max(0.0, deadline - time.monotonic())):
+            raise TimeoutError("the zygote does not answer")
+        try:
+            message = self._control.recv(_MESSAGE)
+            facts = json.loads(message) if message else None
+        except (OSError, ValueError) as error:
+            message, facts = str(error).encode(), None
+        if type(facts) is not dict:
+            self.close()
+            raise ZygoteDied("the zygote has ended" if not message else "the zygote is confused")
+        return facts
+
+    def _number(self, value: Any) -> int:
+        if type(value) is not int or not 0 <= value < 1 << 62:
+            self.close()
+            raise ZygoteDied("the zygote is confused: a number was expected")
+        return value

@@ -1,0 +1,260 @@
+"""A zygote that can be relied on: measured when it starts, started anew when it dies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from autograder import wire
+from autograder.errors import KitError
+from autograder.exercise import Limits
+from autograder.sandbox import channel as channels
+from autograder.sandbox import probe
+from autograder.sandbox.channel import Channel
+from autograder.sandbox.ending import Ending, cpu_seconds
+from autograder.sandbox.process import ZygoteDied, ZygoteProcess
+from autograder.sandbox.protection import Measured, Protection, demand
+from autograder.sandbox.student import SandboxedStudent
+from autograder.sandbox.text import clean
+from autograder.worker.plan import PACKAGE, Plan
+
+_FIRST_THROW_AWAY_UID, _THROW_AWAY_UIDS = 60001, 512
+_TO_CONFINE = 20.0
+_SOLUTIONS = PACKAGE.parent / "solutions"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A confined process that waits for a student's code."""
+
+    pid: int
+    channel: Channel
+    process: ZygoteProcess
+    landlock: int
+    uid: int
+
+
+class Zygote:
+    """Forks confined workers. A context manager; use it from one thread.
+
+    `library` is "numpy" or "torch", `limits` hold for each submission.
+    `allow_process` accepts a machine that gives less than the default demand.
+    `secrets` are files and folders that a worker must not be able to read (the
+    solutions beside the package when not given), `without` names layers to leave
+    out (namespaces, landlock, seccomp, rlimits), to show what each is for.
+
+    Entering raises `KitError` when the demand is not met, naming what is missing.
+    The thread that enters must live as long as the zygote: it dies with it.
+    """
+
+    def __init__(
+        self,
+        library: str,
+        limits: Limits,
+        allow_process: bool = False,
+        *,
+        secrets: tuple[Path, ...] | None = None,
+        without: tuple[str, ...] = (),
+    ) -> None:
+        default = (_SOLUTIONS,) if _SOLUTIONS.is_dir() else ()
+        self.limits = limits
+        self._library, self._allow_process = library, allow_process
+        self._secrets = default if secrets is None else secrets
+        self._without = without
+        self._process: ZygoteProcess | None = None
+        self._folder: Path | None = None
+        self._measuring = False
+        self.measured = Measured(namespaces=False, landlock=0, seccomp=False, uid=os.getuid())
+
+    @property
+    def protection(self) -> Protection:
+        """The level that was measured."""
+        return self.measured.protection
+
+    @property
+    def pid(self) -> int:
+        """The process that was started, as the host numbers it; 0 when there is none."""
+        return self._process.pid if self._process else 0
+
+    def __enter__(self) -> Zygote:
+        if sys.platform != "linux":
+            raise KitError(
+                "the sandbox needs Linux",
+                place=sys.platform,
+                cure="grade in a Linux container or virtual machine (Docker, Lima)",
+            )
+        self._folder = Path(tempfile.mkdtemp(prefix="attn-"))
+        self._folder.chmod(0o755)  # open to all, so that only the sandbox can hide what is in it
+        (self._folder / "canary").write_text("what no worker may read\n", encoding="ascii")
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the zygote and every worker."""
+        if self._process:
+            self._process.close()
+        if self._folder:
+            shutil.rmtree(self._folder)
+            self._folder = None
+
+    def fork(self, seed: int) -> Worker:
+        """Return a new worker whose generators are seeded with `seed`.
+
+        Starts the zygote anew when it has died. Raises `ZygoteDied` when it dies
+        meanwhile or the worker cannot be confined, and `KitError` when the machine
+        no longer meets the demand.
+        """
+        if self._process is None or not self._process.alive:
+            if self._measuring:
+                raise ZygoteDied("the zygote has ended while it was measured")
+            self._start()
+        assert self._process is not None
+        return self._fork(self._process, seed)
+
+    def end(self, worker: Worker, patience: float = 0.0) -> Ending:
+        """Return how `worker` ended; after `patience` seconds it is killed. Keeps its output.
+
+        Raises `ZygoteDied` when that cannot be learned; then the worker is dead too.
+        """
+        try:
+            ending = worker.process.wait(worker.pid, patience) if patience else None
+            return ending or worker.process.kill(worker.pid)
+        finally:
+            worker.channel.close()
+
+    def _start(self) -> None:
+        if self._process:
+            self._process.close()
+        without = self._without
+        process, greeting = self._launch(without)
+        refused = greeting.get("refused")
+        if refused:
+            process.close()
+            process, greeting = self._launch((*without, "namespaces"))
+        self._process = process
+        try:
+            self._accept(process, greeting, str(refused or ""))
+        except BaseException:  # what was not accepted must not fork for anyone
+            process.close()
+            raise
+
+    def _accept(self, process: ZygoteProcess, greeting: dict[str, Any], refused: str) -> None:
+        ready = greeting.get("ready")
+        if type(ready) is not dict:
+            raise KitError(
+                f"the sandbox cannot load {self._library}: {greeting.get('failed', greeting)}",
+                place=sys.prefix,
+                cure=f"install {self._library} into this environment",
+            )
+        missing = dict(ready["missing"]) | ({"namespaces": refused} if refused else {})
+        self.measured = self._measure(process, ready, missing)
+        if not self._allow_process:
+            demand(self.measured)
+
+    def _launch(self, without: tuple[str, ...]) -> tuple[ZygoteProcess, dict[str, Any]]:
+        plan = Plan(
+            library=self._library,
+            memory_megabytes=self.limits.memory_megabytes,
+            cpu_seconds=cpu_seconds(self.limits),
+            canary=str(self._canary),
+            uid=_throw_away_uid(),
+            without=without,
+        )
+        try:
+            process = ZygoteProcess(plan)
+        except ZygoteDied as error:
+            raise KitError(
+                f"the sandbox does not start: {error}",
+                place=sys.executable,
+                cure="run it again; if it stays, report it with this message",
+            ) from None
+        return process, process.greeting
+
+    @property
+    def _canary(self) -> Path:
+        assert self._folder is not None, "a zygote is used within its `with`"
+        return self._folder / "canary"
+
+    def _measure(
+        self, process: ZygoteProcess, ready: dict[str, Any], missing: dict[str, str]
+    ) -> Measured:
+        cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
+        try:
+            worker = self._fork(process, 0)
+            self.end(worker)
+        except ZygoteDied as error:
+            raise KitError(
+                f"a worker cannot be confined: {error}",
+                place=f"{sys.prefix} and {sys.base_prefix}",
+                cure="grade as an ordinary user, or where namespaces are allowed, or put the "
+                "interpreter and its environment where every user may read them",
+            ) from None
+        self._measuring = True
+        try:
+            with SandboxedStudent(self, cells, seed=0) as attempts:
+                gaps = probe.find_gaps(
+                    attempts.ask,
+                    canary=self._canary,
+                    secrets=self._secrets,
+                    memory_megabytes=self.limits.memory_megabytes,
+                )
+        finally:
+            self._measuring = False
+        return Measured(
+            namespaces=ready["namespaces"] is True,
+            landlock=worker.landlock,
+            seccomp=ready["seccomp"] is True,
+            uid=worker.uid,
+            missing=missing,
+            gaps=gaps,
+        )
+
+    def _fork(self, process: ZygoteProcess, seed: int) -> Worker:
+        channel = Channel(1024 * self.limits.output_kilobytes)
+        try:
+            pid = process.fork(seed, channel.far_ends)
+        except (ZygoteDied, TimeoutError) as error:
+            channel.hand_over()
+            channel.close()
+            process.close()
+            raise ZygoteDied(str(error)) from None
+        channel.hand_over()
+        try:
+            header, _ = channel.receive(time.monotonic() + _TO_CONFINE)
+            facts = header.get("confined")
+            if type(facts) is not dict:
+                raise ZygoteDied(clean(str(header.get("unconfined")), 500))
+            return Worker(pid, channel, process, int(facts["landlock"]), int(facts["uid"]))
+        except (channels.Late, channels.Closed, channels.Flooded, wire.WireError) as error:
+            process.close()
+            channel.close()
+            raise ZygoteDied(f"a worker does not report: {error!r}") from None
+
+
+def _throw_away_uid() -> int:
+    """Return a uid that workers of this host become, 0 when it cannot make them become another."""
+    uid = _FIRST_THROW_AWAY_UID + os.getpid() % _THROW_AWAY_UIDS
+    if os.geteuid() != 0:
+        return 0
+    maps = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
+    mapped = any(int(first) <= uid < int(first) + int(count) for first, _, count in maps)
+    return uid if mapped else 0

@@ -1,0 +1,5 @@
+"""The untrusted side: the process in which a student's code runs.
+
+It imports the standard library, NumPy and `autograder.wire`, and nothing else
+of the kit: inside the sandbox no other file of the kit can be seen.
+"""

@@ -1,0 +1,127 @@
+"""What a worker does after the fork, before it sees one byte of a student's.
+
+The order matters: what needs privileges first, the system call filter last, and
+then a check from the inside that each denial holds while a live control works.
+A worker that cannot do all of it reports so and ends; it never grades.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import resource
+import signal
+import socket
+import tempfile
+
+from autograder.worker import kernel, landlock, root, syscalls
+from autograder.worker.plan import BOX, DEVICES, Layers, Plan, readable
+
+CHANNEL = 3
+_MEGABYTE = 1 << 20
+_FILE_MEGABYTES, _OPEN_FILES, _THREADS = 16, 64, 128
+
+
+def keep_only(channel: int, output: int) -> None:
+    """Put `channel` at 3 and `output` at 1 and 2, nothing at 0, and close every other file."""
+    empty = os.open("/dev/null", os.O_RDONLY)
+    # Out of the way first: the two may themselves be numbered below 4.
+    channel, output = _above(channel), _above(output)
+    for source, target in ((empty, 0), (output, 1), (output, 2), (channel, CHANNEL)):
+        os.dup2(source, target)
+    os.closerange(CHANNEL + 1, 1 << 16)
+
+
+def confine(plan: Plan, layers: Layers, address_space: int) -> int:
+    """Lock this process in for good; returns the Landlock version that holds.
+
+    `address_space` is the zygote's size in bytes at the fork, which the memory
+    budget comes on top of. Raises OSError or RuntimeError when a layer fails.
+    """
+    kernel.die_with_parent()
+    _default_signals()
+    uid, gid = (plan.uid, plan.uid) if plan.uid else (os.getuid(), os.getgid())
+    if layers.namespaces:
+        root.enter_private_box(uid, gid)
+        os.environ["TMPDIR"] = BOX
+    else:
+        os.chdir("/")
+    tempfile.tempdir = None
+    if layers.bounded:
+        _limit(plan, address_space, threads=layers.namespaces or plan.uid != 0)
+    kernel.no_new_privileges()
+    if layers.namespaces or plan.uid:
+        kernel.drop_bounding_set()
+    _become(plan.uid)
+    if os.getuid() == 0 and not layers.namespaces:  # with them it is root of nothing
+        raise RuntimeError("a worker would run as root: there is no other user to become")
+    applied = 0
+    if layers.landlock:
+        box = (BOX,) if layers.namespaces else ()
+        applied = landlock.restrict((*readable(), *DEVICES), box, ("/dev/null",))
+    kernel.drop_capabilities()
+    if layers.seccomp:
+        syscalls.narrow_signals()
+        kernel.install_filter(layers.seccomp)
+    _check_from_inside(plan, layers)
+    return applied
+
+
+def _above(number: int) -> int:
+    return fcntl.fcntl(number, fcntl.F_DUPFD, 10)
+
+
+def _default_signals() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _limit(plan: Plan, address_space: int, *, threads: bool) -> None:
+    def limit(what: int, soft: int, hard: int) -> None:
+        resource.setrlimit(what, (soft, hard))
+
+    memory = address_space + plan.memory_megabytes * _MEGABYTE
+    limit(resource.RLIMIT_AS, memory, memory)
+    limit(resource.RLIMIT_CPU, plan.cpu_seconds, plan.cpu_seconds + 1)
+    limit(resource.RLIMIT_FSIZE, _FILE_MEGABYTES * _MEGABYTE, _FILE_MEGABYTES * _MEGABYTE)
+    limit(resource.RLIMIT_NOFILE, _OPEN_FILES, _OPEN_FILES)
+    for nothing in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
+        limit(nothing, 0, 0)
+    if threads:  # else it would count every process of the person who grades
+        limit(resource.RLIMIT_NPROC, _THREADS, _THREADS)
+
+
+def _become(uid: int) -> None:
+    if uid:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        except OSError as error:
+            raise RuntimeError(f"a worker cannot become user {uid}: {error}") from None
+        kernel.die_with_parent()  # the change of uid has cleared it
+
+
+def _check_from_inside(plan: Plan, layers: Layers) -> None:
+    """Pair each denial with a live control; raise RuntimeError when one is not as it should be."""
+    try:
+        with open(os.__file__, "rb") as control:
+            control.read(1)
+    except OSError as error:
+        raise RuntimeError(f"the interpreter cannot be reached: {error}") from None
+    if layers.namespaces or layers.landlock:
+        try:
+            os.close(os.open(plan.canary, os.O_RDONLY))
+        except OSError:
+            pass  # denied, or not there at all: both hide it
+        else:
+            raise RuntimeError("a file outside can be read")
+    if layers.seccomp:
+        try:
+            socket.socket(socket.AF_INET).close()
+        except OSError as error:
+            if error.errno != errno.EPERM:
+                raise RuntimeError(f"a socket is refused for another reason: {error}") from None
+        else:
+            raise RuntimeError("a socket can be made")

@@ -1,0 +1,56 @@
+"""The zygote's line to the host, and what it needs to know about itself.
+
+One message is one packet of JSON, so that a message is never read in part.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from typing import Any
+
+_LONGEST = 1 << 16
+
+
+class Control:
+    """The control socket, the only thing of the host's that the zygote has."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for polling."""
+        return self._socket.fileno()
+
+    def hear(self) -> tuple[dict[str, Any], list[int]]:
+        """Return the next message and the descriptors with it; raise EOFError without a host."""
+        message, descriptors, _, _ = socket.recv_fds(self._socket, _LONGEST, 2)
+        if not message:
+            raise EOFError
+        facts: dict[str, Any] = json.loads(message)
+        return facts, descriptors
+
+    def tell(self, **facts: Any) -> None:
+        """Send one message."""
+        self._socket.sendall(json.dumps(facts).encode())
+
+    def close(self) -> None:
+        """Close this process's copy of the socket."""
+        self._socket.close()
+
+
+class Itself:
+    """What is needed of /proc, opened while there still is one; workers close it."""
+
+    def __init__(self) -> None:
+        self._size = os.open("/proc/self/statm", os.O_RDONLY)
+        self._threads = os.open("/proc/self/task", os.O_RDONLY | os.O_DIRECTORY)
+
+    def address_space(self) -> int:
+        """Return this process's address space, in bytes."""
+        return int(os.pread(self._size, 200, 0).split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+    def threads(self) -> int:
+        """Return how many threads this process has."""
+        return len(os.listdir(self._threads))

@@ -1,0 +1,90 @@
+"""The zygote's forks: a worker for each order of the host's, killed and reaped by order.
+
+What a worker is asked later goes over its own channel, which the zygote closes
+at once: it never reads a byte that a student's code could have written.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from typing import NoReturn
+
+from autograder import wire
+from autograder.worker import channel, confinement, library, serving
+from autograder.worker.control import Control, Itself
+from autograder.worker.plan import Layers, Plan
+
+UNCONFINED, FELL_OUT = 97, 99
+
+
+class Forks:
+    """The workers that are alive, and the loop that obeys the host about them."""
+
+    def __init__(self, plan: Plan, layers: Layers, control: Control, itself: Itself) -> None:
+        self._plan, self._layers, self._control, self._itself = plan, layers, control, itself
+        self._workers: dict[int, int] = {}  # pidfd to pid
+
+    def serve(self) -> NoReturn:
+        """Obey the host until it is gone; then end with every worker."""
+        while True:
+            waiting = select.poll()
+            for descriptor in (self._control.fileno(), *self._workers):
+                waiting.register(descriptor, select.POLLIN)
+            for descriptor, _ in waiting.poll():
+                if descriptor == self._control.fileno():
+                    self._obey()
+                else:
+                    self._reap(descriptor)
+
+    def _obey(self) -> None:
+        try:
+            order, descriptors = self._control.hear()
+        except (EOFError, ConnectionError):
+            self._end()
+        if "kill" in order:
+            # Only a worker that is not reaped yet: its pid cannot be anyone else's.
+            if order["kill"] in self._workers.values():
+                os.kill(order["kill"], signal.SIGKILL)
+            return
+        worker = os.fork()
+        if not worker:
+            try:
+                self._become_worker(order["fork"], descriptors)
+            finally:
+                os._exit(FELL_OUT)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._workers[os.pidfd_open(worker)] = worker
+        self._control.tell(forked=worker)
+
+    def _become_worker(self, seed: int, descriptors: list[int]) -> NoReturn:
+        address_space = self._itself.address_space()  # the zygote's, which is this one's too
+        confinement.keep_only(*descriptors)
+        try:
+            applied = confinement.confine(self._plan, self._layers, address_space)
+            library.seed(seed)
+        except Exception as error:
+            fact = wire.text(f"{type(error).__name__}: {error}", 500)
+            channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
+            os._exit(UNCONFINED)
+        facts = {"landlock": applied, "uid": os.getuid()}
+        channel.send(confinement.CHANNEL, {"confined": facts}, [])
+        serving.Session(confinement.CHANNEL, self._plan.library).serve()
+
+    def _reap(self, descriptor: int) -> None:
+        worker = self._workers.pop(descriptor)
+        os.close(descriptor)
+        _, status, usage = os.wait4(worker, 0)
+        self._control.tell(
+            ended=worker,
+            status=status,
+            kilobytes=usage.ru_maxrss,
+            milliseconds=round(1000 * (usage.ru_utime + usage.ru_stime)),
+        )
+
+    def _end(self) -> NoReturn:
+        for worker in self._workers.values():
+            os.kill(worker, signal.SIGKILL)
+        os._exit(0)

@@ -1,0 +1,133 @@
+"""Load a student's cells and answer requests about them, inside the sandbox.
+
+Everything in this process belongs to the student once the cells have run: it may
+lie in every answer. That is no worse than a function that returns a wrong array,
+because the host believes nothing but well-formed values.
+"""
+
+from __future__ import annotations
+import __future__
+
+import io
+import linecache
+import os
+import sys
+import types
+from typing import Any, NoReturn
+
+from autograder import wire
+from autograder.worker import channel, library, report
+from autograder.worker.leaning import Leaning
+from autograder.worker.performing import Call, Missing, perform
+
+_FULL_REPORTS = 30  # the rest without message, so that a reply stays under the wire's cap
+_FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+_UNFIT = 98
+
+
+class Session:
+    """The conversation with the host over one channel."""
+
+    def __init__(self, descriptor: int, library_name: str) -> None:
+        self._descriptor = descriptor
+        self._library = library_name
+        self._module = types.ModuleType("submission")
+        self._lines: dict[str, list[str]] = {}
+        self._leaning = Leaning(descriptor, library_name)
+        sys.modules["submission"] = self._module
+
+    def serve(self) -> NoReturn:
+        """Answer until the host closes the channel; end the process when an answer cannot be."""
+        while True:
+            try:
+                header, payload = channel.receive(self._descriptor)
+            except channel.Ended:
+                os._exit(0)
+            try:
+                self._answer(header, payload)
+            except BaseException:  # nothing of the student's may run on after a broken answer
+                os._exit(_UNFIT)
+
+    def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
+        number, parts = header["id"], list[bytes]()
+        reply: dict[str, Any]
+        if header["op"] == "load":
+            sources = [payload.take(size).decode("utf-8") for size in header["cells"]]
+            reply = {"failures": self._load(sources)}
+        else:
+            try:
+                reply = self._call(header, payload, parts)
+            except BaseException as error:
+                parts.clear()
+                reply = {"raised": report.describe(error, self._lines)}
+        try:
+            channel.send(self._descriptor, {"id": number} | reply, parts)
+        except wire.WireError:
+            channel.send(self._descriptor, {"id": number, "oversize": True}, [])
+
+    def _load(self, sources: list[str]) -> list[dict[str, Any] | None]:
+        failures: list[dict[str, Any] | None] = []
+        flags = 0
+        for number, source in enumerate(sources, start=1):
+            name = f"cell {number}"
+            lines = io.StringIO(source, newline=None).readlines()  # as Python counts them
+            self._lines[name] = lines
+            linecache.cache[name] = (len(source), None, lines, name)
+            try:
+                code = compile(source, name, "exec", flags, dont_inherit=True)
+                # As in a notebook, a __future__ import holds for the cells after it.
+                flags |= sum(flag for flag in _FEATURES.values() if code.co_flags & flag)
+                exec(code, vars(self._module))
+            except BaseException as error:  # SystemExit too: the next cells still count
+                facts = report.describe(error, self._lines)
+                told = sum(failure is not None for failure in failures)
+                failures.append(facts if told < _FULL_REPORTS else report.brief(facts))
+            else:
+                failures.append(None)
+        return failures
+
+    def _call(
+        self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
+    ) -> dict[str, Any]:
+        def values(name: str) -> list[Any]:
+            return [self._inward(facts, payload, dtype) for facts in header[name]]
+
+        def named(name: str) -> dict[str, Any]:
+            return {key: self._inward(facts, payload, dtype) for key, facts in header[name].items()}
+
+        # The order in which the host wrote the arrays.
+        dtype = header["dtype"]
+        arguments, keywords = values("arguments"), named("keywords")
+        method_arguments, attributes = values("method_arguments"), named("attributes")
+        call = Call(
+            arguments=arguments,
+            keywords=keywords,
+            method=header["method"],
+            method_arguments=method_arguments,
+            attributes=attributes,
+            read=header["read"],
+            before=header["before"],
+            calls=header["calls"],
+            dtype=dtype,
+            backward=self._inward(header["backward"], payload, dtype),
+        )
+        if header["target"] not in vars(self._module):
+            return {"missing": header["target"]}
+        with self._leaning.on(header["leaning_on"], vars(self._module), dtype):
+            try:
+                performed = perform(vars(self._module)[header["target"]], call)
+            except Missing as missing:
+                return {"missing": str(missing)}
+        return {
+            "value": self._encoded(performed.value, parts),
+            "after": [self._encoded(argument, parts) for argument in performed.after],
+            "attributes": {
+                name: self._encoded(value, parts) for name, value in performed.attributes.items()
+            },
+        }
+
+    def _inward(self, facts: Any, payload: wire.Payload, dtype: str = "") -> Any:
+        return library.inward(wire.decode(facts, payload), self._library, dtype)
+
+    def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
+        return wire.encode(library.outward(value, self._library), parts)

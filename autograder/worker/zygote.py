@@ -1,0 +1,86 @@
+"""The warm process that workers are forked from: the library loaded, nothing secret in it.
+
+It is exec'ed with a clean environment and one socket, never forked from pytest,
+because a fork inherits memory. It never runs a student's code and never reads
+from a worker; what it is told comes from the host alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+from autograder.worker import kernel, landlock, root, syscalls
+from autograder.worker.control import Control, Itself
+from autograder.worker.plan import Layers, Plan
+
+REFUSED = 96
+
+
+def main(descriptor: int) -> NoReturn:
+    """Isolate this process as the host's plan says, load the library, and serve forks."""
+    control = Control(descriptor)
+    sys.argv = ["worker"]
+    kernel.die_with_parent()
+    facts, _ = control.hear()
+    plan = Plan(**{**facts, "without": tuple(facts["without"])})
+    layers, missing = _find_layers(plan)
+    try:
+        if layers.namespaces:
+            _become_first_process(plan, control)
+        itself = Itself()
+        if layers.namespaces:
+            root.enter_minimal_root()
+    except OSError as error:
+        control.tell(refused=str(error))
+        sys.exit(REFUSED)
+    try:
+        # Only now, so that the import shows that a worker can import NumPy too.
+        forks = importlib.import_module("autograder.worker.forks")
+        forks.library.warm_up(plan.library)
+    except ImportError as error:
+        control.tell(failed=str(error))
+        sys.exit(REFUSED)
+    if (threads := itself.threads()) != 1:
+        control.tell(failed=f"{threads} threads are running after the import")
+        sys.exit(REFUSED)
+    control.tell(
+        ready={
+            "namespaces": layers.namespaces,
+            "landlock": layers.landlock,
+            "seccomp": layers.seccomp is not None,
+            "missing": missing,
+        }
+    )
+    forks.Forks(plan, layers, control, itself).serve()
+    raise AssertionError("serving never returns")
+
+
+def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
+    """Return what this machine gives, and for each missing layer the reason."""
+    missing = {name: "left out on request" for name in plan.without}
+    abi, program = 0, None
+    if "landlock" not in plan.without:
+        abi = landlock.version()
+        if not abi:
+            missing["landlock"] = "the kernel has none; it came with Linux 5.13"
+    if "seccomp" not in plan.without:
+        try:
+            program = syscalls.assemble()  # before the root changes: it looks for libseccomp
+        except (OSError, RuntimeError) as error:
+            missing["seccomp"] = str(error)
+    namespaces, bounded = "namespaces" not in plan.without, "rlimits" not in plan.without
+    return Layers(namespaces, abi, program, bounded), missing
+
+
+def _become_first_process(plan: Plan, control: Control) -> None:
+    """Go on as the first process of new namespaces; the one that was started only waits."""
+    root.leave_namespaces(as_root=plan.uid != 0)
+    child = os.fork()
+    if child:
+        control.close()  # or the host would not see the child's end
+        _, status = os.waitpid(child, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    kernel.die_with_parent()

@@ -1,0 +1,232 @@
+# %% [markdown]
+# # Single-head attention in PyTorch
+#
+# The same layer as in NumPy, now as a module of PyTorch: its weights are parameters that an optimizer can train, and one linear layer makes queries, keys and values at once.
+#
+# It comes in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
+#
+# **The shapes.** Every tensor's axes are named, and the same names stand in the signatures:
+#
+# | name | axis | for example |
+# |---|---|---|
+# | `B` | batch: how many sequences at once | 2 |
+# | `S` | sequence: how many tokens in each | 5 |
+# | `C` | hidden size: how many numbers describe one token | 12 |
+# | `head_dim` | head size: how many numbers a query, key or value has | 3 |
+#
+# In multi-head attention a head is narrower than the hidden size. With a single head any width would do; here it is a quarter, `head_dim = C // 4`.
+#
+# **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
+
+# %%
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+# %% [markdown]
+# ## 1. The projections
+#
+# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide: each output number depends on the same input, so nothing changes but the number of matrix products. `Wqkv` is that layer, `Wo` the one that brings the gathered vectors back to the hidden size.
+#
+# - `Wqkv`: from `hidden_size` to `3 * head_dim`
+# - `Wo`: from `head_dim` to `hidden_size`
+#
+# `head_dim` is `hidden_size // 4`, in whole numbers: for a hidden size of 10 it is 2, and 2 numbers of the division are left over. So `Wqkv` is then 6 wide. Dividing last instead (`10 * 3 // 4` is 7) would give a width that cannot be cut into three.
+#
+# A bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
+
+
+# %%
+def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, nn.Linear]:
+    """Make the two linear layers.
+
+    hidden_size: C, the size of a token's vector. bias: whether both layers have one.
+    Returns Wqkv (C to 3 * head_dim) and Wo (head_dim to C), head_dim being C // 4.
+    """
+    ### BEGIN SOLUTION
+    head_dim = hidden_size // 4
+    Wqkv = nn.Linear(hidden_size, head_dim * 3, bias=bias)
+    Wo = nn.Linear(head_dim, hidden_size, bias=bias)
+    return Wqkv, Wo
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2. Queries, keys and values
+#
+# For every token the fused layer gives `3 * head_dim` numbers: first the query, then the key, then the value. A reshape gives the 3 an axis of its own, and `unbind` takes the tensor apart along it:
+#
+# $$(B, S, 3 \cdot \mathit{head\_dim}) \;\to\; (B, S, 3, \mathit{head\_dim}) \;\to\; 3 \times (B, S, \mathit{head\_dim})$$
+#
+# The new axis stands **in front of** `head_dim`, because the numbers of one query lie next to each other.
+
+
+# %%
+def project_qkv(
+    x: Float[Tensor, "B S C"], Wqkv: nn.Linear
+) -> tuple[
+    Float[Tensor, "B S head_dim"], Float[Tensor, "B S head_dim"], Float[Tensor, "B S head_dim"]
+]:
+    """Project the tokens to queries, keys and values with one fused layer.
+
+    x: (B, S, C), the token vectors. Wqkv: the linear layer from C to 3 * head_dim.
+    Returns queries, keys, values in this order: (B, S, head_dim) each.
+    """
+    ### BEGIN SOLUTION
+    B, S, _ = x.shape
+    projected = Wqkv(x)
+    queries, keys, values = projected.reshape(B, S, 3, projected.shape[-1] // 3).unbind(dim=2)
+    return queries, keys, values
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3. Attention scores
+#
+# How well does key $j$ answer query $i$? Their dot product says so. All pairs at once are one matrix product per sequence of the batch:
+#
+# $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
+#
+# The transpose swaps the sequence axis and the head axis of the keys. The batch axis has no part in it.
+
+
+# %%
+def compute_attention_scores(
+    queries: Float[Tensor, "B S head_dim"], keys: Float[Tensor, "B S head_dim"]
+) -> Float[Tensor, "B S S"]:
+    """Compare every query with every key.
+
+    queries: (B, S, head_dim). keys: (B, S, head_dim).
+    Returns attention_scores: (B, S, S); entry (b, i, j) is query i times key j.
+    """
+    ### BEGIN SOLUTION
+    return queries @ keys.transpose(-2, -1)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 4. Scaling
+#
+# A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish.
+#
+# $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
+#
+# It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden size.
+
+
+# %%
+def scale_scores(attention_scores: Float[Tensor, "B S S"], head_dim: int) -> Float[Tensor, "B S S"]:
+    """Bring the scores back to a spread that does not depend on the size of the head.
+
+    attention_scores: (B, S, S). head_dim: the size of queries and keys.
+    Returns scaled_scores: (B, S, S).
+    """
+    ### BEGIN SOLUTION
+    return attention_scores / math.sqrt(head_dim)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 5. Attention weights
+#
+# The softmax turns each row of scores into shares that sum to 1:
+#
+# $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
+#
+# PyTorch has it, and it is stable; use it. What is left to decide is along which dimension it runs: row $i$ is how token $i$ divides its attention among all tokens.
+
+
+# %%
+def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Tensor, "B S S"]:
+    """Turn the scaled scores into attention weights.
+
+    scaled_scores: (B, S, S).
+    Returns attention_weights: (B, S, S), each row along the last axis sums to 1.
+    """
+    ### BEGIN SOLUTION
+    return scaled_scores.softmax(dim=-1)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 6. Weighted sum of the values
+#
+# Each token takes the values of all tokens, each in its share:
+#
+# $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+
+
+# %%
+def apply_attention(
+    attention_weights: Float[Tensor, "B S S"], values: Float[Tensor, "B S head_dim"]
+) -> Float[Tensor, "B S head_dim"]:
+    """Gather the values by the attention weights.
+
+    attention_weights: (B, S, S). values: (B, S, head_dim).
+    Returns attention_output: (B, S, head_dim).
+    """
+    ### BEGIN SOLUTION
+    return attention_weights @ values
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 7. Output projection
+#
+# The gathered vectors are as narrow as the head. `Wo` brings them back to the hidden size, so that the layer's output has the shape of its input.
+
+
+# %%
+def project_output(
+    attention_output: Float[Tensor, "B S head_dim"], Wo: nn.Linear
+) -> Float[Tensor, "B S C"]:
+    """Project the gathered values back to the hidden size.
+
+    attention_output: (B, S, head_dim). Wo: the linear layer from head_dim to C.
+    Returns the layer's output: (B, S, C).
+    """
+    ### BEGIN SOLUTION
+    return Wo(attention_output)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 8. The whole layer
+#
+# The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the two layers, by these names.
+#
+# They also propagate a gradient back through your layer: every parameter has to get its part, so nothing on the way may be detached or changed in place.
+
+
+# %%
+class SingleHeadAttention(nn.Module):
+    """Single-head self-attention.
+
+    Attributes: Wqkv, the linear layer from C to 3 * head_dim, and Wo, from head_dim to C.
+    """
+
+    def __init__(self, hidden_size: int, bias: bool = True) -> None:
+        """Make the two layers and keep them as attributes.
+
+        hidden_size: C. bias: whether both layers have one.
+        """
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.Wqkv, self.Wo = create_projections(hidden_size, bias)
+        ### END SOLUTION
+
+    def forward(self, x: Float[Tensor, "B S C"]) -> Float[Tensor, "B S C"]:
+        """Let every token gather from the others.
+
+        x: (B, S, C). Returns the new token vectors: (B, S, C).
+        """
+        ### BEGIN SOLUTION
+        queries, keys, values = project_qkv(x, self.Wqkv)
+        attention_scores = compute_attention_scores(queries, keys)
+        scaled_scores = scale_scores(attention_scores, keys.shape[-1])
+        attention_weights = compute_attention_weights(scaled_scores)
+        attention_output = apply_attention(attention_weights, values)
+        return project_output(attention_output, self.Wo)
+        ### END SOLUTION
