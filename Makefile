@@ -14,12 +14,13 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest
 
-# Style, types, and that the generated assignments are up to date.
+# Style, types, the proof of the graders, and that the generated assignments are up to date.
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/attn build --check
+	$(BIN)/attn verify --seeds 20
 
 build: $(READY)
 	$(BIN)/attn build
@@ -30,7 +31,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 	  { echo "error: this Python cannot make virtual environments; cure: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[course,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[course,dev,torch]'
 	@touch $(READY)
 
 clean:

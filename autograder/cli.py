@@ -87,6 +87,23 @@ def exercise_folders(solutions: Path) -> tuple[Path, ...]:
 
 
 @main.command()
+@click.argument("solutions", type=FOLDER, default=Path("solutions"))
+@click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
+@click.option("--seeds", default=200, show_default=True, help="Seeds per correct variant.")
+@click.option("--matrix", type=FOLDER, help="Write the kill matrix to this file.")
+def verify(solutions: Path, exercises: tuple[str, ...], seeds: int, matrix: Path | None) -> None:
+    """Prove the graders: every known mistake caught and named, no right answer refused."""
+    from autograder.exercise import find_exercise
+    from autograder.verification.run import matrix_document, prove_all
+
+    chosen = [find_exercise(name, solutions).folder for name in exercises]
+    proofs = prove_all(chosen or exercise_folders(solutions), seeds, OUT)
+    if matrix:
+        matrix.write_text(matrix_document(proofs), encoding="utf-8")
+    sys.exit(1 if any(proof.gaps for proof in proofs) else 0)
+
+
+@main.command()
 @click.argument("step", required=False)
 @click.option("--in", "folder", type=FOLDER, default=Path("."), help="The assignment's folder.")
 def check(step: str | None, folder: Path) -> None:
@@ -106,16 +123,12 @@ def course() -> None:
 @click.option("--solutions", type=FOLDER, default=Path("solutions"), show_default=True)
 @click.option("--assignments", type=FOLDER, default=Path("assignments"), show_default=True)
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
-def new(
-    directory: Path, solutions: Path, assignments: Path, exercises: tuple[str, ...]
-) -> None:
+def new(directory: Path, solutions: Path, assignments: Path, exercises: tuple[str, ...]) -> None:
     """Make DIRECTORY a course in which nbgrader's own commands work."""
     from autograder.course.creation import create_course
 
     chosen = exercises or tuple(folder.name for folder in exercise_folders(solutions))
-    made = create_course(
-        directory, solutions=solutions, assignments=assignments, exercises=chosen
-    )
+    made = create_course(directory, solutions=solutions, assignments=assignments, exercises=chosen)
     OUT.print(f"made the course {made.directory} with {', '.join(chosen)}")
     OUT.print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
 

@@ -84,9 +84,7 @@ def compare_form(returned: Value, expected: Value, form: Form) -> Finding | None
     return _each(_type, returned, expected, form) or _each(_shape, returned, expected, form)
 
 
-def _each(
-    compare_one: CompareOne, returned: Value, expected: Value, form: Form
-) -> Finding | None:
+def _each(compare_one: CompareOne, returned: Value, expected: Value, form: Form) -> Finding | None:
     given, wanted = arrays_of(returned, form), arrays_of(expected, form)
     for name, axes, one, due in zip(form.names, form.axes, given, wanted):
         label = name if len(wanted) > 1 else ""
@@ -131,10 +129,10 @@ def type_words(value: Value, noun: str = "array") -> str:
     if isinstance(value, Linear):
         return "a linear layer"
     if isinstance(value, tuple):
-        return f"{len(value)} values (a tuple or list)"
+        return f"a list or tuple of {len(value)}"
     if isinstance(value, Opaque):
         return f"an object of type {value.type_name}"
-    return f"a single {type(value).__name__}"
+    return f"a single value of type {type(value).__name__}"
 
 
 def _a(noun: str) -> str:
@@ -173,25 +171,29 @@ def _shape(one: Value, due: np.ndarray, label: str, axes: str | None, form: Form
     )
 
 
-def _values(one: Value, due: np.ndarray, label: str, axes: str | None, form: Form) -> Finding | None:
+def _values(
+    one: Value, due: np.ndarray, label: str, axes: str | None, form: Form
+) -> Finding | None:
     one, due = comparable(one, form.compare), comparable(due, form.compare)
     subject = f"`{label}`" if label else "the result"
     right = f"The shape of {subject} is right, {shape_words(due.shape, axes)}."
     broken = ~np.isfinite(one) & np.isfinite(due)
     if broken.any():
         kinds = "NaN" if np.isnan(one[broken]).all() else "NaN or infinite"
-        count = "all" if broken.all() else f"{int(broken.sum())} of {broken.size}"
+        count = "All" if broken.all() else f"{int(broken.sum())} of"
         return Finding(
             Outcome.WRONG_VALUES,
-            f"{count.capitalize()} of its numbers are {kinds}.",
+            f"{count} its {broken.size} numbers are {kinds}.",
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
     wrong = ~agree(one, due, form.precision)
     if not wrong.any():
         return None
-    count = "none of its numbers is" if wrong.all() else (
-        f"{int(wrong.sum())} of its {wrong.size} numbers are not"
+    count = (
+        "none of its numbers is"
+        if wrong.all()
+        else (f"{int(wrong.sum())} of its {wrong.size} numbers are not")
     )
     place = first_place(wrong)
     example = f"{place_words(wrong, axes)} it is {one[place]:.4g}, and {due[place]:.4g} is due"

@@ -8,27 +8,16 @@ factor, swapped axes, the rows that agree) says more than "values differ".
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from autograder.compare import Form, agree, arrays_of, comparable, compare
+from autograder.exceptions import meaning
 from autograder.request import ExceptionReport, Failed, Reply, Returned
 from autograder.verdict import Finding, Outcome
 from autograder.wire import Value
-
-
-MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
-IMPORTS = {
-    "math": "import math",
-    "np": "import numpy as np",
-    "torch": "import torch",
-    "nn": "from torch import nn",
-    "Tensor": "from torch import Tensor",
-    "F": "import torch.nn.functional as F",
-}
 
 
 @dataclass(frozen=True)
@@ -57,9 +46,13 @@ def diagnose(
         finding = compared
     if finding.outcome is Outcome.NOT_WRITTEN:
         return finding
-    for candidate in candidates:
-        if same(reply, candidate.reply, form) and not _right(candidate.reply, expected, form):
-            return named(finding, candidate)
+    matching = [
+        candidate
+        for candidate in candidates
+        if same(reply, candidate.reply, form) and not _right(candidate.reply, expected, form)
+    ]
+    if matching:
+        return named(finding, matching)
     return replace(finding, look=fingerprint(reply, expected, form) or finding.look)
 
 
@@ -68,16 +61,41 @@ def _right(reply: Reply, expected: Value, form: Form) -> bool:
     return isinstance(reply, Returned) and compare(reply.value, expected, form) is None
 
 
-def named(finding: Finding, candidate: Candidate) -> Finding:
-    """Put the known mistake's words in place of the bare difference, which is folded away."""
-    fact, _, look = candidate.words.partition("\n\n")
+def named(finding: Finding, matching: Iterable[Candidate]) -> Finding:
+    """Trace a difference to the known mistakes that give the same result; the first is told.
+
+    The bare difference is folded away. Without a match the finding stays as it is.
+    """
+    matches = tuple((candidate.name, candidate.words) for candidate in matching)
+    if not matches:
+        return finding
+    seen = f"{finding.fact} {finding.look}".strip()
+    return _told(replace(finding, matches=matches, details=(*finding.details, seen)), *matches[0])
+
+
+def _told(finding: Finding, name: str, words: str) -> Finding:
+    fact, _, look = words.partition("\n\n")
     return replace(
-        finding,
-        fact=" ".join(fact.split()),
-        look=" ".join(look.split()),
-        misconception=candidate.name,
-        details=(*finding.details, f"{finding.fact} {finding.look}".strip()),
+        finding, misconception=name, fact=" ".join(fact.split()), look=" ".join(look.split())
     )
+
+
+def reconciled(findings: Sequence[Finding | None]) -> tuple[Finding | None, ...]:
+    """Tell the mistake that explains all the findings of a step, where several explain one.
+
+    On some inputs two mistakes give the same result; on those of another check they do not.
+    """
+    matched = [dict(finding.matches) for finding in findings if finding and finding.matches]
+    common = [name for name in (matched[0] if matched else ()) if all(name in m for m in matched)]
+    return tuple(_settled(finding, common[0] if common else None) for finding in findings)
+
+
+def _settled(finding: Finding | None, name: str | None) -> Finding | None:
+    if finding is None or not finding.matches:
+        return finding
+    words = dict(finding.matches)
+    told = _told(finding, name, words[name]) if name in words else finding
+    return replace(told, matches=())
 
 
 def same(reply: Reply, other: Reply, form: Form) -> bool:
@@ -94,9 +112,7 @@ def _same_exception(reply: Reply, other: Reply) -> bool:
     if not (isinstance(reply, Failed) and isinstance(other, Failed)):
         return False
     one, two = reply.exception, other.exception
-    return bool(
-        one and two and (one.type_name, one.message) == (two.type_name, two.message)
-    )
+    return bool(one and two and (one.type_name, one.message) == (two.type_name, two.message))
 
 
 def _same_array(one: Value, two: Value, form: Form) -> bool:
@@ -192,7 +208,7 @@ def failure(reply: Failed) -> Finding:
         case Outcome.NOT_WRITTEN:
             return Finding(reply.outcome, reply.detail or "This step is not written yet.")
         case Outcome.RAISED if exception:
-            return Finding(reply.outcome, _raised(exception), look=_raised_look(exception))
+            return Finding(reply.outcome, _raised(exception), look=meaning(exception))
         case Outcome.TIMED_OUT:
             fact = "It was still running at the time limit and was stopped."
             return Finding(reply.outcome, fact, look=reply.detail or "Is there a loop without end?")
@@ -223,15 +239,3 @@ def _raised(exception: ExceptionReport) -> str:
     place = f"Line {exception.line}, `{exception.code}`, raises" if exception.line else "It raises"
     message = f": {exception.message}" if exception.message else ""
     return f"{place} {exception.type_name}{message}."
-
-
-def _raised_look(exception: ExceptionReport) -> str:
-    missing = MISSING_NAME.match(exception.message)
-    if missing and missing[1] in IMPORTS:
-        return f"`{missing[1]}` is not imported: `{IMPORTS[missing[1]]}` is missing at the top."
-    used = {name: shape for name, shape in exception.shapes.items() if name in exception.code}
-    shown = used or exception.shapes
-    if not shown:
-        return ""
-    shapes = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in shown.items())
-    return f"The shapes there: {shapes}."

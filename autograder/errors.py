@@ -17,6 +17,10 @@ class KitError(Exception):
         self.place = place
         self.cure = cure
 
+    def _render_traceback_(self) -> list[str]:
+        # IPython shows this instead of a traceback through our own code.
+        return str(self).splitlines()
+
     def __reduce__(self) -> tuple[object, ...]:
         # Grader processes send their errors to the process that started them.
         return _rebuilt, (self.fact, self.place, self.cure)

@@ -17,15 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.expectation import (
-    Agrees,
-    Distributed,
-    Expectation,
-    Layers,
-    Refused,
-    Unchanged,
-    judge,
-)
+from autograder.checks.distribution import Distributed
+from autograder.checks.expectation import Agrees, Expectation, Refused, Unchanged, judge
+from autograder.checks.layers import Layers
 from autograder.compare import Form
 from autograder.diagnosis import Candidate
 from autograder.errors import KitError

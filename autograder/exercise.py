@@ -151,9 +151,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         return KitError(fact, place=str(manifest), cure=cure)
 
     if facts.get("format_version") != FORMAT_VERSION:
-        raise wrong(
-            f"format_version is {facts.get('format_version')!r}", f"write {FORMAT_VERSION}"
-        )
+        raise wrong(f"format_version is {facts.get('format_version')!r}", f"write {FORMAT_VERSION}")
     try:
         steps = tuple(
             Step(**{**step, "points": float(step["points"]), "hints": tuple(step["hints"])})

@@ -44,7 +44,10 @@ class InProcess:
                 Outcome.NOT_WRITTEN, f"There is no `{missing}` in `{request.target}` yet."
             )
         except NotImplementedError as error:
-            detail = f"`{request.target}` is not written yet."
+            # The stub's own words: it may be an earlier step that is called.
+            name, _, rest = str(error).partition(" ")
+            stub = rest == "is not written yet"
+            detail = f"`{name if stub else request.target}` is not written yet."
             return Failed(Outcome.NOT_WRITTEN, detail, report(error))
         except MemoryError as error:
             return Failed(Outcome.OUT_OF_MEMORY, exception=report(error))
@@ -88,6 +91,8 @@ def report(error: BaseException) -> ExceptionReport:
     """Describe an exception by its own words and the innermost line outside this package."""
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if Path(frame.filename).parent not in OURS]
-    line = outside[0].lineno or 0 if outside else 0
-    code = outside[0].line or "" if outside else ""
+    own = [frame for frame in outside if "site-packages" not in frame.filename]
+    innermost = (own or outside)[-1:]
+    line = innermost[0].lineno or 0 if innermost else 0
+    code = innermost[0].line or "" if innermost else ""
     return ExceptionReport(type(error).__name__, str(error)[:500], line, code)

@@ -19,6 +19,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from autograder.diagnosis import reconciled
 from autograder.errors import KitError
 from autograder.examples import Example, read_examples
 from autograder.exercise import MANIFEST, Exercise, Step, read_exercise
@@ -164,18 +165,11 @@ class NotebookError(KitError):
         return str(self).splitlines()
 
 
-def ask_examples(
-    step: Step, examples: Sequence[Example], respondent: Respondent
-) -> Checked:
+def ask_examples(step: Step, examples: Sequence[Example], respondent: Respondent) -> Checked:
     """Ask a learner's code the worked examples of one step."""
-    return Checked(
-        step,
-        tuple(
-            (example.title, example.finding(respondent))
-            for example in examples
-            if example.step == step.name
-        ),
-    )
+    asked = [example for example in examples if example.step == step.name]
+    findings = reconciled([example.finding(respondent) for example in asked])
+    return Checked(step, tuple(zip([example.title for example in asked], findings)))
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ worker, or the function in the learner's own notebook) is a `Respondent`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from autograder.verdict import Outcome
-from autograder.wire import Value
+from autograder.wire import Value, encode
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,19 @@ class Request:
     calls: int = 1
     dtype: str = ""
     backward: Value = None
+
+    @property
+    def key(self) -> bytes:
+        """A digest of all that is asked: equal requests have equal keys."""
+        parts: list[bytes] = []
+        values = (self.arguments, self.method_arguments, self.backward)
+        named = (self.keywords, self.attributes)
+        facts = [
+            [self.target, self.method, self.read, self.before, self.calls, self.dtype],
+            [encode(value, parts) for value in values],
+            [{name: encode(value, parts) for name, value in values.items()} for values in named],
+        ]
+        return hashlib.blake2b(b"".join([json.dumps(facts).encode(), *parts])).digest()
 
 
 @dataclass(frozen=True)

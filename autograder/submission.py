@@ -110,11 +110,8 @@ def _nothing(folder: Path, exercise: Exercise) -> str:
 def read_cells(file: Path) -> tuple[str, ...]:
     """Return the code cells of a notebook or a percent-format `.py`; raise `Unreadable`."""
     # A link may point at a file that the grader can read and the student may not.
-    if file.is_symlink() or not file.is_file():
-        raise Unreadable(f"{file.name} is not a plain file: hand in the file itself.")
-    # A link may point at what the grader can read and the student cannot: the solution.
     if file.is_symlink() or (file.exists() and not file.is_file()):
-        raise Unreadable(f"{file.name} is a link or a folder: hand in the file itself.")
+        raise Unreadable(f"{file.name} is not a plain file: hand in the file itself.")
     limit = LARGEST_NOTEBOOK if file.suffix == ".ipynb" else LARGEST_SOURCE
     if file.stat().st_size > limit:
         raise Unreadable(f"{file.name} is larger than {limit // 1024} kB.")
@@ -223,10 +220,9 @@ def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
     found = set()
     for cell in cells:
         tree = parsed(cell)
-        for node in tree.body if tree else ():
-            defined = isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names
-            if defined and not _is_stub(node):
-                found.add(node.name)
+        body = tree.body if tree else []
+        definitions = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        found |= {node.name for node in definitions if node.name in names and not _is_stub(node)}
         if tree is None:
             found |= {name for name in names if re.search(rf"^(def|class) {name}\b", cell, re.M)}
     return frozenset(found)

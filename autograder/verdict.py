@@ -38,7 +38,8 @@ class Finding:
     `right` is what the answer has right so far, `fact` the one thing that is not,
     `look` where to look next. `misconception` names the known wrong
     implementation that gives the same array, when there is one. `details` are
-    folded away by whoever shows the finding.
+    folded away by whoever shows the finding. `matches` are all known mistakes that give
+    this result, with their words, until the findings of a step are reconciled.
     """
 
     outcome: Outcome
@@ -47,6 +48,7 @@ class Finding:
     look: str = ""
     misconception: str | None = None
     details: tuple[str, ...] = ()
+    matches: tuple[tuple[str, str], ...] = ()
 
     @property
     def message(self) -> str:
@@ -135,16 +137,6 @@ class Verdict:
         """True when a fault of ours kept a step from being judged: no grade may be written."""
         return any(step.outcome is Outcome.INFRASTRUCTURE for step in self.steps)
 
-    @property
-    def diagnosis(self) -> str:
-        """One line: the first thing to look at, or what there is to say when nothing is wrong."""
-        for step in self.steps:
-            if step.finding:
-                return f"{step.name}: {step.finding.line}"
-        if self.chain.finding:
-            return self.chain.finding.line
-        return "every step is right, alone and end to end"
-
     def to_json(self) -> str:
         """Return the verdict as JSON text, keys in the order of the fields."""
         facts = {"points": self.points, "max_points": self.max_points} | asdict(self)
@@ -165,7 +157,7 @@ def _finding(facts: dict[str, Any] | None) -> Finding | None:
     if facts is None:
         return None
     changed = {"outcome": Outcome(facts["outcome"]), "details": tuple(facts["details"])}
-    return Finding(**(facts | changed))
+    return Finding(**(facts | changed | {"matches": ()}))
 
 
 def _check(facts: dict[str, Any]) -> CheckVerdict:

@@ -284,7 +284,7 @@ def test_the_public_facts_are_all_but_the_grading(toy: Path, assignments: Path) 
     assert tomllib.loads(text) == expected
     ours, theirs = read_exercise(toy), read_exercise(assignments / "toy")
     assert (ours.steps, ours.limits) == (theirs.steps, theirs.limits)
-    assert theirs.seed == 0
+    assert theirs.grading.seed == 0
 
 
 def test_worked_examples_come_from_the_callable_that_gets_the_solution_folder(

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
-from autograder.exercise import Exercise, Limits, Step
+from autograder.exercise import Exercise, Grading, Limits, Step
 from autograder.reports.advice import chain_sentence, first_line, steps_words
 from autograder.reports.feedback import class_page, feedback_page, write_feedback
 from autograder.reports.files import file_stem, write_whole
@@ -38,7 +38,7 @@ EXERCISE = Exercise(
     difficulty=1,
     steps=tuple(Step(name, name.replace("_", " ").title(), 2.0, 5, ("", "", "")) for name in NAMES),
     limits=Limits(),
-    seed=7,
+    grading=Grading(seed=7),
     folder=Path("solutions/numpy_single_head"),
 )
 PASSED = ChainVerdict(Outcome.PASSED)
@@ -630,7 +630,7 @@ def test_the_page_says_first_what_is_right_then_the_thing_to_look_at_then_where(
     assert right < fact < look < detail
 
 
-def test_the_page_has_title_points_chain_sentence_remarks_and_seed() -> None:
+def test_the_page_has_title_points_chain_sentence_and_remarks() -> None:
     text = Page(PAGES["wrong"]).text
     for words in (
         "Single-head attention in NumPy",
@@ -638,7 +638,6 @@ def test_the_page_has_title_points_chain_sentence_remarks_and_seed() -> None:
         "10 of 11 steps right",
         "your chain breaks at step 4, so look there first",
         "A remark.",
-        "Seed of the inputs: 7",
     ):
         assert words in text
 

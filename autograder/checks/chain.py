@@ -7,7 +7,7 @@ of the student's: the order of the steps stands in `solution.py` and nowhere els
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,7 @@ from autograder.compare import compare
 from autograder.diagnosis import diagnose, failure
 from autograder.inprocess import crossed
 from autograder.request import Failed, Reply, Request, Respondent, Returned
-from autograder.verdict import ChainVerdict, Finding, Outcome
+from autograder.verdict import ChainVerdict, Finding, Outcome, StepVerdict
 from autograder.wire import Value
 from autograder.worker.library import inward
 
@@ -115,3 +115,19 @@ def _asking(
         return inward(reply.value, library)
 
     return step
+
+
+def traced_back(chain: ChainVerdict, steps: tuple[StepVerdict, ...]) -> ChainVerdict:
+    """Where a chain breaks at a step that is right but calls a wrong one, name the wrong one."""
+    at = next((step for step in steps if step.name == chain.breaks_at), None)
+    if at is None or not at.leaning or chain.finding is None:
+        return chain
+    earlier = steps[: steps.index(at)]
+    cause = next((step for step in earlier if step.outcome is not Outcome.PASSED), None)
+    if cause is None:
+        return chain
+    fact = (
+        f"Your own steps, one after the other, first go wrong at `{at.name}`, "
+        f"which is right itself: it calls your `{cause.name}`."
+    )
+    return replace(chain, breaks_at=cause.name, finding=replace(chain.finding, fact=fact))

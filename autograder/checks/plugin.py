@@ -8,7 +8,6 @@ fault of ours and becomes `infrastructure`, never a zero.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -17,11 +16,12 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from autograder.checks.chain import Chain, Run
+from autograder.checks.chain import Chain, Run, traced_back
 from autograder.checks.draw import Draw
 from autograder.checks.expectation import CheckFailed
 from autograder.checks.reference import Reference
 from autograder.checks.student import Recorder, Student
+from autograder.diagnosis import reconciled
 from autograder.errors import KitError
 from autograder.exercise import Step
 from autograder.request import Respondent
@@ -85,7 +85,10 @@ class GradingPlugin:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register the marks of a grader file."""
         config.addinivalue_line("markers", "step(name): the step that the check belongs to")
-        config.addinivalue_line("markers", "public(**sizes): also given to students, as a worked example")
+        config.addinivalue_line(
+            "markers", "public(**sizes): also given to students, as a worked example"
+        )
+        config.addinivalue_line("markers", "stays(reason): why a check stays that catches no more")
         config.addinivalue_line("markers", "chain_of_steps: the student's steps end to end")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -127,7 +130,12 @@ class GradingPlugin:
                 self._running.errors.append(f"{item.name}: {type(error).__name__}: {error}")
         outcome: Any = "passed" if call.excinfo is None else "failed"
         return pytest.TestReport(
-            item.nodeid, item.location, {}, outcome, longrepr=None, when=call.when  # type: ignore[arg-type]
+            item.nodeid,
+            item.location,
+            {},
+            outcome,
+            longrepr=None,
+            when=call.when,  # type: ignore[arg-type]
         )
 
     @pytest.fixture
@@ -165,11 +173,16 @@ class GradingPlugin:
 
     # What the judge calls.
 
+    @property
+    def collected(self) -> tuple[pytest.Item, ...]:
+        """The checks, in the order of the steps."""
+        return tuple(self._items)
+
     def judged_by(self, respondent: Respondent) -> Judged:
         """Run every check against `respondent`, step by step, then the chain."""
         begun = time.monotonic()
         steps = tuple(self._step(step, respondent) for step in self.reference.exercise.steps)
-        chain = _traced_back(self._chain(respondent), steps)
+        chain = traced_back(self._chain(respondent), steps)
         return Judged(steps, chain, time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
@@ -212,7 +225,8 @@ class GradingPlugin:
                 if checks and checks[-1].outcome in FINAL:
                     break
                 checks.append(self._run(item, running))
-        return tuple(checks)
+        findings = reconciled([check.finding for check in checks])
+        return tuple(replace(check, finding=finding) for check, finding in zip(checks, findings))
 
     def _chain(self, respondent: Respondent) -> ChainVerdict:
         items = [item for item in self._items if item.get_closest_marker("chain_of_steps")]
@@ -248,45 +262,6 @@ class GradingPlugin:
         return KitError(fact, place=str(self.reference.exercise.folder / "graders.py"), cure=cure)
 
 
-def run_graders(plugin: GradingPlugin) -> None:
-    """Let pytest collect the grader file of the plugin's exercise and run its loop.
-
-    Raises `KitError` when the file cannot be collected or holds no checks.
-    """
-    graders = plugin.reference.exercise.folder.resolve() / "graders.py"
-    raised: list[KitError] = []
-    plugin_code = _collected(graders, plugin, raised)
-    if raised:
-        raise raised[0]
-    if plugin_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        raise KitError(
-            f"pytest cannot run the checks ({plugin_code!r})",
-            place=str(graders),
-            cure="run pytest on the file's imports and correct what it says",
-        )
-
-
-def _collected(graders: Any, plugin: GradingPlugin, raised: list[KitError]) -> int:
-    options = "-s --assert=plain --strict-markers --noconftest --import-mode=importlib"
-    without = "cacheprovider terminal logging warnings faulthandler junitxml unraisableexception"
-    arguments = [*options.split(), "-c", "/dev/null", "--rootdir", str(graders.parent)]
-    arguments += [word for name in without.split() for word in ("-p", f"no:{name}")]
-
-    class Errors:
-        """Keeps an error that pytest would only print."""
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-            if isinstance(excinfo.value, KitError):
-                raised.append(excinfo.value)
-                return True
-            return False
-
-    # pytest keeps the file by its bare name, which is the same in every exercise.
-    sys.modules.pop(graders.stem, None)
-    return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])
-
-
 def step_of(item: pytest.Item) -> str | None:
     """Return the step that a check is marked with."""
     mark = item.get_closest_marker("step")
@@ -299,23 +274,5 @@ def title_of(item: pytest.Item) -> str:
     return words or item.name.removeprefix("test_").replace("_", " ")
 
 
-def _traced_back(chain: ChainVerdict, steps: tuple[StepVerdict, ...]) -> ChainVerdict:
-    """Where a chain breaks at a step that is right but calls a wrong one, name the wrong one."""
-    at = next((step for step in steps if step.name == chain.breaks_at), None)
-    if at is None or not at.leaning or chain.finding is None:
-        return chain
-    earlier = steps[: steps.index(at)]
-    cause = next((step for step in earlier if step.outcome is not Outcome.PASSED), None)
-    if cause is None:
-        return chain
-    fact = (
-        f"Your own steps, one after the other, first go wrong at `{at.name}`, "
-        f"which is right itself: it calls your `{cause.name}`."
-    )
-    return replace(chain, breaks_at=cause.name, finding=replace(chain.finding, fact=fact))
-
-
 def _passed(checks: Iterable[CheckVerdict]) -> bool:
     return all(check.outcome is Outcome.PASSED for check in checks)
-
-

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.expectation import Distributed, Expectation, Refused, judge
-from autograder.checks.plugin import GradingPlugin, run_graders, step_of, title_of
+from autograder.checks.distribution import Distributed
+from autograder.checks.expectation import Expectation, Refused, judge
+from autograder.checks.plugin import GradingPlugin, step_of, title_of
 from autograder.checks.reference import Reference, read_reference
+from autograder.checks.session import run_graders
 from autograder.checks.student import Recorder
 from autograder.errors import KitError
 from autograder.examples import Example, write_examples
@@ -45,7 +47,7 @@ def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) 
         named = not isinstance(expectation, Distributed | Refused)
         mistakes = tuple(
             candidate
-            for candidate in (reference.candidates(request) if named else ())
+            for candidate in (reference.replay.singles(request) if named else ())
             # One that does not show on these inputs has nothing to say about them.
             if judge(expectation, request, candidate.reply, ())
         )

@@ -10,26 +10,21 @@ import importlib.util
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from autograder.checks.replay import Replay
 from autograder.compare import Form
-from autograder.diagnosis import Candidate
 from autograder.errors import KitError
 from autograder.exercise import Exercise, read_exercise
-from autograder.inprocess import InProcess, crossed
-from autograder.request import Reply, Request, Returned
+from autograder.inprocess import InProcess
+from autograder.request import Reply, Request
 from autograder.signature import signature_of
-from autograder.wire import Linear, Seed, Value
-from autograder.worker.library import inward
-
-LARGEST_ANSWER = 1 << 14
-LARGEST_AXIS = 256
 
 
 def misconception(step: str) -> Callable[[Any], Any]:
@@ -47,11 +42,15 @@ def solution_beside(file: str) -> ModuleType:
 
     Its functions stay the right ones while known mistakes are put into the reference.
     """
-    return _load(Path(file).resolve().parent / "solution.py", "beside")
+    return load_module(Path(file).resolve().parent / "solution.py", "beside")
 
 
 @cache
-def _load(path: Path, purpose: str = "") -> ModuleType:
+def load_module(path: Path, purpose: str = "") -> ModuleType:
+    """Load a file as a module that no import finds; one module for each purpose.
+
+    Raises `KitError` when the file is missing.
+    """
     spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise KitError(f"{path.name} is missing", place=str(path.parent), cure="write it")
@@ -77,6 +76,17 @@ class Reference:
     exercise: Exercise
     module: ModuleType
     misconceptions: tuple[Misconception, ...]
+    _expected: dict[bytes, Reply] = field(default_factory=dict, compare=False, repr=False)
+
+    def expected(self, request: Request) -> Reply:
+        """Return the reference's answer to a check's own request, computed once.
+
+        A check asks every submission the same, so this is kept; what a student's code brings
+        about is asked with `ask` and is not.
+        """
+        if request.key not in self._expected:
+            self._expected[request.key] = self.ask(request)
+        return self._expected[request.key]
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer a request as the reference does."""
@@ -95,18 +105,10 @@ class Reference:
         noun = "tensor" if self.exercise.library == "torch" else "array"
         return _form(called, compare, noun)
 
-    def candidates(self, request: Request) -> Iterator[Candidate]:
-        """Give what every known mistake that can show in `request` makes of it.
-
-        The step's own come first; for the class there follows the reference with
-        one function replaced by each known mistake of it.
-        """
-        own_first = sorted(self.misconceptions, key=lambda known: known.step != request.target)
-        for known in own_first:
-            if known.step == request.target or request.method is not None:
-                with self.replaced({known.step: known.wrong}):
-                    reply = self.ask(request)
-                yield Candidate(known.name, known.words, reply)
+    @cached_property
+    def replay(self) -> Replay:
+        """What the known mistakes give for a request."""
+        return Replay(self)
 
     @contextmanager
     def replaced(self, functions: Mapping[str, Any]) -> Iterator[ModuleType]:
@@ -117,82 +119,6 @@ class Reference:
             yield self.module
         finally:
             self.module.__dict__.update(kept)
-
-    def lean(
-        self,
-        step: str,
-        arguments: tuple[Value, ...],
-        keywords: Mapping[str, Value],
-        cotangents: tuple[Value, ...] = (),
-    ) -> Value | None:
-        """Answer a call that a student's code makes of an earlier step; None refuses it.
-
-        With `cotangents` (PyTorch only) the answer is the gradients of the tensors among the
-        arguments, given those of the results.
-
-        The arguments come from untrusted code, so only a call that fits the
-        reference's signature is answered, axis by axis, and only a small one: the
-        work and the memory it takes are bounded.
-        """
-        function = getattr(self.module, step)
-        try:
-            bound = inspect.signature(function).bind(*arguments, **keywords)
-        except TypeError:
-            return None
-        if not _fits(bound.arguments, dict(signature_of(function).parameters)):
-            return None
-        if cotangents:
-            return gradients(function, (*arguments, *keywords.values()), cotangents)
-        reply = self.ask(Request(step, arguments, keywords))
-        return reply.value if isinstance(reply, Returned) else None
-
-
-def gradients(
-    function: Callable[..., Any], arguments: tuple[Value, ...], cotangents: tuple[Value, ...]
-) -> tuple[Value, ...]:
-    """Return the gradients of the tensors in `arguments`, a layer's weight and bias among them.
-
-    Raises RuntimeError when the cotangents do not fit the results of the function.
-    """
-    import torch
-
-    given = [inward(argument, "torch") for argument in arguments]
-    leaves: list[torch.Tensor] = []
-    for value in given:
-        if isinstance(value, torch.nn.Linear):
-            leaves += value.parameters()
-        elif isinstance(value, torch.Tensor):
-            leaves.append(value.requires_grad_())
-    results = function(*given)
-    outputs = results if isinstance(results, tuple) else (results,)
-    due = [inward(cotangent, "torch") for cotangent in cotangents]
-    found = torch.autograd.grad(outputs, leaves, due, materialize_grads=True)
-    return tuple(crossed(gradient, "torch") for gradient in found)
-
-
-def _fits(arguments: Mapping[str, Value], axes: Mapping[str, str | None]) -> bool:
-    sizes: dict[str, int] = {}
-    for name, value in arguments.items():
-        letters = axes.get(name)
-        if letters is None:
-            if not _is_small(value):
-                return False
-            continue
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-            return False
-        if value.ndim != len(letters.split()) or not 0 < value.size <= LARGEST_ANSWER:
-            return False
-        for letter, size in zip(letters.split(), value.shape):
-            if size > LARGEST_AXIS or sizes.setdefault(letter, size) != size:
-                return False
-    return True
-
-
-def _is_small(value: Value) -> bool:
-    if isinstance(value, Linear):
-        return all(size <= LARGEST_AXIS for size in value.weight.shape)
-    small = type(value) is int and 0 <= value <= LARGEST_AXIS
-    return small or type(value) is bool or isinstance(value, Seed)
 
 
 @cache
@@ -216,8 +142,10 @@ def read_reference(folder: Path) -> Reference:
     """
     exercise = read_exercise(folder)
     folder = folder.resolve()
-    module = _load(folder / "solution.py")
-    return Reference(exercise, module, _misconceptions(exercise, _load(folder / "misconceptions.py")))
+    module = load_module(folder / "solution.py")
+    return Reference(
+        exercise, module, _misconceptions(exercise, load_module(folder / "misconceptions.py"))
+    )
 
 
 def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:

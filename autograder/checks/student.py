@@ -6,24 +6,24 @@ question and fails the check, in words, when the answers differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from autograder.checks.distribution import Distributed
 from autograder.checks.expectation import (
     Agrees,
     CheckFailed,
-    Distributed,
     Expectation,
-    Layers,
     Refused,
     Unchanged,
     judge,
 )
+from autograder.checks.layers import Layers
 from autograder.checks.reference import Reference
 from autograder.compare import Form
-from autograder.diagnosis import failure
+from autograder.diagnosis import Candidate, failure
 from autograder.request import Failed, Reply, Request, Respondent, Returned
 from autograder.verdict import Finding, Outcome
 from autograder.wire import Value
@@ -51,9 +51,7 @@ class Student:
 
     def constructed(self, *arguments: Value, **attributes: Value) -> Constructed:
         """Construct the step's class with `arguments`, and put `attributes` into it."""
-        return Constructed(
-            self, Request(self.step, arguments, method="", attributes=attributes)
-        )
+        return Constructed(self, Request(self.step, arguments, method="", attributes=attributes))
 
     def ask(self, request: Request) -> Answer:
         """Put `request` to the student's code."""
@@ -151,15 +149,21 @@ class Answer:
     def _expect(self, expectation: Expectation) -> None:
         if self.student.record:
             self.student.record(self.request, expectation)
-        known = self.student.reference.candidates(self.request)
-        candidates = known if self.student.naming else ()
-        finding = judge(expectation, self.request, self.reply, candidates)
+        finding = judge(expectation, self.request, self.reply, self._known())
+        if finding and finding.outcome is Outcome.WRONG_VALUES and not finding.misconception:
+            finding = judge(expectation, self.request, self.reply, self._known(pairs=True))
         if finding:
             raise CheckFailed(finding)
 
+    def _known(self, pairs: bool = False) -> Iterator[Candidate]:
+        # A generator: only when something is wrong is there anything to replay.
+        if self.student.naming:
+            replay = self.student.reference.replay
+            yield from replay.pairs(self.request) if pairs else replay.singles(self.request)
+
     def _expected(self) -> Value:
         # In full precision, whatever the student's code is to compute with.
-        reply = self.student.reference.ask(replace(self.request, dtype=""))
+        reply = self.student.reference.expected(replace(self.request, dtype=""))
         if isinstance(reply, Failed):
             raise RuntimeError(f"the reference fails on its own check: {reply}")
         if self.request.read:
@@ -182,4 +186,3 @@ class Answer:
 def _numbers(reply: Reply) -> tuple[Value, ...]:
     assert isinstance(reply, Returned)
     return reply.value if isinstance(reply.value, tuple) else (reply.value,)
-

@@ -21,7 +21,7 @@ MADE_BY_DEMO = ".made-by-attn-demo"
 
 def run_demo(
     directory: Path, *, solutions: Path, assignments: Path, zoo: Path, console: Console
-) -> Graded:
+) -> tuple[Graded, ...]:
     """Make a course in `directory`, release, lay out a class, grade it, and print what came out.
 
     A course that an earlier demo made there is replaced; anything else is refused with `KitError`.
@@ -42,7 +42,7 @@ def run_demo(
         console.print(Text(f"releasing {name} with nbgrader generate_assignment"))
         release(course, name)
         _hand_in(course, name, read_zoo(zoo / name), bool(shortfall), console)
-    graded = [
+    graded = tuple(
         grade_path(
             directory,
             exercise=name,
@@ -53,9 +53,9 @@ def run_demo(
             console=console,
         )
         for name in exercises
-    ]
-    _next(course, graded[0], console)
-    return graded[0]
+    )
+    _next(course, graded, console)
+    return graded
 
 
 def _clear(directory: Path) -> None:
@@ -71,9 +71,9 @@ def _clear(directory: Path) -> None:
 
 def _shortfall(course: Course) -> KitError | None:
     """Return what this machine lacks for grading untrusted code, or None."""
-    exercise = course.exercise(course.exercises[0])
+    # Without a library that may be missing: this asks what the machine gives.
     try:
-        with Zygote(exercise.library, exercise.limits):
+        with Zygote("numpy", course.exercise(course.exercises[0]).limits):
             return None
     except KitError as error:
         return error
@@ -92,23 +92,24 @@ def _hand_in(
     course: Course, name: str, zoo: tuple[Classmate, ...], unprotected: bool, console: Console
 ) -> None:
     exercise = course.exercise(name)
+    handed_in = 0
     for classmate in zoo:
         if unprotected and classmate.hostile:
             console.print(Text(f"{classmate.name}: not run", style="yellow"))
             continue
         hand_in(classmate, exercise, course.release(name), course.submitted(name, classmate.name))
-    console.print(Text(f"{len(zoo)} students have handed in"))
+        handed_in += 1
+    console.print(Text(f"{handed_in} students have handed in {name}"))
 
 
-def _next(course: Course, graded: Graded, console: Console) -> None:
-    where = course.directory
-    console.print(
-        Text(
-            f"\nopen next:\n"
-            f"  {graded.output / 'feedback' / 'index.html'}   the class, a page per student\n"
-            f"  {graded.output / 'grades.csv'}   a row per student\n"
-            f"  {where / 'gradebook.db'}   nbgrader's gradebook\n"
-            f"  cd {where} && nbgrader generate_feedback {graded.output.name}   nbgrader's own pages"
-        ),
-        soft_wrap=True,
-    )
+def _next(course: Course, graded: tuple[Graded, ...], console: Console) -> None:
+    where = course.directory.name
+    lines = ["", "open next:"]
+    for one in graded:
+        lines.append(f"  {one.output}/feedback/index.html   the class, and a page per student")
+    lines += [
+        f"  {graded[0].output}/grades.csv   a row per student; verdicts/ has the details as JSON",
+        f"  {where}/gradebook.db   nbgrader's gradebook",
+        f"  cd {where} && nbgrader generate_feedback {course.exercises[0]}   nbgrader's own pages",
+    ]
+    console.print(Text("\n".join(lines)), soft_wrap=True)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import atexit
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from autograder.checks.plugin import GradingPlugin, Judged, run_graders
+from autograder.checks.leaning import lean
+from autograder.checks.plugin import GradingPlugin, Judged
 from autograder.checks.reference import Reference, read_reference
+from autograder.checks.session import run_graders
 from autograder.exercise import Limits
 from autograder.grading.loaded import Loaded
 from autograder.grading.shortcuts import remarks_on
@@ -69,23 +71,17 @@ def _judged(
     if submission.rejected:
         return without_judging(reference, submission, submission.rejected)
     seed = reference.exercise.grading.seed
-    with SandboxedStudent(zygote, submission.cells, seed=seed, answer=reference.lean) as student:
+    with SandboxedStudent(
+        zygote, submission.cells, seed=seed, answer=partial(lean, reference)
+    ) as student:
         loaded = Loaded(student, submission.cells)
         judged = plugin.judged_by(loaded)
         remarks = (
             *submission.remarks,
             *remarks_on(submission, reference.exercise),
             *loaded.remarks(),
-            *_leaning(judged),
         )
     return _verdict(reference, submission, judged, remarks, zygote.protection)
-
-
-def _leaning(judged: Judged) -> tuple[str, ...]:
-    leaning = [step.name for step in judged.steps if step.leaning]
-    if not leaning:
-        return ()
-    return (f"Right once the earlier steps are: {', '.join(leaning)}.",)
 
 
 def _verdict(

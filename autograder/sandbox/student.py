@@ -26,9 +26,7 @@ from autograder.wire import Value
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Worker, Zygote
 
-Answer = Callable[
-    [str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None
-]
+Answer = Callable[[str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None]
 T = TypeVar("T")
 
 _MOST_QUESTIONS = 10_000

@@ -119,6 +119,8 @@ def _attached(
     class Answered(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
         def forward(context: Any, *inputs: Any) -> Any:
+            # What a student's code detached gets no gradient, and not one of zeros.
+            context.set_materialize_grads(False)
             return tuple(tensor.clone() for tensor in value) if several else value.clone()
 
         @staticmethod

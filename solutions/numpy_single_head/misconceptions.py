@@ -55,6 +55,16 @@ def softmax_without_the_shift(scores):
 
 
 @misconception("softmax")
+def softmax_shifted_by_the_maximum_of_a_sequence(scores):
+    """Your softmax subtracts one maximum per sequence, so rows far below it become 0 / 0.
+
+    Each row needs its own shift. Over which axis is the maximum of a row taken?
+    """
+    exponentials = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@misconception("softmax")
 def softmax_shifted_by_the_overall_maximum(scores):
     """Your softmax subtracts one maximum of the whole array, so rows far below it become 0 / 0.
 
@@ -94,6 +104,18 @@ def scores_divided_by_their_sum(scores):
 
 
 @misconception("softmax")
+def softmax_of_two_sequences(scores):
+    """Your softmax goes over two sequences and leaves the rest of the batch at 0.
+
+    A batch may hold any number of sequences. Where does your code get that number from?
+    """
+    weights = np.zeros_like(scores)
+    for sequence in range(2):
+        weights[sequence] = solution.softmax(scores[sequence])
+    return weights
+
+
+@misconception("softmax")
 def softmax_overwrites_the_scores(scores):
     """Your softmax changes the array of scores that it is given.
 
@@ -110,7 +132,7 @@ def softmax_overwrites_the_scores(scores):
 def weights_not_scaled(embedding_dimension, rng):
     """Your weights have a standard deviation of 1: they are not scaled down.
 
-    The build guide starts with small weights. What does a standard normal draw have to be
+    The layer starts with small weights. What does a standard normal draw have to be
     multiplied by?
     """
     return tuple(rng.standard_normal((embedding_dimension, embedding_dimension)) for _ in range(4))
@@ -125,6 +147,27 @@ def weights_scaled_by_the_variance(embedding_dimension, rng):
     """
     shape = (embedding_dimension, embedding_dimension)
     return tuple(0.0004 * rng.standard_normal(shape) for _ in range(4))
+
+
+@misconception("initialize_weights")
+def weights_scaled_by_the_dimension(embedding_dimension, rng):
+    """Your weights are scaled by the square root of the embedding dimension, and 0.02 is due.
+
+    That is the initialization named after Xavier Glorot, a good one too. Which standard
+    deviation does this layer ask for?
+    """
+    shape = (embedding_dimension, embedding_dimension)
+    return tuple(rng.standard_normal(shape) / np.sqrt(embedding_dimension) for _ in range(4))
+
+
+@misconception("initialize_weights")
+def weights_all_zero(embedding_dimension, rng):
+    """Your weights are all 0: nothing random is drawn.
+
+    With zeros all scores are equal, and all that comes out is 0. Where does your code ask the
+    generator for numbers?
+    """
+    return tuple(np.zeros((embedding_dimension, embedding_dimension)) for _ in range(4))
 
 
 @misconception("initialize_weights")
@@ -198,6 +241,17 @@ def order_of_value_key_query(x, query_weights, key_weights, value_weights):
 
 
 @misconception("project_qkv")
+def tokens_as_columns(x, query_weights, key_weights, value_weights):
+    """You put the weights on the left of the tokens, so your results are (B, D, S).
+
+    Here a token is a row, and its vector the last axis of x. On which side of x does the matrix
+    stand when rows are projected?
+    """
+    columns = x.swapaxes(-2, -1)
+    return query_weights @ columns, key_weights @ columns, value_weights @ columns
+
+
+@misconception("project_qkv")
 def queries_three_times(x, query_weights, key_weights, value_weights):
     """All three of your results are made with the query weights.
 
@@ -234,6 +288,16 @@ def keys_times_queries(queries, keys):
     Entry (i, j) is query i times key j. Which of the two stands on the left?
     """
     return keys @ queries.swapaxes(-2, -1)
+
+
+@misconception("compute_attention_scores")
+def only_the_keys_own_query(queries, keys):
+    """You multiply each query by the key of its own token only: the result is (B, S).
+
+    Every query meets every key, and each pair gives a number. Which product of two matrices
+    makes all pairs at once?
+    """
+    return (queries * keys).sum(axis=-1)
 
 
 @misconception("compute_attention_scores")
@@ -341,6 +405,15 @@ def nothing_masked(sequence_length):
 
 
 @misconception("create_causal_mask")
+def mask_of_a_fixed_size(sequence_length):
+    """Your mask is always (10, 10), whatever the length of the sequence.
+
+    Another sequence has another length. Where does your code use the argument?
+    """
+    return np.tril(np.ones((10, 10)))
+
+
+@misconception("create_causal_mask")
 def additive_mask(sequence_length):
     """Your mask holds the numbers to be added to the scores, and a mask of 1 and 0 is asked for.
 
@@ -377,6 +450,25 @@ def forbidden_scores_set_to_zero(scaled_scores, causal_mask):
 
 
 @misconception("apply_mask")
+def forbidden_scores_very_large(scaled_scores, causal_mask):
+    """Your forbidden scores are very large, with the wrong sign: they get nearly all the weight.
+
+    exp of a large number is larger still. Which sign makes the share of a forbidden score 0?
+    """
+    return np.where(causal_mask == 1, scaled_scores, 1e9)
+
+
+@misconception("apply_mask")
+def infinity_times_zero(scaled_scores, causal_mask):
+    """You multiply infinity by the mask, and where that is infinity times 0 it gives NaN.
+
+    The allowed positions, to which 0 should be added, are spoilt in this way. Which function
+    chooses between two numbers without calculating with the other one?
+    """
+    return scaled_scores + (1 - causal_mask) * -np.inf
+
+
+@misconception("apply_mask")
 def forbidden_scores_slightly_negative(scaled_scores, causal_mask):
     """Your forbidden scores are negative, but not negative enough: they still get a share.
 
@@ -403,6 +495,29 @@ def mask_ignored(scaled_scores, causal_mask):
     mask?
     """
     return scaled_scores.copy()
+
+
+@misconception("apply_mask")
+def own_causal_mask(scaled_scores, causal_mask):
+    """You mask the future whatever mask is given: the argument is not used.
+
+    The caller says who may see whom, and it need not be causal. Where does your code read
+    the mask?
+    """
+    lower = np.tril(np.ones(scaled_scores.shape[-2:]))
+    return np.where(lower == 1, scaled_scores, -1e9)
+
+
+@misconception("apply_mask")
+def only_two_sequences_masked(scaled_scores, causal_mask):
+    """You mask two sequences, and the rest of the batch still sees everything.
+
+    A batch may hold any number of sequences. Where does your code get that number from?
+    """
+    masked = scaled_scores.copy()
+    for sequence in range(2):
+        masked[sequence][causal_mask == 0] = -1e9
+    return masked
 
 
 @misconception("apply_mask")
@@ -444,6 +559,26 @@ def scores_scaled_again(scores):
 
 
 @misconception("compute_attention_weights")
+def scores_clipped(scores):
+    """You cut the scores off at a bound, so a masked score keeps a small share.
+
+    A masked score is very negative for a reason, and your softmax can bear it. What happens to
+    -1e9 in your code before it is exponentiated?
+    """
+    return solution.softmax(np.clip(scores, -5.0, 5.0))
+
+
+@misconception("compute_attention_weights")
+def masked_once_more(scores):
+    """You mask the future here as well, whether or not the scores are masked.
+
+    Masking has been done before this step, if it was asked for. What is left to do here?
+    """
+    lower = np.tril(np.ones(scores.shape[-2:]))
+    return solution.softmax(np.where(lower == 1, scores, -1e9))
+
+
+@misconception("compute_attention_weights")
 def scores_returned_as_weights(scores):
     """You return the scores, and weights are asked for.
 
@@ -474,7 +609,7 @@ def weights_transposed_in_the_sum(attention_weights, values):
 
 @misconception("apply_attention")
 def values_averaged(attention_weights, values):
-    """Every token gets the plain average of the values: the weights make no difference.
+    """You give every token the plain average of the values: the weights make no difference.
 
     Each token takes each value in its own share. Where do the weights come in?
     """
@@ -569,3 +704,119 @@ class input_returned(solution.SingleHeadAttention):
 
     def forward(self, x, causal=False):
         return x.copy()
+
+
+@misconception("SingleHeadAttention")
+class input_overwritten(solution.SingleHeadAttention):
+    """Your forward writes its result into the array of token vectors that it is given.
+
+    The array belongs to the caller, who may still need it. Which of your lines change an array
+    in place?
+    """
+
+    def forward(self, x, causal=False):
+        x[...] = super().forward(x, causal)
+        return x
+
+
+@misconception("SingleHeadAttention")
+class tokens_normalized_first(solution.SingleHeadAttention):
+    """Your forward normalizes the token vectors before it projects them.
+
+    A normalization belongs to the block around the layer, not to attention. What happens to x
+    before the first projection, and is it the caller's own array that is changed?
+    """
+
+    def forward(self, x, causal=False):
+        x -= x.mean(axis=-1, keepdims=True)
+        x /= x.std(axis=-1, keepdims=True)
+        return super().forward(x, causal)
+
+
+@misconception("SingleHeadAttention")
+class input_added_to_the_output(solution.SingleHeadAttention):
+    """Your forward adds its input to the output.
+
+    That is the residual connection of a Transformer block, which stands around the layer. Which
+    step is the last one of attention itself?
+    """
+
+    def forward(self, x, causal=False):
+        return x + super().forward(x, causal)
+
+
+@misconception("SingleHeadAttention")
+class weights_drawn_in_forward(solution.SingleHeadAttention):
+    """Your forward draws new weights at every call instead of using those of the layer.
+
+    What the layer has learned would be gone with the next call. Where are the weights drawn, and
+    where are they kept?
+    """
+
+    def __init__(self, embedding_dimension, rng):
+        super().__init__(embedding_dimension, rng)
+        self.rng = rng
+
+    def forward(self, x, causal=False):
+        self.query_weights, self.key_weights, self.value_weights, self.output_weights = (
+            solution.initialize_weights(x.shape[-1], self.rng)
+        )
+        return super().forward(x, causal)
+
+
+@misconception("SingleHeadAttention")
+class weights_copied_in_the_constructor(solution.SingleHeadAttention):
+    """Your forward uses the weights as they were drawn, not as the attributes hold them now.
+
+    Training changes the attributes, and the checks put weights of their own there. From where
+    does your forward read the four matrices?
+    """
+
+    def __init__(self, embedding_dimension, rng):
+        super().__init__(embedding_dimension, rng)
+        self.drawn = vars(self).copy()
+
+    def forward(self, x, causal=False):
+        vars(self).update(self.drawn)
+        return super().forward(x, causal)
+
+
+@misconception("SingleHeadAttention")
+class scaled_for_64_dimensions(solution.SingleHeadAttention):
+    """Your forward divides the scores by 8, which is right for 64 dimensions only.
+
+    A layer may be made in any size. From what does your forward take the number whose root it
+    divides by?
+    """
+
+    def forward(self, x, causal=False):
+        queries, keys, values = solution.project_qkv(
+            x, self.query_weights, self.key_weights, self.value_weights
+        )
+        scores = solution.compute_attention_scores(queries, keys) / 8
+        if causal:
+            scores = solution.apply_mask(scores, solution.create_causal_mask(x.shape[1]))
+        return solution.softmax(scores) @ values @ self.output_weights
+
+
+@misconception("SingleHeadAttention")
+class first_sequence_only(solution.SingleHeadAttention):
+    """Your forward returns the result of the first sequence only: the batch axis is gone.
+
+    Every sequence of the batch gets a result, (B, S, D). Where in your code is one sequence
+    picked?
+    """
+
+    def forward(self, x, causal=False):
+        return super().forward(x, causal)[0]
+
+
+@misconception("SingleHeadAttention")
+class output_averaged_over_the_sequence(solution.SingleHeadAttention):
+    """Your forward averages the output over the tokens: the result is (B, D).
+
+    Every token has a new vector of its own. Which of your lines takes the sequence axis away?
+    """
+
+    def forward(self, x, causal=False):
+        return super().forward(x, causal).mean(axis=1)

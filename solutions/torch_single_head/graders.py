@@ -19,7 +19,7 @@ SIZES = pytest.mark.parametrize(
 # Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARE = pytest.mark.parametrize(
     "draw",
-    [{"B": 3, "S": 6, "head_dim": 6}, {"B": 2, "S": 5, "head_dim": 3}],
+    [{"B": 3, "S": 6, "C": 24, "head_dim": 6}, {"B": 2, "S": 5, "C": 12, "head_dim": 3}],
     indirect=True,
 )
 # 4 does not divide these hidden sizes.
@@ -70,7 +70,7 @@ def test_projections_without_bias(student, draw):
 @UNEVEN
 def test_uneven_projection_sizes(student, draw):
     """a hidden size that 4 does not divide"""
-    student(draw["C"]).has_layers()
+    student(draw["C"], bias=True).has_layers()
 
 
 @pytest.mark.step("project_qkv")
@@ -131,6 +131,10 @@ def test_output_values(student, draw):
 @pytest.mark.step("SingleHeadAttention")
 @pytest.mark.public
 @SIZES
+@pytest.mark.stays(
+    "layers of a wrong name or size fail every check that puts weights into them, with an error "
+    "that tells little; this one comes first and says which layer it is and what is due"
+)
 def test_layer_keeps_its_layers(student, draw):
     """Wqkv and Wo are attributes with the sizes of the projections"""
     student.constructed(draw["C"]).attributes(*LAYER_NAMES).has_layers()
@@ -144,8 +148,8 @@ def test_layer_without_bias(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@pytest.mark.public
-@SIZES
+@pytest.mark.public(B=3, S=4)
+@SQUARE
 def test_layer_values(student, draw):
     """forward joins the steps; every token sees all tokens"""
     layer = student.constructed(draw["C"], **parameters(draw))
@@ -194,6 +198,10 @@ def test_layer_called_twice(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
+@pytest.mark.stays(
+    "a second call sees an overwritten input too, but not apart from anything else that a call "
+    "leaves behind; this check says that it is the caller's tensor"
+)
 def test_layer_leaves_its_input(student, draw):
     """the token vectors given are not changed"""
     layer = student.constructed(draw["C"], **parameters(draw))

@@ -81,6 +81,15 @@ def bias_switch_ignored(hidden_size, bias=True):
 
 
 @misconception("create_projections")
+def bias_off_by_default(hidden_size, bias=False):
+    """Your layers have no bias when nothing is said about it, and then one is due.
+
+    It is on unless bias=False is asked for. Which default does your argument have?
+    """
+    return solution.create_projections(hidden_size, bias)
+
+
+@misconception("create_projections")
 def no_bias_at_all(hidden_size, bias=True):
     """Your layers never have a bias.
 
@@ -123,6 +132,17 @@ def three_in_front_of_everything(x, Wqkv):
     """
     projected = Wqkv(x)
     return projected.reshape(3, *x.shape[:2], projected.shape[-1] // 3).unbind(dim=0)
+
+
+@misconception("project_qkv")
+def three_in_front_of_the_sequence(x, Wqkv):
+    """You reshape the fused result to (B, 3, S, head_dim), which mixes the tokens of a sequence.
+
+    A reshape keeps the order of the numbers in memory, and there all that belongs to one token
+    lies together. Behind which axis does the 3 belong?
+    """
+    B, S, _ = x.shape
+    return Wqkv(x).reshape(B, 3, S, -1).unbind(dim=1)
 
 
 @misconception("project_qkv")
@@ -192,6 +212,16 @@ def keys_times_queries(queries, keys):
     Entry (i, j) is query i times key j. Which of the two stands on the left?
     """
     return keys @ queries.transpose(-2, -1)
+
+
+@misconception("compute_attention_scores")
+def only_the_keys_own_query(queries, keys):
+    """You multiply each query by the key of its own token only: the result is (B, S).
+
+    Every query meets every key, and each pair gives a number. Which product of two matrices
+    makes all pairs at once?
+    """
+    return (queries * keys).sum(dim=-1)
 
 
 @misconception("compute_attention_scores")
@@ -302,6 +332,17 @@ def softmax_applied_twice(scaled_scores):
 
 
 @misconception("compute_attention_weights")
+def future_masked(scaled_scores):
+    """You mask the future, and here every token sees all tokens.
+
+    A causal mask is asked for by models that predict the next token; this layer has none. What
+    is done to the scores before your softmax?
+    """
+    future = torch.ones_like(scaled_scores).triu(diagonal=1) == 1
+    return scaled_scores.masked_fill(future, -torch.inf).softmax(dim=-1)
+
+
+@misconception("compute_attention_weights")
 def logarithm_of_the_softmax(scaled_scores):
     """You return the logarithm of the weights: they are negative and do not sum to 1.
 
@@ -331,7 +372,7 @@ def weights_transposed_in_the_sum(attention_weights, values):
 
 @misconception("apply_attention")
 def values_averaged(attention_weights, values):
-    """Every token gets the plain average of the values: the weights make no difference.
+    """You give every token the plain average of the values: the weights make no difference.
 
     Each token takes each value in its own share. Where do the weights come in?
     """
@@ -375,6 +416,112 @@ def output_bias_forgotten(attention_output, Wo):
     its weight does not?
     """
     return attention_output @ Wo.weight.T
+
+
+@misconception("project_output")
+def weight_of_the_layer_not_transposed(attention_output, Wo):
+    """You multiply by the weight of Wo as it is stored, and the sizes do not meet.
+
+    PyTorch stores the weight of a linear layer as (outputs, inputs). What does the layer do with
+    it when it is called?
+    """
+    return attention_output @ Wo.weight + Wo.bias
+
+
+def _attended(layer, x, divisor):
+    queries, keys, values = solution.project_qkv(x, layer.Wqkv)
+    scores = solution.compute_attention_scores(queries, keys)
+    return layer.Wo((scores / divisor).softmax(dim=-1) @ values)
+
+
+@misconception("SingleHeadAttention")
+class bias_argument_ignored(solution.SingleHeadAttention):
+    """Your layer has a bias although it was made with bias=False.
+
+    The argument of `__init__` has to reach both linear layers. Where does yours end?
+    """
+
+    def __init__(self, hidden_size, bias=True):
+        super().__init__(hidden_size)
+
+
+@misconception("SingleHeadAttention")
+class scaled_by_the_root_of_the_hidden_size(solution.SingleHeadAttention):
+    """Your forward divides by the square root of the hidden size, and that of the head is due.
+
+    The dot product runs over the numbers of one query. How many are they?
+    """
+
+    def forward(self, x):
+        return _attended(self, x, math.sqrt(x.shape[-1]))
+
+
+@misconception("SingleHeadAttention")
+class scaled_by_the_root_of_a_quarter(solution.SingleHeadAttention):
+    """Your forward divides by the square root of hidden_size / 4, a fraction where 4 does not fit.
+
+    The head has a whole number of dimensions. Which division did you make it with, and which
+    one does your forward use?
+    """
+
+    def forward(self, x):
+        return _attended(self, x, math.sqrt(x.shape[-1] / 4))
+
+
+@misconception("SingleHeadAttention")
+class batch_of_two_assumed(solution.SingleHeadAttention):
+    """Your forward reshapes to a batch of two, whatever the size of the batch.
+
+    With another batch the numbers of one sequence end up in another, or do not fit at all. Where
+    do the sizes in your reshape come from?
+    """
+
+    def forward(self, x):
+        return super().forward(x.reshape(2, -1, x.shape[-1]))
+
+
+@misconception("SingleHeadAttention")
+class input_added_to_the_output(solution.SingleHeadAttention):
+    """Your forward adds its input to the output.
+
+    That is the residual connection of a Transformer block, which stands around the layer. Which
+    step is the last one of attention itself?
+    """
+
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+@misconception("SingleHeadAttention")
+class weights_lowered_in_evaluation(solution.SingleHeadAttention):
+    """Your forward multiplies the attention weights by a constant after eval().
+
+    That belongs to a dropout that is not rescaled in training; this layer has no dropout, and is
+    the same in both modes. Where does your forward look at self.training?
+    """
+
+    def forward(self, x):
+        queries, keys, values = solution.project_qkv(x, self.Wqkv)
+        scores = solution.compute_attention_scores(queries, keys)
+        weights = solution.scale_scores(scores, keys.shape[-1]).softmax(dim=-1)
+        if not self.training:
+            weights = weights * 0.9
+        return self.Wo(weights @ values)
+
+
+@misconception("SingleHeadAttention")
+class scores_added_up_over_the_calls(solution.SingleHeadAttention):
+    """Your second call gives other numbers than the first, though its input is the same.
+
+    The layer keeps the scores of the last call and adds the new ones to them. Which attribute
+    does your forward write and read again?
+    """
+
+    def forward(self, x):
+        queries, keys, values = solution.project_qkv(x, self.Wqkv)
+        scores = solution.compute_attention_scores(queries, keys)
+        self.scores = getattr(self, "scores", 0) + solution.scale_scores(scores, keys.shape[-1])
+        return self.Wo(self.scores.softmax(dim=-1) @ values)
 
 
 @misconception("SingleHeadAttention")

@@ -1,0 +1,80 @@
+"""Counterfactual replay: what every known mistake gives for a check's own request.
+
+A check asks every submission the same, so each answer is computed once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from autograder.diagnosis import Candidate
+from autograder.request import Request
+
+if TYPE_CHECKING:
+    from autograder.checks.reference import Misconception, Reference
+
+
+class Replay:
+    """The known mistakes of a reference, one at a time and in pairs."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+        self._singles: dict[bytes, tuple[Candidate, ...]] = {}
+        self._pairs: dict[bytes, tuple[Candidate, ...]] = {}
+
+    def singles(self, request: Request) -> tuple[Candidate, ...]:
+        """Return what every mistake that can show in `request` makes of it.
+
+        The step's own come first; for a class there follows the reference with one
+        function replaced by each known mistake of it.
+        """
+        if request.key not in self._singles:
+            known = self._reference.misconceptions
+            own = [one for one in known if one.step == request.target]
+            inside = [one for one in known if one.step != request.target]
+            chosen = [*own, *inside] if request.method is not None else own
+            self._singles[request.key] = tuple(self._replayed(request, one) for one in chosen)
+        return self._singles[request.key]
+
+    def pairs(self, request: Request) -> tuple[Candidate, ...]:
+        """Return what two mistakes in two functions together make of a class."""
+        if request.key not in self._pairs:
+            self._pairs[request.key] = tuple(self._paired(request))
+        return self._pairs[request.key]
+
+    def _paired(self, request: Request) -> Iterator[Candidate]:
+        if request.method is None:
+            return
+        known = [one for one in self._reference.misconceptions if one.step != request.target]
+        for one, two in combinations(known, 2):
+            if one.step != two.step:
+                yield self._replayed(request, one, two)
+
+    def _replayed(self, request: Request, *mistakes: Misconception) -> Candidate:
+        with self._reference.replaced({one.step: one.wrong for one in mistakes}):
+            reply = self._reference.ask(request)
+        name = " and ".join(one.name for one in mistakes)
+        return Candidate(name, _words(request, mistakes), reply)
+
+
+def _words(request: Request, mistakes: tuple[Misconception, ...]) -> str:
+    """The words of a mistake; inside a class they say which of its steps they are about."""
+    first = mistakes[0]
+    if first.step == request.target:
+        return first.words
+    method = request.method or "__init__"
+    if len(mistakes) == 1:
+        return f"In `{first.step}`, or what does its work in your `{method}`: {_lower(first.words)}"
+    facts = [one.words.partition("\n\n")[0] for one in mistakes]
+    told = " ".join(
+        f"({number}) In what does the work of `{one.step}`: {_lower(fact)}"
+        for number, (one, fact) in enumerate(zip(mistakes, facts), start=1)
+    )
+    look = "Take them one at a time: put the first right, then check again."
+    return f"Your `{method}` behaves as if two things were wrong at once. {told}\n\n{look}"
+
+
+def _lower(words: str) -> str:
+    return words[0].lower() + words[1:]

@@ -1,0 +1,50 @@
+"""Let pytest collect a grader file, and nothing else, and run its loop over it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.checks.plugin import GradingPlugin
+from autograder.errors import KitError
+
+
+def run_graders(plugin: GradingPlugin) -> None:
+    """Let pytest collect the grader file of the plugin's exercise and run its loop.
+
+    Raises `KitError` when the file cannot be collected or holds no checks.
+    """
+    graders = plugin.reference.exercise.folder.resolve() / "graders.py"
+    raised: list[KitError] = []
+    plugin_code = _collected(graders, plugin, raised)
+    if raised:
+        raise raised[0]
+    if plugin_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise KitError(
+            f"pytest cannot run the checks ({plugin_code!r})",
+            place=str(graders),
+            cure="run pytest on the file's imports and correct what it says",
+        )
+
+
+def _collected(graders: Path, plugin: GradingPlugin, raised: list[KitError]) -> int:
+    options = "-s --assert=plain --strict-markers --noconftest --import-mode=importlib"
+    without = "cacheprovider terminal logging warnings faulthandler junitxml unraisableexception"
+    arguments = [*options.split(), "-c", "/dev/null", "--rootdir", str(graders.parent)]
+    arguments += [word for name in without.split() for word in ("-p", f"no:{name}")]
+
+    class Errors:
+        """Keeps an error that pytest would only print."""
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+            if isinstance(excinfo.value, KitError):
+                raised.append(excinfo.value)
+                return True
+            return False
+
+    # pytest keeps the file by its bare name, which is the same in every exercise.
+    sys.modules.pop(graders.stem, None)
+    return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])

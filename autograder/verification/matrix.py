@@ -1,0 +1,132 @@
+"""The kill matrix: which check catches which known mistake, and by how much.
+
+A mistake that no check catches, one that is caught by a hair, and a check that catches
+nothing of its own are gaps, told in one sentence each with the cure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from autograder.checks.plugin import step_of
+from autograder.checks.reference import Misconception
+from autograder.verification.trial import Trial
+
+LEAST_MARGIN = 100.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One known mistake: the checks of its step that catch it, its margin, how it was named."""
+
+    misconception: str
+    step: str
+    caught_by: tuple[str, ...]
+    margin: float
+    named: str | None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All rows, and the checks in their order with the reason why each stays, if one is given."""
+
+    rows: tuple[Row, ...]
+    checks: tuple[tuple[str, str, str], ...]  # step, check, reason
+
+    def gaps(self) -> tuple[str, ...]:
+        """Return one sentence for each gap."""
+        found = [gap for row in self.rows for gap in _row_gaps(row)]
+        for step, check, reason in self.checks:
+            if not reason and not self.own_kills(step, check):
+                found.append(
+                    f"the check {check} of {step} catches no mistake that another check of the step "
+                    "does not catch: write the misconception that it is for, or mark it "
+                    "`stays(reason)`"
+                )
+        return tuple(found)
+
+    def own_kills(self, step: str, check: str) -> tuple[str, ...]:
+        """Return the mistakes that only this check (in any of its sizes) catches."""
+        return tuple(
+            row.misconception
+            for row in self.rows
+            if row.step == step and set(row.caught_by) == {check}
+        )
+
+
+def _row_gaps(row: Row) -> tuple[str, ...]:
+    if not row.caught_by:
+        return (
+            f"no check of {row.step} catches {row.misconception}: write one that does, or take "
+            "the misconception out",
+        )
+    gaps = []
+    if row.margin < LEAST_MARGIN:
+        gaps.append(
+            f"{row.misconception} moves the result of {row.step} by {row.margin:.3g} tolerances "
+            f"only ({LEAST_MARGIN:.0f} are due): draw inputs on which it shows more"
+        )
+    if row.named != row.misconception:
+        gaps.append(
+            f"a student with {row.misconception} is told {row.named or 'only that values differ'}: "
+            f"draw inputs for the first check of {row.step} that tell the two apart"
+        )
+    return tuple(gaps)
+
+
+def kill_matrix(trial: Trial) -> Matrix:
+    """Run every check of a step over every known mistake of it."""
+    rows = tuple(_row(trial, known) for known in trial.reference.misconceptions)
+    checks = dict.fromkeys(
+        (step_of(check) or "", check.originalname, _reason(check))
+        for check in trial.checks
+        if step_of(check)
+    )
+    return Matrix(rows, tuple(checks))
+
+
+def _row(trial: Trial, known: Misconception) -> Row:
+    with trial.replaced({known.step: known.wrong}):
+        seen = trial.run_step(known.step)
+    failed = {check: one for check, one in seen.items() if one.finding}
+    first = next(iter(failed.values()), None)
+    return Row(
+        misconception=known.name,
+        step=known.step,
+        caught_by=tuple(dict.fromkeys(check.originalname for check in failed)),
+        margin=max((one.margin for one in failed.values()), default=0.0),
+        named=first.finding.misconception if first and first.finding else None,
+    )
+
+
+def _reason(check: pytest.Function) -> str:
+    mark = check.get_closest_marker("stays")
+    return str(mark.args[0]) if mark else ""
+
+
+def matrix_text(title: str, matrix: Matrix) -> str:
+    """Return the matrix as a Markdown table per step."""
+    lines = [f"## {title}", ""]
+    steps = dict.fromkeys(step for step, _, _ in matrix.checks)
+    for step in steps:
+        checks = [(check, reason) for of, check, reason in matrix.checks if of == step]
+        rows = [row for row in matrix.rows if row.step == step]
+        lines += [f"### {step}", ""]
+        lines += ["| mistake | " + " | ".join(_words(check) for check, _ in checks) + " | margin |"]
+        lines += ["|---|" + "---|" * len(checks) + "---:|"]
+        for row in rows:
+            marks = ["✗" if check in row.caught_by else "" for check, _ in checks]
+            amount = "any" if math.isinf(row.margin) else f"{row.margin:,.0f}"
+            cells = [row.misconception.replace("_", " "), *marks, amount]
+            lines.append("| " + " | ".join(cells) + " |")
+        lines.append("")
+        lines += [f"- {_words(check)} stays: {reason}" for check, reason in checks if reason]
+        lines += [""] if any(reason for _, reason in checks) else []
+    return "\n".join(lines)
+
+
+def _words(check: str) -> str:
+    return check.removeprefix("test_").replace("_", " ")

@@ -1,0 +1,148 @@
+"""Run single checks over code that is trusted: the reference, known mistakes, correct variants.
+
+pytest collects the checks; they are called directly here, since a proof runs them some
+hundred thousand times.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.checks.draw import Draw
+from autograder.checks.expectation import Agrees, CheckFailed, Expectation
+from autograder.checks.plugin import GradingPlugin, step_of
+from autograder.checks.reference import Reference, load_module, read_reference
+from autograder.checks.session import run_graders
+from autograder.checks.student import Student
+from autograder.compare import arrays_of, comparable, tolerance
+from autograder.diagnosis import reconciled
+from autograder.inprocess import InProcess
+from autograder.request import Reply, Request, Returned
+from autograder.verdict import Finding
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one check saw: its finding, and by how many tolerances the result was off."""
+
+    finding: Finding | None
+    margin: float
+
+
+class Trial:
+    """The checks of an exercise, and a module of its own in which steps can be replaced."""
+
+    def __init__(self, reference: Reference, checks: tuple[pytest.Function, ...]) -> None:
+        self.reference = reference
+        self.checks = checks
+        self.module = load_module(reference.exercise.folder.resolve() / "solution.py", "trial")
+
+    def checks_of(self, step: str) -> tuple[pytest.Function, ...]:
+        """Return the checks that belong to a step."""
+        return tuple(check for check in self.checks if step_of(check) == step)
+
+    @contextmanager
+    def replaced(self, steps: Mapping[str, Any]) -> Iterator[ModuleType]:
+        """Put other functions or classes into the module under trial."""
+        copy = dataclasses.replace(self.reference, module=self.module)
+        with copy.replaced(steps) as module:
+            yield module
+
+    def run(self, check: pytest.Function, seed: int | None = None, naming: bool = True) -> Seen:
+        """Run one check over the module under trial, with the inputs of a seed."""
+        witness = _Witness(InProcess(vars(self.module), self.reference.exercise.library))
+        step = step_of(check)
+        assert step is not None
+        student = Student(step, self.reference, witness, (), witness.record, naming)
+        fixtures = {"student": student, "draw": self._draw(check, seed)}
+        given = {
+            name: fixtures.get(name, _parameters(check).get(name))
+            for name in check.fixturenames
+            if name in fixtures or name in _parameters(check)
+        }
+        try:
+            check.obj(**given)
+        except CheckFailed as failed:
+            return Seen(failed.finding, witness.margin)
+        return Seen(None, witness.margin)
+
+    def run_step(self, step: str) -> dict[pytest.Function, Seen]:
+        """Run every check of a step; the findings tell the mistake that explains them all."""
+        checks = self.checks_of(step)
+        seen = [self.run(check) for check in checks]
+        findings = reconciled([one.finding for one in seen])
+        told = [Seen(finding, one.margin) for finding, one in zip(findings, seen)]
+        return dict(zip(checks, told))
+
+    def _draw(self, check: pytest.Function, seed: int | None) -> Draw:
+        grading = self.reference.exercise.grading
+        sizes = {**grading.sizes, **_parameters(check).get("draw", {})}
+        dtype = "float32" if self.reference.exercise.library == "torch" else "float64"
+        return Draw(sizes, grading.seed if seed is None else seed, check.name, dtype)
+
+
+class _Witness:
+    """Passes requests on, and measures every result against what was expected."""
+
+    def __init__(self, respondent: InProcess) -> None:
+        self._respondent = respondent
+        self._reply: Reply | None = None
+        self.margin = 0.0
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        with np.errstate(all="ignore"):
+            self._reply = self._respondent.ask(request)
+        return self._reply
+
+    def record(self, request: Request, expectation: Expectation) -> None:
+        if isinstance(expectation, Agrees) and not request.read:
+            self.margin = max(self.margin, margin(expectation, self._reply))
+        else:
+            self.margin = math.inf  # a property holds or it does not
+
+
+def margin(expectation: Agrees, reply: Reply | None) -> float:
+    """Return by how many tolerances a result is off at most; infinite when it cannot be compared."""
+    if not isinstance(reply, Returned):
+        return math.inf
+    form = expectation.form
+    ours, due = arrays_of(reply.value, form), arrays_of(expectation.expected, form)
+    if len(ours) != len(due):
+        return math.inf
+    return max(_margin(one, two, form.compare, form.precision) for one, two in zip(ours, due))
+
+
+def _margin(one: Any, due: Any, compare: str, precision: str) -> float:
+    if not isinstance(one, np.ndarray) or one.shape != due.shape or one.dtype.kind not in "biuf":
+        return math.inf
+    one, due = comparable(one, compare), comparable(due, compare)
+    relative, absolute = tolerance(one, precision)
+    with np.errstate(all="ignore"):
+        off = np.abs(one.astype(float) - due) / (absolute + relative * np.abs(due))
+    return float(np.nan_to_num(off, nan=math.inf, posinf=math.inf).max(initial=0.0))
+
+
+def _parameters(check: pytest.Function) -> Mapping[str, Any]:
+    return check.callspec.params if hasattr(check, "callspec") else {}
+
+
+def read_trial(folder: Path) -> Trial:
+    """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit."""
+    reference = read_reference(folder)
+    collected: list[pytest.Function] = []
+
+    def keep(plugin: GradingPlugin) -> None:
+        collected.extend(item for item in plugin.collected if isinstance(item, pytest.Function))
+
+    run_graders(GradingPlugin(reference, keep))
+    return Trial(reference, tuple(collected))

@@ -1,0 +1,78 @@
+"""No false refusals: correct answers, written independently, pass every check on every seed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks.reference import load_module
+from autograder.errors import KitError
+from autograder.verification.trial import Trial
+
+LEAST_VARIANTS = 10
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A correct answer: the functions and classes that differ from the reference's.
+
+    Each of them stands alone: it calls no other step.
+    """
+
+    name: str
+    steps: dict[str, Any]
+
+
+def read_variants(trial: Trial) -> tuple[Variant, ...]:
+    """Read `variants.py`: every class in it is a variant, what it holds are its steps.
+
+    Raises `KitError` when it is missing or a variant holds something that is no step.
+    """
+    exercise = trial.reference.exercise
+    path = exercise.folder.resolve() / "variants.py"
+    module = load_module(path)
+    names = {step.name for step in exercise.steps}
+    found = []
+    for name, variant in vars(module).items():
+        if inspect.isclass(variant) and variant.__module__ == module.__name__:
+            steps = {key: value for key, value in vars(variant).items() if not key.startswith("__")}
+            if not steps or not set(steps) <= names:
+                raise KitError(
+                    f"the variant {name} holds something that is no step, or nothing",
+                    place=str(path),
+                    cure=f"name its functions after steps: {', '.join(sorted(names))}",
+                )
+            found.append(Variant(name, {key: _plain(value) for key, value in steps.items()}))
+    return tuple(found)
+
+
+def _plain(step: Any) -> Any:
+    return step.__func__ if isinstance(step, staticmethod) else step
+
+
+def refusals(trial: Trial, variants: Iterable[Variant], seeds: int) -> tuple[str, ...]:
+    """Run every check over every variant on `seeds` seeds; return a sentence per refusal."""
+    found = []
+    for variant in variants:
+        with trial.replaced(variant.steps):
+            found += _refusals(trial, variant, seeds)
+    return tuple(found)
+
+
+def _refusals(trial: Trial, variant: Variant, seeds: int) -> list[str]:
+    found = []
+    for check in trial.checks:
+        if check.get_closest_marker("chain_of_steps"):
+            continue
+        for seed in range(seeds):
+            seen = trial.run(check, seed=1_000_000 + seed, naming=False)
+            if seen.finding:
+                found.append(
+                    f"the correct variant {variant.name} is refused by {check.name} with seed "
+                    f"{1_000_000 + seed}: {seen.finding.message} Correct the check, its inputs or "
+                    "its tolerance."
+                )
+                break
+    return found

@@ -1,0 +1,262 @@
+"""The hidden graders of torch_multi_head: shapes, values and properties of every step.
+
+Sizes are pairwise distinct, batch and heads are more than 1, and the scores are spread
+such that a softmax over them is neither flat nor one-hot: otherwise a wrong scale or a
+wrong axis would hardly show. Weights are put into the class, never seeded inside it.
+"""
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.wire import Linear
+
+SIZES = pytest.mark.parametrize(
+    "draw",
+    [
+        {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
+        {"B": 4, "S": 7, "C": 10, "heads": 2, "head_dim": 5},
+    ],
+    indirect=True,
+)
+# Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
+SQUARE = pytest.mark.parametrize(
+    "draw",
+    [
+        {"B": 4, "S": 4, "heads": 4, "head_dim": 4},
+        {"B": 2, "S": 5, "heads": 4, "head_dim": 6},
+    ],
+    indirect=True,
+)
+# The heads do not divide these hidden sizes.
+UNEVEN = pytest.mark.parametrize("draw", [{"C": 10, "heads": 4}, {"C": 9, "heads": 2}], indirect=True)
+
+LAYER_NAMES = ("Wqkv", "Wo")
+PARAMETER_NAMES = ("Wqkv.weight", "Wqkv.bias", "Wo.weight", "Wo.bias")
+
+
+def linear(draw, inputs, outputs):
+    """A linear layer that keeps the spread of what it projects."""
+    return Linear(
+        draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5)
+    )
+
+
+def parameters(draw):
+    """Weights and biases of both layers, by name."""
+    hidden_size = draw["C"]
+    layers = (linear(draw, hidden_size, 3 * hidden_size), linear(draw, hidden_size, hidden_size))
+    tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
+    return dict(zip(PARAMETER_NAMES, tensors))
+
+
+def rows_of_weights(draw):
+    """Attention weights (B, heads, S, S): positive, and every row sums to 1."""
+    exponentials = np.exp(draw("B heads S S"))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.step("create_projections")
+@pytest.mark.public
+@SIZES
+def test_projection_sizes(student, draw):
+    """one layer to three times the hidden size, one that keeps it, both with a bias"""
+    student(draw["C"]).has_layers()
+
+
+@pytest.mark.step("create_projections")
+@pytest.mark.public
+def test_projections_without_bias(student, draw):
+    """bias=False leaves the bias out of both layers"""
+    student(draw["C"], bias=False).has_layers()
+
+
+@pytest.mark.step("split_heads")
+@pytest.mark.public
+@SIZES
+def test_split_values(student, draw):
+    """queries, keys and values, in this order, one head beside the other"""
+    student(draw.shaped(draw["B"], draw["S"], 3 * draw["C"]), draw["heads"]).agrees()
+
+
+@pytest.mark.step("compute_attention_scores")
+@pytest.mark.public(B=3, S=3, heads=3, head_dim=3)
+@SQUARE
+def test_score_values(student, draw):
+    """entry (i, j) is query i times key j, unscaled"""
+    student(draw("B heads S head_dim"), draw("B heads S head_dim")).agrees()
+
+
+@pytest.mark.step("scale_scores")
+@pytest.mark.public(S=3)
+@SIZES
+def test_scaled_values(student, draw):
+    """the scores are divided by the square root of the head size"""
+    student(draw("B heads S S", scale=draw["head_dim"] ** 0.5), draw["head_dim"]).agrees()
+
+
+@pytest.mark.step("scale_scores")
+@pytest.mark.public
+def test_scaling_leaves_its_input(student, draw):
+    """the scores given are not changed"""
+    student(draw("B heads S S"), draw["head_dim"]).leaves_its_arguments()
+
+
+@pytest.mark.step("compute_attention_weights")
+@pytest.mark.public
+@SIZES
+def test_attention_weight_values(student, draw):
+    """every row of scores becomes weights that sum to 1"""
+    student(draw("B heads S S")).agrees()
+
+
+@pytest.mark.step("apply_attention")
+@pytest.mark.public
+@SIZES
+def test_weighted_sum_values(student, draw):
+    """each token gathers the values by its own row of weights, in each head"""
+    student(rows_of_weights(draw), draw("B heads S head_dim")).agrees()
+
+
+@pytest.mark.step("merge_heads")
+@pytest.mark.public
+@SIZES
+def test_merged_values(student, draw):
+    """each token holds what its heads gathered, one head after the other"""
+    student(draw("B heads S head_dim")).agrees()
+
+
+@pytest.mark.step("project_output")
+@pytest.mark.public
+@SIZES
+def test_output_values(student, draw):
+    """the merged heads are mixed by the output layer"""
+    student(draw("B S C"), linear(draw, draw["C"], draw["C"])).agrees()
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.public
+@SIZES
+def test_layer_keeps_its_layers(student, draw):
+    """Wqkv and Wo are attributes with the sizes of the projections"""
+    student.constructed(draw["C"], draw["heads"]).attributes(*LAYER_NAMES).has_layers()
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.public
+def test_layer_without_bias(student, draw):
+    """bias=False leaves the bias out of both layers"""
+    student.constructed(draw["C"], draw["heads"], False).attributes(*LAYER_NAMES).has_layers()
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.public(C=10, heads=4)
+@UNEVEN
+def test_heads_divide_the_hidden_size(student, draw):
+    """heads that do not divide the hidden size are refused"""
+    layer = student.constructed(draw["C"], draw["heads"]).attributes(*LAYER_NAMES)
+    layer.is_refused(
+        f"A layer with hidden_size={draw['C']} and num_heads={draw['heads']} is made without "
+        "complaint, and the heads cannot share the hidden size evenly: `__init__` has to raise "
+        "AssertionError or ValueError.",
+        "AssertionError",
+        "ValueError",
+    )
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.public
+@SIZES
+def test_layer_values(student, draw):
+    """forward joins the steps; every token sees all tokens"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
+    layer.call("forward", draw("B S C")).agrees()
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.public
+def test_layer_gradients(student, draw):
+    """a backward pass gives every parameter its gradient"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
+    layer.gradients(
+        PARAMETER_NAMES, "forward", draw("B S C"), backward=draw("B S C")
+    ).agrees()
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
+def test_layer_in_other_precisions(student, draw, dtype):
+    """the layer works in float64, bfloat16 and float16 too"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).cast(dtype)
+    layer.call("forward", draw("B S C")).agrees()
+
+
+@pytest.mark.step("MultiHeadAttention")
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_layer_is_the_same_in_training(student, draw, mode):
+    """train() and eval() give the same output"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).after(mode)
+    layer.call("forward", draw("B S C")).agrees()
+
+
+@pytest.mark.step("MultiHeadAttention")
+def test_layer_called_twice(student, draw):
+    """a second call gives the same output"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).called(2)
+    layer.call("forward", draw("B S C")).agrees()
+
+
+@pytest.mark.step("MultiHeadAttention")
+def test_layer_leaves_its_input(student, draw):
+    """the token vectors given are not changed"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
+    layer.call("forward", draw("B S C")).leaves_its_arguments()
+
+
+@pytest.mark.step("CausalMultiHeadAttention")
+@pytest.mark.public
+@SIZES
+def test_causal_layer_values(student, draw):
+    """with causal=True no token sees the future"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
+    layer.call("forward", draw("B S C"), causal=True).agrees()
+
+
+@pytest.mark.step("CausalMultiHeadAttention")
+@pytest.mark.public
+@SIZES
+def test_causal_layer_is_off_by_default(student, draw):
+    """without causal=True every token sees all tokens"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
+    layer.call("forward", draw("B S C")).agrees()
+
+
+@pytest.mark.step("CausalMultiHeadAttention")
+def test_causal_layer_gradients(student, draw):
+    """a backward pass gives every parameter its gradient"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
+    layer.gradients(
+        PARAMETER_NAMES, "forward", draw("B S C"), True, backward=draw("B S C")
+    ).agrees()
+
+
+# Not float16: -1e9 is a right choice in the other precisions and does not fit into that one.
+@pytest.mark.step("CausalMultiHeadAttention")
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_causal_layer_in_other_precisions(student, draw, dtype):
+    """the layer works in float64 and bfloat16 too"""
+    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).cast(dtype)
+    layer.call("forward", draw("B S C"), causal=True).agrees()
+
+
+@pytest.mark.chain_of_steps
+def test_the_steps_end_to_end(chain, draw):
+    """your own steps, one after the other"""
+    x, tensors = draw("B S C"), parameters(draw)
+
+    def forward(attention):
+        layer = attention.MultiHeadAttention(draw["C"], draw["heads"])
+        layer.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
+        return layer.forward(torch.from_numpy(x))
+
+    chain(forward)

@@ -1,0 +1,298 @@
+# %% [markdown]
+# # Multi-head attention of a vision transformer in PyTorch
+#
+# A vision transformer cuts an image into patches and treats them as the tokens of a sequence, with one more in front of them, the **class token**, that gathers what the whole image shows. Its attention has several **heads**: each works on its own slice of the token vectors, so that one token can look for several things at once.
+#
+# It comes in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadSelfAttention`.
+#
+# **The shapes.** Every tensor's axes are named, and the same names stand in the signatures:
+#
+# | name | axis | for example |
+# |---|---|---|
+# | `B` | batch: how many images at once | 2 |
+# | `N` | tokens: how many in each image, the patches and the class token | 5 |
+# | `D` | hidden dimension: how many numbers describe one token | 12 |
+# | `heads` | heads: how many there are | 3 |
+# | `head_dim` | head size: how many numbers a query, key or value of one head has | 4 |
+#
+# The heads share the hidden dimension evenly, `head_dim = D // heads`, so their number has to divide it.
+#
+# **The way through the layer**, step by step:
+#
+# | after | shape |
+# |---|---|
+# | the input `x` | `(B, N, D)` |
+# | queries, keys, values | `(B, N, D)` each |
+# | splitting the heads | `(B, heads, N, head_dim)` each |
+# | scaled attention scores | `(B, heads, N, N)` |
+# | attention weights (softmax) | `(B, heads, N, N)` |
+# | weighted sum of the values | `(B, heads, N, head_dim)` |
+# | merging the heads | `(B, N, D)` |
+# | output projection | `(B, N, D)` |
+#
+# **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
+
+# %%
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+# %% [markdown]
+# ## 1. The projections
+#
+# Queries, keys and values come from a linear layer each, and a fourth one mixes the heads at the end. All four map `hidden_dim` numbers to `hidden_dim` numbers and have a bias:
+#
+# - `q_linear`: what a token is looking for
+# - `k_linear`: what it offers for the match
+# - `v_linear`: what it passes on
+# - `out_linear`: how the gathered results of all heads are mixed
+#
+# One layer makes the queries of **all** heads at once. Each head takes its slice of the result later.
+
+
+# %%
+def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear, nn.Linear]:
+    """Make the four linear layers.
+
+    hidden_dim: D, the size of a token's vector.
+    Returns q_linear, k_linear, v_linear, out_linear in this order: D to D each, with a bias.
+    """
+    ### BEGIN SOLUTION
+    q_linear = nn.Linear(hidden_dim, hidden_dim)
+    k_linear = nn.Linear(hidden_dim, hidden_dim)
+    v_linear = nn.Linear(hidden_dim, hidden_dim)
+    out_linear = nn.Linear(hidden_dim, hidden_dim)
+    return q_linear, k_linear, v_linear, out_linear
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2. Queries, keys and values
+#
+# Every token vector is seen in three ways, each by its own layer:
+#
+# $$Q = X W_Q^\top + b_Q \qquad K = X W_K^\top + b_K \qquad V = X W_V^\top + b_V$$
+#
+# The transpose and the bias are what a linear layer of PyTorch does when it is called.
+
+
+# %%
+def project_qkv(
+    x: Float[Tensor, "B N D"], q_linear: nn.Linear, k_linear: nn.Linear, v_linear: nn.Linear
+) -> tuple[Float[Tensor, "B N D"], Float[Tensor, "B N D"], Float[Tensor, "B N D"]]:
+    """Project the tokens to queries, keys and values, one layer for each.
+
+    x: (B, N, D), the token vectors. The three linear layers: from D to D.
+    Returns queries, keys, values in this order: (B, N, D) each.
+    """
+    ### BEGIN SOLUTION
+    queries = q_linear(x)
+    keys = k_linear(x)
+    values = v_linear(x)
+    return queries, keys, values
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3. Splitting the heads
+#
+# Each head gets a slice of the vector: the first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to where the batch is, so that the matrix products that follow run for each head by itself:
+#
+# $$(B, N, D) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, \mathit{heads}, N, \mathit{head\_dim})$$
+#
+# The first move is a `view`: the same numbers in the same order, read with other axes. It cuts the last axis in two, and no number moves to another token. The second is a `permute`: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
+#
+# A `view` straight to the last shape would also run, but it would cut across the tokens: view never moves an axis.
+
+
+# %%
+def split_heads(
+    projected: Float[Tensor, "B N D"], num_heads: int
+) -> Float[Tensor, "B heads N head_dim"]:
+    """Give every head its slice of each token's vector.
+
+    projected: (B, N, D), the queries, keys or values. num_heads: how many heads share D.
+    Returns the slices: (B, heads, N, head_dim), head_dim being D // heads.
+    """
+    ### BEGIN SOLUTION
+    B, N, D = projected.shape
+    return projected.view(B, N, num_heads, D // num_heads).permute(0, 2, 1, 3)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 4. Scaled attention scores
+#
+# How well does key $j$ answer query $i$? Their dot product says so. All pairs at once are one matrix product per head:
+#
+# $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
+#
+# The transpose swaps the token axis and the head size of the keys. Batch and heads have no part in it.
+#
+# The scaling: a dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish. It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden dimension.
+
+
+# %%
+def compute_scaled_scores(
+    queries: Float[Tensor, "B heads N head_dim"], keys: Float[Tensor, "B heads N head_dim"]
+) -> Float[Tensor, "B heads N N"]:
+    """Compare every query with every key of the same head, and scale.
+
+    queries: (B, heads, N, head_dim). keys: (B, heads, N, head_dim).
+    Returns scaled_scores: (B, heads, N, N); entry (b, h, i, j) is query i times key j,
+    divided by the square root of head_dim.
+    """
+    ### BEGIN SOLUTION
+    attention_scores = queries @ keys.transpose(-2, -1)
+    return attention_scores / math.sqrt(keys.shape[-1])
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 5. Attention weights
+#
+# The softmax turns each row of scores into shares that sum to 1:
+#
+# $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
+#
+# PyTorch has it, and it is stable; use it. What is left to decide is along which dimension it runs: in every head, row $i$ is how token $i$ divides its attention among all tokens.
+
+
+# %%
+def compute_attention_weights(
+    scaled_scores: Float[Tensor, "B heads N N"],
+) -> Float[Tensor, "B heads N N"]:
+    """Turn the scaled scores into attention weights.
+
+    scaled_scores: (B, heads, N, N).
+    Returns attention_weights: (B, heads, N, N), each row along the last axis sums to 1.
+    """
+    ### BEGIN SOLUTION
+    return scaled_scores.softmax(dim=-1)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 6. Weighted sum of the values
+#
+# In every head, each token takes the values of all tokens, each in its share:
+#
+# $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+
+
+# %%
+def apply_attention(
+    attention_weights: Float[Tensor, "B heads N N"], values: Float[Tensor, "B heads N head_dim"]
+) -> Float[Tensor, "B heads N head_dim"]:
+    """Gather the values by the attention weights.
+
+    attention_weights: (B, heads, N, N). values: (B, heads, N, head_dim).
+    Returns attention_output: (B, heads, N, head_dim).
+    """
+    ### BEGIN SOLUTION
+    return attention_weights @ values
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 7. Merging the heads
+#
+# Now the slices go back into one vector per token, head after head. It is the way of splitting, backwards:
+#
+# $$(B, \mathit{heads}, N, \mathit{head\_dim}) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, N, D)$$
+#
+# Between the two moves there is one thing to know about memory. A tensor is a row of numbers in memory, together with a rule for finding entry `(b, h, i, d)` in that row.
+#
+# - **`permute`** moves no number; it only changes the rule. Neighbours along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
+# - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes, and otherwise raises a `RuntimeError`. It refuses rather than copies.
+# - **`contiguous()`** makes a copy in which the numbers do lie in the order of the axes (and returns the tensor itself where they do already). A view of that works.
+# - **`reshape`** is a view where a view is possible, and copies where it has to, without a word. It is right here too.
+#
+# None of them puts a wrong order right: a `reshape` without the `permute` runs, has the right shape, and mixes the tokens.
+
+
+# %%
+def merge_heads(
+    attention_output: Float[Tensor, "B heads N head_dim"],
+) -> Float[Tensor, "B N D"]:
+    """Put what the heads have gathered side by side.
+
+    attention_output: (B, heads, N, head_dim).
+    Returns merged: (B, N, D), with D = heads * head_dim, the numbers of head 0 first.
+    """
+    ### BEGIN SOLUTION
+    B, heads, N, head_dim = attention_output.shape
+    return attention_output.permute(0, 2, 1, 3).contiguous().view(B, N, heads * head_dim)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 8. Output projection
+#
+# In the merged vectors the heads stand side by side. `out_linear` mixes them: every number that comes out depends on all heads. The shape stays, so the layer's output has the shape of its input.
+
+
+# %%
+def project_output(
+    merged: Float[Tensor, "B N D"], out_linear: nn.Linear
+) -> Float[Tensor, "B N D"]:
+    """Mix what the heads have gathered.
+
+    merged: (B, N, D), the heads side by side. out_linear: the linear layer from D to D.
+    Returns the layer's output: (B, N, D).
+    """
+    ### BEGIN SOLUTION
+    return out_linear(merged)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 9. The whole layer
+#
+# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the layers, by these names.
+#
+# The heads share the hidden dimension evenly. A number of heads that does not divide it is a mistake of whoever makes the layer, and is best refused there and then: an `assert` or a `ValueError` in `__init__`, rather than an error about shapes deep inside `forward`.
+#
+# The checks also propagate a gradient back through your layer: every parameter has to get its part, so nothing on the way may be detached or changed in place.
+
+
+# %%
+class MultiHeadSelfAttention(nn.Module):
+    """Multi-head self-attention.
+
+    Attributes: q_linear, k_linear, v_linear and out_linear, the linear layers from D to D;
+    num_heads, how many heads share D, and head_dim, the size of each.
+    """
+
+    def __init__(self, hidden_dim: int, num_heads: int) -> None:
+        """Make the four layers and keep them as attributes.
+
+        hidden_dim: D. num_heads: how many heads share it.
+        Raises AssertionError or ValueError when the heads do not divide the hidden dimension.
+        """
+        super().__init__()
+        ### BEGIN SOLUTION
+        assert hidden_dim % num_heads == 0, f"{num_heads} heads cannot share {hidden_dim} evenly"
+        self.num_heads = num_heads
+        self.head_dim = hidden_dim // num_heads
+        self.q_linear, self.k_linear, self.v_linear, self.out_linear = create_projections(hidden_dim)
+        ### END SOLUTION
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        """Let every token gather from the others, in every head.
+
+        x: (B, N, D). Returns the new token vectors: (B, N, D).
+        """
+        ### BEGIN SOLUTION
+        queries, keys, values = project_qkv(x, self.q_linear, self.k_linear, self.v_linear)
+        queries = split_heads(queries, self.num_heads)
+        keys = split_heads(keys, self.num_heads)
+        values = split_heads(values, self.num_heads)
+        scaled_scores = compute_scaled_scores(queries, keys)
+        attention_weights = compute_attention_weights(scaled_scores)
+        attention_output = apply_attention(attention_weights, values)
+        merged = merge_heads(attention_output)
+        return project_output(merged, self.out_linear)
+        ### END SOLUTION

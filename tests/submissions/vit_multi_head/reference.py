@@ -1,0 +1,3 @@
+# kind: correct
+# base: reference
+# hands in: notebook

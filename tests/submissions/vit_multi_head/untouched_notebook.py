@@ -1,0 +1,3 @@
+# kind: untouched
+# base: stub
+# hands in: notebook

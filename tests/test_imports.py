@@ -1,0 +1,266 @@
+"""What a student's `import autograder` costs, and that imports point one way.
+
+The sources are read with `ast`, not imported, so that a wrong import is found also
+inside a function. The table of layers is the design: a module may use its own
+layer and those below it.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "autograder"
+
+# From the ground up. A name is a module or a package right below `autograder`.
+LAYERS = (
+    ("errors", "verdict", "exercise", "wire", "request", "signature"),
+    ("compare", "exceptions", "inprocess", "submission", "worker"),
+    ("diagnosis", "sandbox", "checks", "examples"),
+    ("reports", "building", "notebook"),
+    ("course", "grading", "terminal", "verification"),
+    ("cli",),
+)
+
+# What is heavy or not everywhere: who may import it as soon as he is imported himself.
+HEAVY = {
+    "torch": (),
+    "nbgrader": ("course",),
+    "nbconvert": ("course",),
+    "nbformat": ("course", "building"),
+    "jupytext": ("building",),
+    "sqlalchemy": ("course",),
+    "jinja2": ("reports",),
+    "pyseccomp": ("worker",),
+    "pytest": ("checks", "verification"),
+    "_pytest": ("checks",),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import: the module that has it, what it names, its line, and whether it waits."""
+
+    module: str
+    target: str
+    line: int
+    late: bool
+
+    @property
+    def place(self) -> str:
+        """Where to look, as `autograder/grading/run.py:76`."""
+        path = module_path(PACKAGE, self.module)
+        return f"{path.relative_to(PACKAGE.parent)}:{self.line}"
+
+
+def module_path(package: Path, module: str) -> Path:
+    parts = module.split(".")[1:]
+    folder = package.joinpath(*parts)
+    return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+
+
+def module_name(package: Path, path: Path) -> str:
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_below(package: Path) -> Iterator[Import]:
+    for path in sorted(package.rglob("*.py")):
+        yield from imports_in(package, path)
+
+
+def imports_in(package: Path, path: Path) -> Iterator[Import]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    late = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or only_for_types(node)
+        for inner in ast.walk(node)
+    }
+    name = module_name(package, path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for target in targets_of(package, node, name):
+                yield Import(name, target, node.lineno, node in late)
+
+
+def only_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def targets_of(package: Path, node: ast.Import | ast.ImportFrom, name: str) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    assert node.level == 0, f"{name}:{node.lineno}: imports are written in full here"
+    assert node.module
+    for alias in node.names:
+        inner = f"{node.module}.{alias.name}"
+        ours = node.module.split(".")[0] == package.name
+        yield inner if ours and module_path(package, inner).is_file() else node.module
+
+
+def layer(module: str) -> int:
+    """The number of the layer that a module of ours is in; `autograder` itself is a facade."""
+    part = module.split(".")[1]
+    found = [number for number, names in enumerate(LAYERS) if part in names]
+    assert found, f"{module} has no layer: add {part} to LAYERS"
+    return found[0]
+
+
+def upward(package: Path) -> list[str]:
+    """Say of every import that points up which one it is."""
+    sentences = []
+    for found in imports_below(package):
+        ours = found.target.startswith(f"{package.name}.")
+        if found.module == package.name or not ours:
+            continue
+        if layer(found.target) > layer(found.module):
+            sentences.append(
+                f"{found.place}: {found.module} imports {found.target}, which is above it: "
+                "move what both need down, or hand it in as an argument"
+            )
+    return sentences
+
+
+def heavy(package: Path) -> list[str]:
+    """Say of every heavy import that comes too early which one it is."""
+    sentences = []
+    for found in imports_below(package):
+        whole = found.target.split(".")[0]
+        allowed = HEAVY.get(whole)
+        part = found.module.split(".")[1] if "." in found.module else ""
+        if allowed is not None and not found.late and part not in allowed:
+            sentences.append(
+                f"{found.place}: {found.module} imports {whole} as soon as it is imported: "
+                "import it inside the function that needs it"
+            )
+    return sentences
+
+
+def beside_students(package: Path) -> list[str]:
+    """Say of every import in `worker/` that brings in more of ours than the wire."""
+    sentences = []
+    for found in imports_below(package):
+        inside = found.module.startswith(f"{package.name}.worker")
+        ours = found.target.split(".")[0] == package.name
+        known = (f"{package.name}.wire", f"{package.name}.worker")
+        if inside and ours and not found.target.startswith(known):
+            sentences.append(
+                f"{found.place}: {found.module} imports {found.target}, which would lie "
+                "in memory beside a student's code"
+            )
+    return sentences
+
+
+def test_every_module_has_its_layer() -> None:
+    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    known = {name for names in LAYERS for name in names}
+    assert parts - {"__init__", "__pycache__"} == known
+
+
+def test_imports_point_one_way() -> None:
+    assert upward(PACKAGE) == []
+
+
+def test_what_is_heavy_is_imported_only_where_it_is_at_home() -> None:
+    assert heavy(PACKAGE) == []
+
+
+def test_beside_a_students_code_there_is_the_wire_and_nothing_else_of_ours() -> None:
+    assert beside_students(PACKAGE) == []
+
+
+def test_no_module_needs_itself_to_be_imported() -> None:
+    graph: dict[str, set[str]] = {}
+    for found in imports_below(PACKAGE):
+        if found.target.startswith("autograder") and not found.late:
+            graph.setdefault(found.module, set()).add(found.target)
+    for module in graph:
+        graph[module].discard(module)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' -> '.join(error.args[1])}")
+
+
+def planted(folder: Path, files: dict[str, str]) -> Path:
+    package = folder / "autograder"
+    for name, text in {"__init__.py": "", **files}.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text, encoding="utf-8")
+    return package
+
+
+def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
+    files = {
+        "verdict.py": "def show():\n    from autograder import compare\n",
+        "compare.py": "",
+        "sandbox/student.py": "from autograder.grading.run import grade_path\n",
+        "grading/run.py": "from autograder import sandbox\n",
+    }
+    told = upward(planted(tmp_path, files))
+    assert [sentence.split(",")[0].split(": ")[1] for sentence in told] == [
+        "autograder.sandbox.student imports autograder.grading.run",
+        "autograder.verdict imports autograder.compare",
+    ]
+
+
+def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:
+    files = {
+        "exercise.py": "import torch.nn as nn\n",
+        "compare.py": "def same():\n    import torch\n",
+        "course/page.py": "import nbgrader\n",
+        "grading/run.py": "try:\n    from nbgrader import api\nexcept ImportError:\n    api = 0\n",
+    }
+    told = heavy(planted(tmp_path, files))
+    assert [sentence.split(" as soon")[0].split(": ")[1] for sentence in told] == [
+        "autograder.exercise imports torch",
+        "autograder.grading.run imports nbgrader",
+    ]
+
+
+def test_an_import_beside_a_students_code_is_told_by_name(tmp_path: Path) -> None:
+    files = {
+        "wire.py": "",
+        "verdict.py": "",
+        "worker/serving.py": "from autograder import verdict, wire\nfrom autograder.worker import x\n",
+    }
+    told = beside_students(planted(tmp_path, files))
+    assert len(told) == 1 and "imports autograder.verdict" in told[0]
+
+
+LOADED = "import sys, {}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+FOR_ALL = ("torch", "nbgrader", "pytest", "_pytest", "nbformat", "jinja2", "jupytext", "rich")
+
+
+def loaded_by(modules: str) -> set[str]:
+    """What a fresh interpreter has loaded after importing `modules`."""
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED.format(modules)], capture_output=True, text=True, check=True
+    )
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert loaded_by("autograder") & {*FOR_ALL, "numpy"} == set()
+
+
+def test_the_ground_loads_nothing_heavy() -> None:
+    ground = ", ".join(f"autograder.{name}" for name in LAYERS[0])
+    loaded = loaded_by(ground)
+    assert loaded & set(FOR_ALL) == set()
+    assert "numpy" in loaded
+
+
+def test_what_a_notebook_imports_loads_neither_pytest_nor_nbgrader() -> None:
+    loaded = loaded_by("autograder; autograder.open_exercise")
+    assert loaded & set(FOR_ALL) == set()
+    assert "autograder" in loaded
