@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check build clean
+.PHONY: demo test check build bench clean
 
 demo: $(READY)
 	$(BIN)/attn demo
@@ -21,6 +21,10 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/attn build --check
 	$(BIN)/attn verify --seeds 20
+
+# What a submission costs, as ratios in one run; not a test.
+bench: $(READY)
+	$(BIN)/python tests/benchmarks/class_cost.py
 
 build: $(READY)
 	$(BIN)/attn build

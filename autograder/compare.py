@@ -81,12 +81,27 @@ def compare_form(returned: Value, expected: Value, form: Form) -> Finding | None
             Outcome.WRONG_TYPE,
             f"It returns {len(given)} values, and {len(wanted)} are due: {', '.join(form.names)}.",
         )
-    return _each(_type, returned, expected, form) or _each(_shape, returned, expected, form)
+    return (
+        _number(returned, expected, form)
+        or _each(_type, returned, expected, form)
+        or _each(_shape, returned, expected, form)
+    )
+
+
+def _number(returned: Value, expected: Value, form: Form) -> Finding | None:
+    """Compare what is due as a whole number."""
+    for name, one, due in zip(form.names, arrays_of(returned, form), arrays_of(expected, form)):
+        if type(due) is int and (type(one) is not int or one != due):
+            given = str(one) if type(one) is int else type_words(one)
+            return Finding(Outcome.WRONG_VALUES, f"`{name}` is {given}, and {due} is due.")
+    return None
 
 
 def _each(compare_one: CompareOne, returned: Value, expected: Value, form: Form) -> Finding | None:
     given, wanted = arrays_of(returned, form), arrays_of(expected, form)
     for name, axes, one, due in zip(form.names, form.axes, given, wanted):
+        if type(due) is int:
+            continue
         label = name if len(wanted) > 1 else ""
         finding = compare_one(one, np.asarray(due), label, axes, form)
         if finding:
@@ -101,9 +116,9 @@ def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np
     """
     relative, absolute = tolerance(returned, precision)
     with np.errstate(all="ignore"):
-        return np.asarray(
-            np.isclose(returned, expected, rtol=relative, atol=absolute, equal_nan=False)
-        )
+        # As np.isclose, in a fraction of its time; NaN and infinity agree with nothing.
+        near = np.abs(returned - expected) <= absolute + relative * np.abs(expected)
+        return np.asarray(near & np.isfinite(expected))
 
 
 def tolerance(array: np.ndarray, precision: str = "") -> tuple[float, float]:

@@ -116,6 +116,8 @@ def _same_exception(reply: Reply, other: Reply) -> bool:
 
 
 def _same_array(one: Value, two: Value, form: Form) -> bool:
+    if type(one) in (int, float) and type(one) is type(two):
+        return bool(one == two)
     if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
         return one is None and two is None
     if one.shape != two.shape or not {one.dtype.kind, two.dtype.kind} <= set("biuf"):

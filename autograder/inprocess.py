@@ -13,9 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.verdict import Outcome
-from autograder.wire import Payload, Value, decode, encode
+from autograder.wire import Linear, Payload, Value, decode, encode
 from autograder.worker.library import inward, outward
 from autograder.worker.performing import Call, Missing, perform
 
@@ -64,7 +66,7 @@ class InProcess:
 
     def _call(self, request: Request) -> Call:
         def own(value: Value) -> Any:
-            return inward(crossed(value, "numpy"), self._library, request.dtype)
+            return inward(copied(value), self._library, request.dtype)
 
         return Call(
             arguments=[own(value) for value in request.arguments],
@@ -78,6 +80,17 @@ class InProcess:
             dtype=request.dtype,
             backward=own(request.backward),
         )
+
+
+def copied(value: Value) -> Value:
+    """Return a value whose arrays the code may change."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, tuple):
+        return tuple(copied(item) for item in value)
+    if isinstance(value, Linear):
+        return Linear(copied(value.weight), copied(value.bias))
+    return value
 
 
 def crossed(value: Any, library: str) -> Value:

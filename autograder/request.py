@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from autograder.verdict import Outcome
@@ -44,7 +45,7 @@ class Request:
     dtype: str = ""
     backward: Value = None
 
-    @property
+    @cached_property
     def key(self) -> bytes:
         """A digest of all that is asked: equal requests have equal keys."""
         parts: list[bytes] = []

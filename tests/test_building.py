@@ -273,6 +273,41 @@ def test_the_checklist_has_a_line_for_every_step_with_shapes_points_and_minutes(
     assert "`Layer.forward(x: (B, S)) -> (B, S)`" in text
 
 
+def test_the_checklist_has_a_table_of_the_shapes_with_the_class_last(
+    toy: Path, assignments: Path
+) -> None:
+    change(toy / "solution.py", '-> tuple[Float[np.ndarray, "B S D"], int]:', "-> int:")
+    pair = 'tuple[Float[np.ndarray, "B S"], Float[np.ndarray, "B S"]]'
+    change(toy / "solution.py", '2) -> Float[np.ndarray, "B S"]:', f"2) -> {pair}:")
+    build(toy, assignments)
+    text = (assignments / "toy" / "README.md").read_text()
+    table = text.partition("## The shapes\n\n")[2].partition("\n\n## How to check")[0]
+    assert table.splitlines() == [
+        "| step | result |",
+        "|---|---|",
+        "| `double` | `(B, S)` each |",
+        "| `Layer.forward` | `(B, S)` |",
+    ]
+
+
+def test_a_result_of_several_kinds_names_each_of_them(toy: Path, assignments: Path) -> None:
+    build(toy, assignments)
+    text = (assignments / "toy" / "README.md").read_text()
+    assert "| `gather` | `(B, S, D)`, value |\n" in text
+
+
+def test_a_checklist_without_shapes_has_no_table(toy: Path, assignments: Path) -> None:
+    solution = (toy / "solution.py").read_text()
+    for axes in ("B S D", "B S S", "B S"):
+        solution = solution.replace(f'Float[np.ndarray, "{axes}"]', "np.ndarray")
+    (toy / "solution.py").write_text(solution)
+    build(toy, assignments)
+    text = (assignments / "toy" / "README.md").read_text()
+    assert "The shapes" not in text
+    assert "`double(scores, factor)`\n" in text
+    assert "\n\n## How to check\n" in text
+
+
 def test_the_public_facts_are_all_but_the_grading(toy: Path, assignments: Path) -> None:
     build(toy, assignments)
     text = (assignments / "toy" / "exercise.toml").read_text()

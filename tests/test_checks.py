@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.checks.expectation import Distributed, Unchanged, judge
+from autograder.checks.distribution import Distributed
+from autograder.checks.expectation import Unchanged, judge
 from autograder.compare import Form, compare
 from autograder.diagnosis import Candidate, diagnose
 from autograder.request import ExceptionReport, Failed, Request, Returned

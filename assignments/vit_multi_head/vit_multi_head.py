@@ -20,9 +20,9 @@
 # | `N` | tokens: how many in each image, the patches and the class token | 5 |
 # | `D` | hidden dimension: how many numbers describe one token | 12 |
 # | `heads` | heads: how many there are | 3 |
-# | `head_dim` | head size: how many numbers a head's query, key or value has | 4 |
+# | `head_dim` | head size: how many numbers a query, key or value of one head has | 4 |
 #
-# The heads share the token vector among themselves, `head_dim = D // heads`, so `heads` has to divide `D`.
+# The heads share the hidden dimension evenly, `head_dim = D // heads`, so their number has to divide it.
 #
 # **The way through the layer**, step by step:
 #
@@ -111,7 +111,7 @@ def split_heads(
 ) -> Float[Tensor, "B heads N head_dim"]:
     """Give every head its slice of each token's vector.
 
-    projected: (B, N, D), the queries, keys or values. num_heads: the number of heads.
+    projected: (B, N, D), the queries, keys or values. num_heads: how many heads share D.
     Returns the slices: (B, heads, N, head_dim), head_dim being D // heads.
     """
     # YOUR CODE HERE
@@ -134,7 +134,7 @@ def split_heads(
 def compute_scaled_scores(
     queries: Float[Tensor, "B heads N head_dim"], keys: Float[Tensor, "B heads N head_dim"]
 ) -> Float[Tensor, "B heads N N"]:
-    """Compare every query with every key of its head, and scale.
+    """Compare every query with every key of the same head, and scale.
 
     queries: (B, heads, N, head_dim). keys: (B, heads, N, head_dim).
     Returns scaled_scores: (B, heads, N, N); entry (b, h, i, j) is query i times key j,
@@ -179,7 +179,7 @@ def compute_attention_weights(
 def apply_attention(
     attention_weights: Float[Tensor, "B heads N N"], values: Float[Tensor, "B heads N head_dim"]
 ) -> Float[Tensor, "B heads N head_dim"]:
-    """Gather the values by the attention weights, each head for itself.
+    """Gather the values by the attention weights.
 
     attention_weights: (B, heads, N, N). values: (B, heads, N, head_dim).
     Returns attention_output: (B, heads, N, head_dim).
@@ -209,10 +209,10 @@ def apply_attention(
 def merge_heads(
     attention_output: Float[Tensor, "B heads N head_dim"],
 ) -> Float[Tensor, "B N D"]:
-    """Put the results of the heads side by side, token by token.
+    """Put what the heads have gathered side by side.
 
     attention_output: (B, heads, N, head_dim).
-    Returns merged: (B, N, D), the numbers of head 0 first, D being heads * head_dim.
+    Returns merged: (B, N, D), with D = heads * head_dim, the numbers of head 0 first.
     """
     # YOUR CODE HERE
     raise NotImplementedError("merge_heads is not written yet")
@@ -221,16 +221,14 @@ def merge_heads(
 # %% [markdown]
 # ## 8. Output projection
 #
-# So far each head has its own slice and knows nothing of the others. `out_linear` mixes them: each number of the result depends on all heads.
+# In the merged vectors the heads stand side by side. `out_linear` mixes them: every number that comes out depends on all heads. The shape stays, so the layer's output has the shape of its input.
 
 
 # %%
-def project_output(
-    merged: Float[Tensor, "B N D"], out_linear: nn.Linear
-) -> Float[Tensor, "B N D"]:
-    """Mix the merged heads.
+def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Float[Tensor, "B N D"]:
+    """Mix what the heads have gathered.
 
-    merged: (B, N, D). out_linear: the linear layer from D to D.
+    merged: (B, N, D), the heads side by side. out_linear: the linear layer from D to D.
     Returns the layer's output: (B, N, D).
     """
     # YOUR CODE HERE
@@ -240,9 +238,9 @@ def project_output(
 # %% [markdown]
 # ## 9. The whole layer
 #
-# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the layers, by these names.
+# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the layers, by these names. Two whole numbers are kept as well: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
-# When `num_heads` does not divide `hidden_dim`, the vector cannot be shared out. Say so as soon as the layer is made, by an `assert` or a `ValueError`; found only in `forward`, it would be a riddle about shapes.
+# The heads share the hidden dimension evenly. A number of heads that does not divide it is a mistake of whoever makes the layer, and is best refused there and then: an `assert` or a `ValueError` in `__init__`, rather than an error about shapes deep inside `forward`.
 #
 # The checks also propagate a gradient back through your layer: every parameter has to get its part, so nothing on the way may be detached or changed in place.
 
@@ -252,14 +250,14 @@ class MultiHeadSelfAttention(nn.Module):
     """Multi-head self-attention.
 
     Attributes: q_linear, k_linear, v_linear and out_linear, the linear layers from D to D;
-    num_heads, the number of heads, and head_dim, the size of each.
+    num_heads, how many heads share D, and head_dim, the size of each.
     """
 
     def __init__(self, hidden_dim: int, num_heads: int) -> None:
         """Make the four layers and keep them as attributes.
 
-        hidden_dim: D. num_heads: the number of heads, which divides D.
-        Raises ValueError (or AssertionError) when it does not.
+        hidden_dim: D. num_heads: how many heads share it.
+        Raises AssertionError or ValueError when the heads do not divide the hidden dimension.
         """
         super().__init__()
         # YOUR CODE HERE

@@ -10,7 +10,7 @@ import ast
 
 from autograder.building.regions import Solution
 from autograder.exercise import Exercise, Step
-from autograder.signature import signature_in
+from autograder.signature import Signature, shape_text, signature_in
 
 
 def render_checklist(exercise: Exercise, solution: Solution) -> str:
@@ -29,7 +29,7 @@ steps: work in one of the two. The letters in the shapes are explained at its he
 
 {entries}
 
-## How to check
+{_shapes(exercise, solution)}## How to check
 
 - In the notebook: run the cell of a step, then the check under it.
 - In a terminal, in this folder: `attn check {exercise.steps[0].name}` for one step,
@@ -64,6 +64,32 @@ def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:
         signature_in(method).text(name if method.name == "__init__" else f"{name}.{method.name}")
         for method in methods
     )
+
+
+def _shapes(exercise: Exercise, solution: Solution) -> str:
+    """Return the section with the shape of every result, in order; "" when there is none."""
+    nodes = {step.name: solution.definitions[step.name] for step in exercise.steps}
+    functions = {name: node for name, node in nodes.items() if not isinstance(node, ast.ClassDef)}
+    forwards = {
+        f"{name}.forward": each
+        for name, node in nodes.items()
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.FunctionDef) and each.name == "forward"
+    }
+    results = {name: _result(signature_in(node)) for name, node in (functions | forwards).items()}
+    rows = "".join(f"| `{name}` | {result} |\n" for name, result in results.items() if result)
+    return f"## The shapes\n\n| step | result |\n|---|---|\n{rows}\n" if rows else ""
+
+
+def _result(signature: Signature) -> str:
+    """Return the shapes that are returned; "" when no array is."""
+    shapes = ["value" if axes is None else f"`{shape_text(axes)}`" for axes in signature.returns]
+    if set(shapes) <= {"value"}:
+        return ""
+    if len(shapes) > 1 and len(set(shapes)) == 1:
+        return f"{shapes[0]} each"
+    return ", ".join(shapes)
 
 
 def _count(number: float, noun: str) -> str:

@@ -21,7 +21,7 @@ from autograder.building.regions import BEGIN, END, Solution, read_solution
 from autograder.errors import KitError
 from autograder.exercise import Exercise
 
-CODE_FILES = ("graders.py", "misconceptions.py")
+CODE_FILES = ("graders.py", "misconceptions.py", "variants.py")
 # Shorter lines, or lines that compute nothing (`return values`), tell nothing.
 SHORTEST_OF_A_REGION = 8
 SHORTEST_OF_OTHER_CODE = 24

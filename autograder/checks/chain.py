@@ -65,7 +65,9 @@ class Chain:
     def _run(self, run: Run, ask: Callable[[Request], Reply]) -> tuple[list[Call], Value | Failed]:
         calls: list[Call] = []
         library = self.reference.exercise.library
-        steps = {name: _asking(name, ask, calls, library) for name in self._functions}
+        steps = {
+            name: _asking(name, ask, calls, library, self._random(name)) for name in self._functions
+        }
         with self.reference.replaced(steps):
             try:
                 return calls, crossed(run(self.reference.module), library)
@@ -77,10 +79,14 @@ class Chain:
         with self.reference.replaced(self._functions):
             return self.reference.ask(request)
 
+    def _random(self, name: str) -> Callable[..., Any] | None:
+        """The reference's own step, where a draw of the student's cannot be gone on with."""
+        return self._functions[name] if self.reference.exercise.step(name).random else None
+
     @cached_property
     def _functions(self) -> dict[str, Any]:
-        """The step functions that the chain may call: random draws and the class are not asked."""
-        steps = [step.name for step in self.reference.exercise.steps if not step.random]
+        """The step functions that the chain may call; the class is not one."""
+        steps = [step.name for step in self.reference.exercise.steps]
         functions = {name: getattr(self.reference.module, name) for name in steps}
         return {name: step for name, step in functions.items() if not isinstance(step, type)}
 
@@ -93,6 +99,8 @@ class Chain:
         for call, due in zip(own, right):
             step = call.request.target
             assert isinstance(due.reply, Returned)
+            if self._random(step) and not isinstance(call.reply, Failed):
+                continue
             there = diagnose(call.reply, due.reply.value, self.reference.form(step), ())
             if there:
                 fact = f"Your own steps, one after the other, first go wrong at `{step}`."
@@ -102,7 +110,11 @@ class Chain:
 
 
 def _asking(
-    name: str, ask: Callable[[Request], Reply], calls: list[Call], library: str
+    name: str,
+    ask: Callable[[Request], Reply],
+    calls: list[Call],
+    library: str,
+    random: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
     def step(*arguments: Any, **keywords: Any) -> Any:
         given = tuple(crossed(argument, library) for argument in arguments)
@@ -112,7 +124,7 @@ def _asking(
         calls.append(Call(request, reply))
         if isinstance(reply, Failed):
             raise ChainBroken(reply)
-        return inward(reply.value, library)
+        return random(*arguments, **keywords) if random else inward(reply.value, library)
 
     return step
 

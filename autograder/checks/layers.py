@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from autograder.compare import Form, arrays_of, type_words
 from autograder.diagnosis import Candidate, diagnose, named
 from autograder.request import Failed, Reply, Returned
@@ -47,8 +49,18 @@ def judge_layers(
 
 def _layer_shapes(value: Value) -> object:
     if isinstance(value, tuple):
-        return tuple(_layer_shapes(item) for item in value)
+        return tuple(_layer_shapes(item) for item in value), _equal(value)
     return (value.weight.shape, value.bias is None) if isinstance(value, Linear) else value
+
+
+def _equal(layers: tuple[Value, ...]) -> tuple[int, int] | None:
+    """Return the first two of `layers` that hold the same weights."""
+    for two, layer in enumerate(layers):
+        for one, other in enumerate(layers[:two]):
+            both = isinstance(layer, Linear) and isinstance(other, Linear)
+            if both and np.array_equal(layer.weight, other.weight):
+                return one, two
+    return None
 
 
 def _layer_fault(expected: tuple[Linear, ...], form: Form, value: Value) -> Finding | None:
@@ -76,4 +88,11 @@ def _layer_fault(expected: tuple[Linear, ...], form: Form, value: Value) -> Find
             has, wanted = ("no", "one") if layer.bias is None else ("a", "none")
             fact = f"`{name}` has {has} bias, and {wanted} is due."
             return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
+    equal = _equal(given)
+    if equal:
+        one, two = (form.names[place] for place in equal)
+        fact = (
+            f"`{one}` and `{two}` are one and the same layer: what one learns, the other has too."
+        )
+        return Finding(Outcome.WRONG_VALUES, fact, right="The sizes of the layers are right.")
     return None

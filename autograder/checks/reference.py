@@ -142,10 +142,19 @@ def read_reference(folder: Path) -> Reference:
     """
     exercise = read_exercise(folder)
     folder = folder.resolve()
+    if exercise.library == "torch":
+        _one_thread()
     module = load_module(folder / "solution.py")
     return Reference(
         exercise, module, _misconceptions(exercise, load_module(folder / "misconceptions.py"))
     )
+
+
+def _one_thread() -> None:
+    """Keep PyTorch from spreading small tensors over threads, which costs more than it gives."""
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:

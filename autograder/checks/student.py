@@ -163,7 +163,8 @@ class Answer:
 
     def _expected(self) -> Value:
         # In full precision, whatever the student's code is to compute with.
-        reply = self.student.reference.expected(replace(self.request, dtype=""))
+        asked = replace(self.request, dtype="") if self.request.dtype else self.request
+        reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):
             raise RuntimeError(f"the reference fails on its own check: {reply}")
         if self.request.read:

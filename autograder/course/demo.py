@@ -54,7 +54,7 @@ def run_demo(
         )
         for name in exercises
     )
-    _next(course, graded, console)
+    _next(directory, course, graded, console)
     return graded
 
 
@@ -102,8 +102,7 @@ def _hand_in(
     console.print(Text(f"{handed_in} students have handed in {name}"))
 
 
-def _next(course: Course, graded: tuple[Graded, ...], console: Console) -> None:
-    where = course.directory.name
+def _next(where: Path, course: Course, graded: tuple[Graded, ...], console: Console) -> None:
     lines = ["", "open next:"]
     for one in graded:
         lines.append(f"  {one.output}/feedback/index.html   the class, and a page per student")

@@ -41,7 +41,8 @@ def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
 def first_missed(verdict: Verdict) -> int:
     """Return the number of the first step, from 1, that is the student's to put right, or 0."""
     for position, step in enumerate(verdict.steps, start=1):
-        if step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
+        # A bonus is worth no points: nobody has to look at it.
+        if step.max_points and step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
             return position
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from autograder.building.build import build
@@ -14,14 +13,14 @@ from autograder.submission import read_submission
 IMPORTS_ONLY = "import math\n\nimport numpy as np\n"
 
 
-def closed_gaps(exercise: Exercise, examples: Callable[[Path], str]) -> tuple[str, ...]:
+def closed_gaps(exercise: Exercise) -> tuple[str, ...]:
     """Grade the stub as notebook and as `.py`, an empty file and one with imports only.
 
     Raises `KitError` when the sandbox falls short of what is demanded.
     """
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        build(exercise.folder, folder, examples)
+        build(exercise.folder, folder)
         stub = folder / exercise.name
         (folder / "empty.py").write_text("", encoding="utf-8")
         (folder / "imports.py").write_text(IMPORTS_ONLY, encoding="utf-8")

@@ -57,7 +57,7 @@ def _alike(trial: Trial, step: str, told: str, known: Misconception) -> bool:
     margins = []
     for each in (known, other):
         with trial.replaced({each.step: each.wrong}):
-            seen = [trial.run(check, naming=False) for check in trial.checks_of(step)]
+            seen = [trial.run(check) for check in trial.checks_of(step)]
             margins.append([one.margin for one in seen if one.finding])
     one, two = margins
     return len(one) == len(two) and bool(np.allclose(one, two, rtol=0.02))

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.checks.recording import record_examples
 from autograder.verification.closed import closed_gaps
 from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.naming import class_naming_gaps
@@ -16,47 +15,61 @@ from autograder.verification.words import word_gaps
 
 
 @dataclass(frozen=True)
-class Proof:
-    """What was tried for one exercise, and a sentence for every gap."""
+class Caught:
+    """One half of a proof: wrong code is caught, named and told."""
 
     exercise: str
     mistakes: int
     checks: int
-    variants: int
-    seeds: int
     least_margin: float
     matrix: str
     gaps: tuple[str, ...]
     seconds: float
 
 
-def prove(folder: Path, seeds: int) -> Proof:
-    """Prove what can be proved of the exercise in `folder`.
+@dataclass(frozen=True)
+class Accepted:
+    """The other half: right code is never refused."""
 
-    Raises `KitError` when its files do not fit together at all.
+    exercise: str
+    variants: int
+    seeds: int
+    gaps: tuple[str, ...]
+    seconds: float
+
+
+def prove_caught(folder: Path) -> Caught:
+    """Prove that every known mistake is caught by margin and named, and nothing gets points.
+
+    Raises `KitError` when the files of the exercise do not fit together at all.
     """
     begun = time.monotonic()
     trial = read_trial(folder)
     exercise = trial.reference.exercise
     matrix = kill_matrix(trial)
-    variants = read_variants(trial)
-    few = f"there are {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
     gaps = (
         *matrix.gaps(),
         *class_naming_gaps(trial),
-        *((few,) if len(variants) < LEAST_VARIANTS else ()),
-        *refusals(trial, variants, seeds),
         *word_gaps(trial.reference),
-        *closed_gaps(exercise, record_examples),
+        *closed_gaps(exercise),
     )
-    return Proof(
+    return Caught(
         exercise=exercise.name,
         mistakes=len(matrix.rows),
         checks=len(matrix.checks),
-        variants=len(variants),
-        seeds=seeds,
         least_margin=min((row.margin for row in matrix.rows), default=0.0),
         matrix=matrix_text(exercise.title, matrix),
         gaps=gaps,
         seconds=time.monotonic() - begun,
     )
+
+
+def prove_accepted(folder: Path, seeds: int) -> Accepted:
+    """Prove that no correct variant is refused on any of `seeds` seeds."""
+    begun = time.monotonic()
+    trial = read_trial(folder)
+    variants = read_variants(trial)
+    few = f"there are {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
+    gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(trial, variants, seeds)
+    name = trial.reference.exercise.name
+    return Accepted(name, len(variants), seeds, gaps, time.monotonic() - begun)

@@ -59,11 +59,15 @@ class Trial:
             yield module
 
     def run(self, check: pytest.Function, seed: int | None = None, naming: bool = True) -> Seen:
-        """Run one check over the module under trial, with the inputs of a seed."""
+        """Run one check over the module under trial, with the inputs of a seed.
+
+        Without `naming`, nothing is explained and no margin is measured.
+        """
         witness = _Witness(InProcess(vars(self.module), self.reference.exercise.library))
         step = step_of(check)
         assert step is not None
-        student = Student(step, self.reference, witness, (), witness.record, naming)
+        record = witness.record if naming else None
+        student = Student(step, self.reference, witness, (), record, naming)
         fixtures = {"student": student, "draw": self._draw(check, seed)}
         given = {
             name: fixtures.get(name, _parameters(check).get(name))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.checks.plugin import step_of
 from autograder.checks.reference import load_module
 from autograder.errors import KitError
 from autograder.verification.trial import Trial
@@ -61,10 +62,17 @@ def refusals(trial: Trial, variants: Iterable[Variant], seeds: int) -> tuple[str
     return tuple(found)
 
 
+def _concerned(trial: Trial, variant: Variant, step: str | None) -> bool:
+    """Whether a check sees anything of a variant: its own steps, and the class that calls them."""
+    return step is not None and (
+        step in variant.steps or inspect.isclass(getattr(trial.module, step))
+    )
+
+
 def _refusals(trial: Trial, variant: Variant, seeds: int) -> list[str]:
     found = []
     for check in trial.checks:
-        if check.get_closest_marker("chain_of_steps"):
+        if not _concerned(trial, variant, step_of(check)):
             continue
         for seed in range(seeds):
             seen = trial.run(check, seed=1_000_000 + seed, naming=False)

@@ -92,7 +92,7 @@ def outward(value: Any, library: str = "numpy") -> Any:
     if torch and issubclass(type(value), torch.Tensor):
         plain = value.detach().cpu().resolve_conj()
         return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
-    if torch and type(value) is torch.nn.Linear:
+    if torch and isinstance(value, torch.nn.Linear):
         bias = None if value.bias is None else outward(value.bias)
         return wire.Linear(outward(value.weight), bias)
     if library == "torch" and issubclass(type(value), np.ndarray):
@@ -128,11 +128,13 @@ def put(instance: Any, name: str, value: Any) -> None:
 def read(instance: Any, name: str) -> Any:
     """Return an attribute, by a dotted name; raise AttributeError when it is not there.
 
-    "*" is the names of all parameters, or, without PyTorch, of all attributes.
+    "*" is the names of all attributes, a module's parameters among them.
     """
     if name == "*":
         named = getattr(instance, "named_parameters", None)
-        return [str(key) for key, _ in named()] if named else [str(key) for key in vars(instance)]
+        parameters = [str(key) for key, _ in named()] if named else []
+        plain = [key for key in vars(instance) if not key.startswith("_") and key != "training"]
+        return [*parameters, *plain]
     for part in name.split("."):
         instance = getattr(instance, part)
     return instance

@@ -102,9 +102,7 @@ def project_qkv(
     query_weights: Float[np.ndarray, "D D"],
     key_weights: Float[np.ndarray, "D D"],
     value_weights: Float[np.ndarray, "D D"],
-) -> tuple[
-    Float[np.ndarray, "B S D"], Float[np.ndarray, "B S D"], Float[np.ndarray, "B S D"]
-]:
+) -> tuple[Float[np.ndarray, "B S D"], Float[np.ndarray, "B S D"], Float[np.ndarray, "B S D"]]:
     """Project the tokens to queries, keys and values.
 
     x: (B, S, D), the token vectors. The three weight matrices: (D, D).

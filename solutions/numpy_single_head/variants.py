@@ -4,15 +4,13 @@ Each class is one variant, and what it holds is named after a step. Every step s
 since in a submission, too, an earlier step may be missing.
 """
 
-# ruff: noqa: N805 - a variant is a namespace, its functions are no methods
-
 import math
 
 import numpy as np
 
 
 class PlainLoops:
-    """Python loops over every number, and math instead of NumPy's functions."""
+    """Python loops over numbers and vectors, and math instead of NumPy's functions."""
 
     def softmax(scores):
         weights = np.empty(scores.shape)
@@ -30,7 +28,7 @@ class PlainLoops:
         for _ in range(4):
             rows = []
             for _ in range(embedding_dimension):
-                rows.append([0.02 * rng.standard_normal() for _ in range(embedding_dimension)])
+                rows.append([0.02 * number for number in rng.standard_normal(embedding_dimension)])
             matrices.append(np.array(rows))
         return matrices[0], matrices[1], matrices[2], matrices[3]
 
@@ -40,19 +38,18 @@ class PlainLoops:
         for b in range(B):
             for s in range(S):
                 for d in range(D):
-                    queries[b, s, d] = sum(x[b, s, e] * query_weights[e, d] for e in range(D))
-                    keys[b, s, d] = sum(x[b, s, e] * key_weights[e, d] for e in range(D))
-                    values[b, s, d] = sum(x[b, s, e] * value_weights[e, d] for e in range(D))
+                    queries[b, s, d] = np.dot(x[b, s], query_weights[:, d])
+                    keys[b, s, d] = np.dot(x[b, s], key_weights[:, d])
+                    values[b, s, d] = np.dot(x[b, s], value_weights[:, d])
         return queries, keys, values
 
     def compute_attention_scores(queries, keys):
-        B, S, D = queries.shape
+        B, S, _ = queries.shape
         scores = np.zeros((B, S, S))
         for b in range(B):
             for i in range(S):
                 for j in range(S):
-                    for d in range(D):
-                        scores[b, i, j] += queries[b, i, d] * keys[b, j, d]
+                    scores[b, i, j] = np.dot(queries[b, i], keys[b, j])
         return scores
 
     def scale_scores(attention_scores, embedding_dimension):

@@ -29,7 +29,9 @@ SQUARE = pytest.mark.parametrize(
     indirect=True,
 )
 # The heads do not divide these hidden sizes.
-UNEVEN = pytest.mark.parametrize("draw", [{"C": 10, "heads": 4}, {"C": 9, "heads": 2}], indirect=True)
+UNEVEN = pytest.mark.parametrize(
+    "draw", [{"C": 10, "heads": 4}, {"C": 9, "heads": 2}], indirect=True
+)
 
 LAYER_NAMES = ("Wqkv", "Wo")
 PARAMETER_NAMES = ("Wqkv.weight", "Wqkv.bias", "Wo.weight", "Wo.bias")
@@ -37,9 +39,7 @@ PARAMETER_NAMES = ("Wqkv.weight", "Wqkv.bias", "Wo.weight", "Wo.bias")
 
 def linear(draw, inputs, outputs):
     """A linear layer that keeps the spread of what it projects."""
-    return Linear(
-        draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5)
-    )
+    return Linear(draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5))
 
 
 def parameters(draw):
@@ -61,6 +61,8 @@ def rows_of_weights(draw):
 @SIZES
 def test_projection_sizes(student, draw):
     """one layer to three times the hidden size, one that keeps it, both with a bias"""
+    # First by name: so a bias that never comes is told from one that is off unless asked for.
+    student(draw["C"], bias=True).has_layers()
     student(draw["C"]).has_layers()
 
 
@@ -137,6 +139,10 @@ def test_output_values(student, draw):
 @pytest.mark.step("MultiHeadAttention")
 @pytest.mark.public
 @SIZES
+@pytest.mark.stays(
+    "layers of a wrong name or size fail every check that puts weights into them, with an error "
+    "that tells little; this one comes first and says which layer it is and what is due"
+)
 def test_layer_keeps_its_layers(student, draw):
     """Wqkv and Wo are attributes with the sizes of the projections"""
     student.constructed(draw["C"], draw["heads"]).attributes(*LAYER_NAMES).has_layers()
@@ -152,6 +158,10 @@ def test_layer_without_bias(student, draw):
 @pytest.mark.step("MultiHeadAttention")
 @pytest.mark.public(C=10, heads=4)
 @UNEVEN
+@pytest.mark.stays(
+    "what it catches is an exception that does not come, and nothing else in the step looks for "
+    "one; no result can be replayed that would name it, and its own sentence says what is due"
+)
 def test_heads_divide_the_hidden_size(student, draw):
     """heads that do not divide the hidden size are refused"""
     layer = student.constructed(draw["C"], draw["heads"]).attributes(*LAYER_NAMES)
@@ -178,9 +188,7 @@ def test_layer_values(student, draw):
 def test_layer_gradients(student, draw):
     """a backward pass gives every parameter its gradient"""
     layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.gradients(
-        PARAMETER_NAMES, "forward", draw("B S C"), backward=draw("B S C")
-    ).agrees()
+    layer.gradients(PARAMETER_NAMES, "forward", draw("B S C"), backward=draw("B S C")).agrees()
 
 
 @pytest.mark.step("MultiHeadAttention")
@@ -207,6 +215,10 @@ def test_layer_called_twice(student, draw):
 
 
 @pytest.mark.step("MultiHeadAttention")
+@pytest.mark.stays(
+    "a second call sees an overwritten input too, but not apart from anything else that a call "
+    "leaves behind; this check says that it is the caller's tensor"
+)
 def test_layer_leaves_its_input(student, draw):
     """the token vectors given are not changed"""
     layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))

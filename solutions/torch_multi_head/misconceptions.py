@@ -82,6 +82,15 @@ def bias_switch_ignored(hidden_size, bias=True):
 
 
 @misconception("create_projections")
+def bias_off_by_default(hidden_size, bias=False):
+    """Your layers have no bias when nothing is said about it, and then one is due.
+
+    It is on unless bias=False is asked for. Which default does your argument have?
+    """
+    return solution.create_projections(hidden_size, bias)
+
+
+@misconception("create_projections")
 def no_bias_at_all(hidden_size, bias=True):
     """Your layers never have a bias.
 
@@ -136,6 +145,17 @@ def three_in_front_of_everything(projected, num_heads):
     """
     B, S, _ = projected.shape
     return projected.reshape(3, B, S, num_heads, -1).transpose(2, 3).unbind(dim=0)
+
+
+@misconception("split_heads")
+def three_in_front_of_the_sequence(projected, num_heads):
+    """You reshape the fused result with the 3 in front of S, which mixes the tokens of a sequence.
+
+    A reshape keeps the order of the numbers in memory, and there all that belongs to one token
+    lies together. Behind which axis does the 3 belong?
+    """
+    B, S, _ = projected.shape
+    return projected.reshape(B, 3, S, num_heads, -1).transpose(2, 3).unbind(dim=1)
 
 
 @misconception("split_heads")
@@ -348,6 +368,16 @@ def keys_times_queries(queries, keys):
 
 
 @misconception("compute_attention_scores")
+def only_the_keys_own_query(queries, keys):
+    """You multiply each query by the key of its own token only: the result is (B, heads, S).
+
+    Every query meets every key, and each pair gives a number. Which product of two matrices
+    makes all pairs at once?
+    """
+    return (queries * keys).sum(dim=-1)
+
+
+@misconception("compute_attention_scores")
 def scores_scaled_already(queries, keys):
     """Your scores are divided by the square root of the head size already.
 
@@ -489,6 +519,17 @@ def softmax_applied_twice(scaled_scores):
     stand in your code?
     """
     return scaled_scores.softmax(dim=-1).softmax(dim=-1)
+
+
+@misconception("compute_attention_weights")
+def future_masked(scaled_scores):
+    """You mask the future, and here every token sees all tokens.
+
+    A causal mask is asked for by models that predict the next token; this layer has none. What
+    is done to the scores before your softmax?
+    """
+    future = torch.ones_like(scaled_scores).triu(diagonal=1) == 1
+    return scaled_scores.masked_fill(future, -torch.inf).softmax(dim=-1)
 
 
 @misconception("compute_attention_weights")
@@ -669,10 +710,11 @@ def output_bias_forgotten(merged, Wo):
 
 
 @misconception("project_output")
-def output_weight_not_transposed(merged, Wo):
-    """You multiply by the weight of Wo as it is kept, and PyTorch keeps it transposed.
+def weight_of_the_layer_not_transposed(merged, Wo):
+    """You multiply by the weight of Wo as it is stored; it is square, so the sizes fit all the same.
 
-    It is square here, so the shapes fit either way. What does calling the layer spare you?
+    PyTorch stores the weight of a linear layer as (outputs, inputs). What does the layer do with
+    it when it is called?
     """
     return merged @ Wo.weight + Wo.bias
 
@@ -703,6 +745,12 @@ def _values_and_weights(layer, x):
     return values, solution.scale_scores(scores, keys.shape[-1]).softmax(dim=-1)
 
 
+def _attended(layer, x, divisor):
+    queries, keys, values = solution.split_heads(layer.Wqkv(x), layer.num_heads)
+    scores = solution.compute_attention_scores(queries, keys)
+    return layer.Wo(solution.merge_heads((scores / divisor).softmax(dim=-1) @ values))
+
+
 @misconception("MultiHeadAttention")
 class one_head_only(solution.MultiHeadAttention):
     """Your layer works with a single head of the full hidden size, whatever num_heads says.
@@ -716,14 +764,48 @@ class one_head_only(solution.MultiHeadAttention):
 
 
 @misconception("MultiHeadAttention")
-class bias_not_passed_on(solution.MultiHeadAttention):
-    """Your layers have a bias although bias=False was asked for.
+class bias_argument_ignored(solution.MultiHeadAttention):
+    """Your layer has a bias although it was made with bias=False.
 
-    create_projections takes the bias argument too. What does your __init__ hand to it?
+    The argument of `__init__` has to reach both linear layers. Where does yours end?
     """
 
     def __init__(self, hidden_size, num_heads, bias=True):
         super().__init__(hidden_size, num_heads)
+
+
+@misconception("MultiHeadAttention")
+class scaled_by_the_root_of_the_hidden_size(solution.MultiHeadAttention):
+    """Your forward divides by the square root of the hidden size, and that of the head is due.
+
+    The dot product runs over the numbers of one query. How many are they?
+    """
+
+    def forward(self, x):
+        return _attended(self, x, math.sqrt(x.shape[-1]))
+
+
+@misconception("MultiHeadAttention")
+class scaled_by_the_root_of_a_quarter(solution.MultiHeadAttention):
+    """Your forward divides by the square root of a quarter of the hidden size, whatever num_heads is.
+
+    A quarter is right for four heads only. Which two sizes does the size of a head follow from?
+    """
+
+    def forward(self, x):
+        return _attended(self, x, math.sqrt(x.shape[-1] // 4))
+
+
+@misconception("MultiHeadAttention")
+class batch_of_two_assumed(solution.MultiHeadAttention):
+    """Your forward reshapes to a batch of two, whatever the size of the batch.
+
+    With another batch the numbers of one sequence end up in another, or do not fit at all. Where
+    do the sizes in your reshape come from?
+    """
+
+    def forward(self, x):
+        return super().forward(x.reshape(2, -1, x.shape[-1]))
 
 
 @misconception("MultiHeadAttention")
@@ -751,15 +833,45 @@ class weights_of_the_first_head_for_all(solution.MultiHeadAttention):
 
 
 @misconception("MultiHeadAttention")
-class input_added(solution.MultiHeadAttention):
-    """Your forward adds the input to its output.
+class input_added_to_the_output(solution.MultiHeadAttention):
+    """Your forward adds its input to the output.
 
-    Residual connections belong around the whole layer, and whoever uses it adds them. What does
-    the layer alone return?
+    That is the residual connection of a Transformer block, which stands around the layer. Which
+    step is the last one of attention itself?
     """
 
     def forward(self, x):
         return x + super().forward(x)
+
+
+@misconception("MultiHeadAttention")
+class weights_lowered_in_evaluation(solution.MultiHeadAttention):
+    """Your forward multiplies the attention weights by a constant after eval().
+
+    That belongs to a dropout that is not rescaled in training; this layer has no dropout, and is
+    the same in both modes. Where does your forward look at self.training?
+    """
+
+    def forward(self, x):
+        values, weights = _values_and_weights(self, x)
+        if not self.training:
+            weights = weights * 0.9
+        return self.Wo(solution.merge_heads(weights @ values))
+
+
+@misconception("MultiHeadAttention")
+class scores_added_up_over_the_calls(solution.MultiHeadAttention):
+    """Your second call gives other numbers than the first, though its input is the same.
+
+    The layer keeps the scores of the last call and adds the new ones to them. Which attribute
+    does your forward write and read again?
+    """
+
+    def forward(self, x):
+        queries, keys, values = solution.split_heads(self.Wqkv(x), self.num_heads)
+        scores = solution.compute_attention_scores(queries, keys)
+        self.scores = getattr(self, "scores", 0) + solution.scale_scores(scores, keys.shape[-1])
+        return self.Wo(solution.merge_heads(self.scores.softmax(dim=-1) @ values))
 
 
 @misconception("MultiHeadAttention")
@@ -1055,10 +1167,30 @@ class mask_in_single_precision(solution.CausalMultiHeadAttention):
 
 
 @misconception("CausalMultiHeadAttention")
-class mask_for_four_tokens(solution.CausalMultiHeadAttention):
-    """Your mask is made for four tokens, as in the example, whatever comes in.
+class mask_of_a_fixed_length(solution.CausalMultiHeadAttention):
+    """Your mask is made once for a few tokens, and a longer sequence does not fit.
 
-    Other sequences are longer. Which tensor tells you how many tokens there are?
+    Cutting a mask down works, stretching it does not. Which tensor tells you how many tokens
+    there are?
+    """
+
+    def forward(self, x, causal=False):
+        if not causal:
+            return super().forward(x)
+        made_once = torch.ones(6, 6, dtype=torch.bool).tril()[: x.shape[1], : x.shape[1]]
+        return _masked(
+            self,
+            x,
+            lambda scores, visible: scores.masked_fill(~made_once, -math.inf).softmax(dim=-1),
+        )
+
+
+@misconception("CausalMultiHeadAttention")
+class masked_scores_detached(solution.CausalMultiHeadAttention):
+    """Your mask cuts the scores off from the gradient.
+
+    The output is right, but with causal=True queries and keys are never trained. Is there a
+    detach or a .data in the line that masks?
     """
 
     def forward(self, x, causal=False):
@@ -1067,7 +1199,7 @@ class mask_for_four_tokens(solution.CausalMultiHeadAttention):
         return _masked(
             self,
             x,
-            lambda scores, visible: scores.masked_fill(
-                ~torch.ones(4, 4, dtype=torch.bool).tril(), -math.inf
-            ).softmax(dim=-1),
+            lambda scores, visible: (
+                scores.detach().masked_fill(~visible, -math.inf).softmax(dim=-1)
+            ),
         )

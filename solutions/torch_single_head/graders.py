@@ -31,9 +31,7 @@ PARAMETER_NAMES = ("Wqkv.weight", "Wqkv.bias", "Wo.weight", "Wo.bias")
 
 def linear(draw, inputs, outputs):
     """A linear layer that keeps the spread of what it projects."""
-    return Linear(
-        draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5)
-    )
+    return Linear(draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5))
 
 
 def parameters(draw):
@@ -169,9 +167,7 @@ def test_uneven_layer_values(student, draw):
 def test_layer_gradients(student, draw):
     """a backward pass gives every parameter its gradient"""
     layer = student.constructed(draw["C"], **parameters(draw))
-    layer.gradients(
-        PARAMETER_NAMES, "forward", draw("B S C"), backward=draw("B S C")
-    ).agrees()
+    layer.gradients(PARAMETER_NAMES, "forward", draw("B S C"), backward=draw("B S C")).agrees()
 
 
 @pytest.mark.step("SingleHeadAttention")

@@ -31,7 +31,9 @@ SQUARE = pytest.mark.parametrize(
 )
 
 # The heads do not divide these hidden dimensions.
-UNEVEN = pytest.mark.parametrize("draw", [{"D": 10, "heads": 4}, {"D": 9, "heads": 2}], indirect=True)
+UNEVEN = pytest.mark.parametrize(
+    "draw", [{"D": 10, "heads": 4}, {"D": 9, "heads": 2}], indirect=True
+)
 
 LAYER_NAMES = ("q_linear", "k_linear", "v_linear", "out_linear")
 PARAMETER_NAMES = tuple(f"{layer}.{part}" for layer in LAYER_NAMES for part in ("weight", "bias"))
@@ -129,28 +131,44 @@ def test_output_values(student, draw):
 @pytest.mark.step("MultiHeadSelfAttention")
 @pytest.mark.public
 @SIZES
+@pytest.mark.stays(
+    "layers of a wrong name or size fail every check that puts weights into them, with an error "
+    "that tells little; this one comes first and says which layer it is and what is due"
+)
 def test_layer_keeps_its_layers(student, draw):
-    """q_linear, k_linear, v_linear and out_linear are attributes with the sizes of the projections"""
+    """q_linear, k_linear, v_linear, out_linear are attributes with the sizes of the projections"""
     student.constructed(draw["D"], draw["heads"]).attributes(*LAYER_NAMES).has_layers()
+
+
+@pytest.mark.step("MultiHeadSelfAttention")
+@pytest.mark.public
+@SIZES
+def test_layer_keeps_its_sizes(student, draw):
+    """num_heads and head_dim are attributes: how many heads there are, and the size of each"""
+    student.constructed(draw["D"], draw["heads"]).attributes("num_heads", "head_dim").agrees()
 
 
 @pytest.mark.step("MultiHeadSelfAttention")
 @pytest.mark.public(D=10, heads=4)
 @UNEVEN
+@pytest.mark.stays(
+    "a layer that is made without complaint is caught by this check only, and is told in the "
+    "check's own words; there is nothing to tell it apart from"
+)
 def test_heads_divide_the_hidden_dimension(student, draw):
     """heads that do not divide the hidden dimension are refused"""
     layer = student.constructed(draw["D"], draw["heads"]).attributes(*LAYER_NAMES)
     layer.is_refused(
         f"A layer with hidden_dim={draw['D']} and num_heads={draw['heads']} is made without "
-        "complaint, and the heads cannot share the hidden dimension evenly: `__init__` has to raise "
-        "AssertionError or ValueError.",
+        "complaint, and the heads cannot share the hidden dimension evenly: `__init__` has to "
+        "raise AssertionError or ValueError.",
         "AssertionError",
         "ValueError",
     )
 
 
 @pytest.mark.step("MultiHeadSelfAttention")
-@pytest.mark.public
+@pytest.mark.public(B=3, N=4, D=10, head_dim=5)
 @SIZES
 def test_layer_values(student, draw):
     """forward joins the steps; every token sees all tokens"""
@@ -163,9 +181,7 @@ def test_layer_values(student, draw):
 def test_layer_gradients(student, draw):
     """a backward pass gives every parameter its gradient"""
     layer = student.constructed(draw["D"], draw["heads"], **parameters(draw))
-    layer.gradients(
-        PARAMETER_NAMES, "forward", draw("B N D"), backward=draw("B N D")
-    ).agrees()
+    layer.gradients(PARAMETER_NAMES, "forward", draw("B N D"), backward=draw("B N D")).agrees()
 
 
 @pytest.mark.step("MultiHeadSelfAttention")
@@ -192,6 +208,10 @@ def test_layer_called_twice(student, draw):
 
 
 @pytest.mark.step("MultiHeadSelfAttention")
+@pytest.mark.stays(
+    "a second call sees an overwritten input too, but not apart from anything else that a call "
+    "leaves behind; this check says that it is the caller's tensor"
+)
 def test_layer_leaves_its_input(student, draw):
     """the token vectors given are not changed"""
     layer = student.constructed(draw["D"], draw["heads"], **parameters(draw))

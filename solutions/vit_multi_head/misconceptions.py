@@ -73,6 +73,17 @@ def bias_in_the_output_layer_only(hidden_dim):
     return *bare, nn.Linear(hidden_dim, hidden_dim)
 
 
+@misconception("create_projections")
+def one_layer_four_times(hidden_dim):
+    """You return one and the same layer four times.
+
+    The sizes are right, but what one learns the others have too. How many layers does your
+    function make?
+    """
+    layer = nn.Linear(hidden_dim, hidden_dim)
+    return layer, layer, layer, layer
+
+
 @misconception("project_qkv")
 def order_of_key_query_value(x, q_linear, k_linear, v_linear):
     """Your queries are where the keys are due, and the other way round.
@@ -143,11 +154,10 @@ def projection_bias_forgotten(x, q_linear, k_linear, v_linear):
 
 
 @misconception("project_qkv")
-def layer_weights_not_transposed(x, q_linear, k_linear, v_linear):
-    """You multiply by the weights of the layers as they are stored, which is transposed.
+def projection_weights_not_transposed(x, q_linear, k_linear, v_linear):
+    """You multiply by the layers' weights as they are kept, and PyTorch keeps them transposed.
 
-    PyTorch keeps a layer's weight as (outputs, inputs). What does calling the layer do that your
-    product does not?
+    They are square here, so the shapes fit either way. What does calling a layer spare you?
     """
     return tuple(x @ layer.weight + layer.bias for layer in (q_linear, k_linear, v_linear))
 
@@ -162,42 +172,44 @@ def tokens_not_projected(x, q_linear, k_linear, v_linear):
 
 
 @misconception("split_heads")
-def viewed_across_the_tokens(projected, num_heads):
-    """You view the tensor as (B, heads, N, head_dim) at once, so each head gets whole tokens.
+def heads_cut_by_a_view(projected, num_heads):
+    """You take the view straight to (B, heads, N, head_dim).
 
-    A view keeps the order of the numbers in memory; it moves no axis. Which axis is the one to be
-    cut in two, and what moves the head axis to its place afterwards?
+    The shape is right, but a head gets whole tokens instead of its slice of every token: a view
+    moves no axis. Which axis of a token's vector do the heads come out of?
     """
     B, N, D = projected.shape
     return projected.reshape(B, num_heads, N, D // num_heads)
 
 
 @misconception("split_heads")
-def heads_left_behind_the_tokens(projected, num_heads):
-    """Your result is (B, N, heads, head_dim): the head axis is still behind the tokens.
+def heads_behind_the_tokens(projected, num_heads):
+    """Your result is (B, N, heads, head_dim): the heads stand behind the tokens.
 
-    The matrix products that follow run over the last two axes, and those have to be tokens and
-    head size. Which two axes have yet to change places?
+    A matrix product takes the last two axes, and those have to be N and head_dim. Which two
+    axes still change places?
     """
     B, N, D = projected.shape
     return projected.view(B, N, num_heads, D // num_heads)
 
 
 @misconception("split_heads")
-def head_size_in_front_of_the_heads(projected, num_heads):
-    """You cut the last axis as (head_dim, heads), so a head takes every so many-th number.
+def heads_interleaved(projected, num_heads):
+    """You split the vectors as (head_dim, heads), so the heads take turns.
 
-    The numbers of one head lie next to each other. Which of the two new axes comes first?
+    The numbers of one head lie next to each other. Which of the two axes comes first, the heads
+    or head_dim?
     """
     B, N, D = projected.shape
     return projected.view(B, N, D // num_heads, num_heads).permute(0, 3, 1, 2)
 
 
 @misconception("split_heads")
-def heads_and_head_size_confused(projected, num_heads):
-    """You make as many heads as a head has numbers, and give each num_heads numbers.
+def heads_and_head_size_exchanged(projected, num_heads):
+    """Your heads have the size num_heads, and there are head_dim of them.
 
-    num_heads says how many heads there are. How do you get the size of each from it?
+    num_heads says how many heads there are. Which axis of your view has that size, and which
+    one moves to the front?
     """
     B, N, D = projected.shape
     return projected.view(B, N, D // num_heads, num_heads).permute(0, 2, 1, 3)
@@ -215,9 +227,9 @@ def tokens_behind_the_head_size(projected, num_heads):
 
 @misconception("split_heads")
 def heads_in_front_of_the_batch(projected, num_heads):
-    """Your result is (heads, B, N, head_dim): the head axis stands in front of the batch.
+    """Your result is (heads, B, N, head_dim): the heads stand in front of the batch.
 
-    The batch stays first. Which axis of the viewed tensor comes first in your permute?
+    The batch axis comes first. Where does the head axis belong?
     """
     return solution.split_heads(projected, num_heads).transpose(0, 1)
 
@@ -241,11 +253,10 @@ def tokens_shared_out(projected, num_heads):
 
 
 @misconception("split_heads")
-def number_of_heads_fixed(projected, num_heads):
-    """You split into 12 heads, whatever num_heads is.
+def twelve_heads_always(projected, num_heads):
+    """Your code makes twelve heads, whatever num_heads says.
 
-    That is the number of one model, and this function splits into any. Where does your code use
-    its second argument?
+    One model has twelve heads, others have others. Where does your code use num_heads?
     """
     return solution.split_heads(projected, 12)
 
@@ -254,8 +265,8 @@ def number_of_heads_fixed(projected, num_heads):
 def keys_not_transposed(queries, keys):
     """You multiply the queries by the keys without swapping axes of the keys.
 
-    The head size of a query has to meet the head size of a key. Where does it stand in the
-    keys now?
+    The head_dim axis of a query has to meet the head_dim axis of a key. Where does it stand in
+    the keys now?
     """
     return queries @ keys / math.sqrt(keys.shape[-1])
 
@@ -271,12 +282,43 @@ def head_axis_transposed(queries, keys):
 
 
 @misconception("compute_scaled_scores")
+def heads_compared_with_heads(queries, keys):
+    """You compare the heads of one token with each other, and not the tokens of one head.
+
+    Entry (i, j) is token i's query times token j's key, in each head by itself. Which axis has
+    to stand in front of head_dim in the product?
+    """
+    scores = queries.transpose(1, 2) @ keys.permute(0, 2, 3, 1)
+    return scores / math.sqrt(keys.shape[-1])
+
+
+@misconception("compute_scaled_scores")
 def keys_times_queries(queries, keys):
     """Your scores are transposed: rows belong to keys and columns to queries.
 
     Entry (i, j) is query i times key j. Which of the two stands on the left?
     """
     return keys @ queries.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+
+
+@misconception("compute_scaled_scores")
+def only_the_keys_own_query(queries, keys):
+    """You multiply each query by the key of its own token only: the result is (B, heads, N).
+
+    Every query meets every key, and each pair gives a number. Which product of two matrices
+    makes all pairs at once?
+    """
+    return (queries * keys).sum(dim=-1) / math.sqrt(keys.shape[-1])
+
+
+@misconception("compute_scaled_scores")
+def scores_summed_over_the_heads(queries, keys):
+    """Your scores are summed over the heads, as if all heads were one.
+
+    Every head has scores of its own. Which axes does your sum run over?
+    """
+    scores = solution.compute_scaled_scores(queries, keys)
+    return scores.sum(dim=1, keepdim=True).expand_as(scores)
 
 
 @misconception("compute_scaled_scores")
@@ -350,17 +392,16 @@ def divided_by_the_root_of_the_number_of_heads(queries, keys):
 
 
 @misconception("compute_scaled_scores")
-def scale_fixed(queries, keys):
-    """You divide by 8, whatever the size of the head is.
+def divided_by_eight_always(queries, keys):
+    """You divide by 8, which is right for one model, where head_dim is 64.
 
-    That is the square root of 64, the head size of one model. Which axis of the keys tells the
-    size of this head?
+    Here the size of the head may be any. Which axis of the keys tells it?
     """
     return _scores(queries, keys) / 8
 
 
 @misconception("compute_scaled_scores")
-def queries_scaled_in_place(queries, keys):
+def scaled_in_place(queries, keys):
     """You scale the queries in place, so the caller's tensor changes too.
 
     The tensor belongs to the caller, and the backward pass may need it as it was. Which
@@ -382,10 +423,10 @@ def softmax_over_the_queries(scaled_scores):
 
 @misconception("compute_attention_weights")
 def softmax_over_the_heads(scaled_scores):
-    """Your softmax runs along the heads: the heads compete with each other for every pair.
+    """Your softmax runs along the heads: the heads of one token compete with each other.
 
-    Each head divides its attention for itself. Along which dimension do the keys of one query
-    lie?
+    Each head has weights of its own. Along which dimension do the keys of one query lie? Without
+    a dimension given, PyTorch takes this one.
     """
     return scaled_scores.softmax(dim=1)
 
@@ -398,6 +439,15 @@ def softmax_over_the_batch(scaled_scores):
     one query lie?
     """
     return scaled_scores.softmax(dim=0)
+
+
+@misconception("compute_attention_weights")
+def softmax_over_whole_heads(scaled_scores):
+    """Your softmax runs over all scores of a head at once: the whole square sums to 1.
+
+    Each row belongs to one query and sums to 1 by itself. What does flattening do to the rows?
+    """
+    return scaled_scores.flatten(2).softmax(dim=-1).reshape(scaled_scores.shape)
 
 
 @misconception("compute_attention_weights")
@@ -420,6 +470,17 @@ def softmax_applied_twice(scaled_scores):
     stand in your code?
     """
     return scaled_scores.softmax(dim=-1).softmax(dim=-1)
+
+
+@misconception("compute_attention_weights")
+def future_masked(scaled_scores):
+    """You mask the future, and here every token sees all tokens.
+
+    A causal mask is asked for by models that predict the next token; the patches of an image have
+    no order in time. What is done to the scores before your softmax?
+    """
+    future = torch.ones_like(scaled_scores).triu(diagonal=1) == 1
+    return scaled_scores.masked_fill(future, -torch.inf).softmax(dim=-1)
 
 
 @misconception("compute_attention_weights")
@@ -452,7 +513,7 @@ def weights_transposed_in_the_sum(attention_weights, values):
 
 @misconception("apply_attention")
 def values_averaged(attention_weights, values):
-    """Every token gets the plain average of the values: the weights make no difference.
+    """You give every token the plain average of the values: the weights make no difference.
 
     Each token takes each value in its own share. Where do the weights come in?
     """
@@ -470,7 +531,7 @@ def values_before_weights(attention_weights, values):
 
 
 @misconception("apply_attention")
-def heads_summed_up(attention_weights, values):
+def head_axis_summed_away(attention_weights, values):
     """You add up the results of the heads, so the head axis is lost.
 
     Each head keeps its own result until they are merged. Over which axes does your sum run?
@@ -479,10 +540,20 @@ def heads_summed_up(attention_weights, values):
 
 
 @misconception("apply_attention")
-def values_of_the_first_head_for_all(attention_weights, values):
-    """Every head gathers the values of head 0.
+def weights_averaged_over_the_heads(attention_weights, values):
+    """You average the attention weights over the heads before they are applied.
 
-    Each head has values of its own. What happens to the head axis of the values?
+    Then every head attends to the same tokens, and there is no use in having several. Whose
+    weights belong to the values of a head?
+    """
+    return attention_weights.mean(dim=1, keepdim=True) @ values
+
+
+@misconception("apply_attention")
+def values_of_the_first_head_for_all(attention_weights, values):
+    """You apply the weights of every head to the values of the first head.
+
+    Each head has values of its own. What happens to the head axis of the values on the way?
     """
     return attention_weights @ values[:, :1]
 
@@ -498,11 +569,11 @@ def weights_returned_as_output(attention_weights, values):
 
 
 @misconception("merge_heads")
-def view_of_a_permuted_tensor(attention_output):
-    """You call view on a permuted tensor, and its numbers do not lie in memory in the order of its axes.
+def view_after_the_permute(attention_output):
+    """You take a view after the permute, and the numbers no longer lie in the order of the axes.
 
-    permute moves no number, view moves none either, so view refuses. What lays the numbers out
-    anew, and does it stand between the permute and the view?
+    A view copies nothing, so it needs numbers that lie side by side in memory. What makes a copy
+    in the right order, and does it stand between the permute and the view?
     """
     B, heads, N, head_dim = attention_output.shape
     return attention_output.permute(0, 2, 1, 3).view(B, N, heads * head_dim)
@@ -510,21 +581,21 @@ def view_of_a_permuted_tensor(attention_output):
 
 @misconception("merge_heads")
 def merged_without_the_permute(attention_output):
-    """You bring the tensor to (B, N, D) without moving the head axis, which mixes the tokens.
+    """You take the view straight to (B, N, D), so a token holds numbers of other tokens.
 
-    The shape is right, but a view or reshape keeps the order of the numbers: the first vector then
-    holds several tokens of head 0. Which axes have to change places first?
+    The shape is right, but a view moves no axis: the heads still stand in front of the tokens.
+    Which two axes have to change places first?
     """
     B, heads, N, head_dim = attention_output.shape
     return attention_output.reshape(B, N, heads * head_dim)
 
 
 @misconception("merge_heads")
-def heads_interleaved(attention_output):
-    """Your vectors take one number of each head in turn.
+def merged_heads_interleaved(attention_output):
+    """You merge with head_dim in front of the heads, so the heads' numbers alternate.
 
-    All numbers of head 0 come first, then those of head 1. In which order do the last two axes
-    stand before they become one?
+    A token holds one head after the other. Which of the two axes comes first before they become
+    one?
     """
     B, heads, N, head_dim = attention_output.shape
     return attention_output.permute(0, 2, 3, 1).reshape(B, N, heads * head_dim)
@@ -543,29 +614,29 @@ def tokens_swapped_with_the_head_size(attention_output):
 
 @misconception("merge_heads")
 def heads_averaged(attention_output):
-    """You average the heads, so only head_dim numbers are left of each token.
+    """You average the heads, and they are to stand side by side.
 
-    Nothing is thrown away here: the heads stand side by side. How many numbers do they have
-    together?
+    An average loses what sets the heads apart. How many numbers does a token have if every head
+    keeps its own?
     """
     return attention_output.mean(dim=1)
 
 
 @misconception("merge_heads")
-def heads_added_up(attention_output):
-    """You add up the heads, so only head_dim numbers are left of each token.
+def heads_summed(attention_output):
+    """You add the heads up, and they are to stand side by side.
 
-    Nothing is thrown away here: the heads stand side by side. How many numbers do they have
-    together?
+    A sum loses what sets the heads apart. How many numbers does a token have if every head keeps
+    its own?
     """
     return attention_output.sum(dim=1)
 
 
 @misconception("merge_heads")
-def last_two_axes_not_joined(attention_output):
-    """Your result is (B, N, heads, head_dim): the axes are in order, but still four.
+def heads_not_joined(attention_output):
+    """You move the heads behind the tokens and leave them as an axis of their own.
 
-    The last two are to become one of size D. Which call joins two axes?
+    The result has three axes, and the last one is D. Which two axes still become one?
     """
     return attention_output.permute(0, 2, 1, 3).contiguous()
 
@@ -585,7 +656,7 @@ def heads_lined_up_as_tokens(attention_output):
 def output_not_projected(merged, out_linear):
     """You return the merged heads without projecting them.
 
-    They stand side by side and are not mixed yet. Which layer does that?
+    They have the right shape, but the heads only stand side by side. Which layer mixes them?
     """
     return merged.clone()
 
@@ -602,19 +673,29 @@ def output_bias_forgotten(merged, out_linear):
 
 @misconception("project_output")
 def output_weight_not_transposed(merged, out_linear):
-    """You multiply by the weight of out_linear as it is stored, which is transposed.
+    """You multiply by the weight of out_linear as it is kept, and PyTorch keeps it transposed.
 
-    PyTorch keeps a layer's weight as (outputs, inputs). What does calling the layer do that your
-    product does not?
+    It is square here, so the shapes fit either way. What does calling the layer spare you?
     """
     return merged @ out_linear.weight + out_linear.bias
 
 
 @misconception("project_output")
-def merged_heads_added_again(merged, out_linear):
-    """You add the merged heads to their projection.
+def projected_twice(merged, out_linear):
+    """You apply out_linear twice.
 
-    A residual connection belongs to the block around this layer. What does this step return?
+    Its output has the shape of its input, so nothing complains. How often does the layer stand
+    in your code?
+    """
+    return out_linear(out_linear(merged))
+
+
+@misconception("project_output")
+def merged_added_to_the_output(merged, out_linear):
+    """You add the input of out_linear to its output.
+
+    Residual connections belong around the whole layer, and whoever uses it adds them. What does
+    this step alone return?
     """
     return out_linear(merged) + merged
 
@@ -692,11 +773,35 @@ class one_layer_under_three_names(solution.MultiHeadSelfAttention):
 
 
 @misconception("MultiHeadSelfAttention")
-class number_of_heads_ignored(solution.MultiHeadSelfAttention):
-    """Your layer has a single head as wide as the whole vector: num_heads makes no difference.
+class head_dim_kept_as_hidden_dim(solution.MultiHeadSelfAttention):
+    """Your head_dim is the whole hidden dimension.
 
-    The output has the right shape, but each head is to attend for itself. Where does your forward
-    use num_heads?
+    It is the size of one head, and the heads share the hidden dimension evenly. What is left for
+    each of them?
+    """
+
+    def __init__(self, hidden_dim, num_heads):
+        super().__init__(hidden_dim, num_heads)
+        self.head_dim = hidden_dim
+
+
+@misconception("MultiHeadSelfAttention")
+class head_dim_kept_as_a_fraction(solution.MultiHeadSelfAttention):
+    """Your head_dim is a number with a fraction, even where the fraction is 0.
+
+    A size is a whole number, and view takes nothing else. Which division of Python gives one?
+    """
+
+    def __init__(self, hidden_dim, num_heads):
+        super().__init__(hidden_dim, num_heads)
+        self.head_dim = hidden_dim / num_heads
+
+
+@misconception("MultiHeadSelfAttention")
+class one_head_only(solution.MultiHeadSelfAttention):
+    """Your layer works with a single head of the full hidden dimension, whatever num_heads says.
+
+    The shapes come out right all the same. Where does your forward use the number of heads?
     """
 
     def forward(self, x):
@@ -716,23 +821,6 @@ class batch_taken_for_the_tokens(solution.MultiHeadSelfAttention):
 
 
 @misconception("MultiHeadSelfAttention")
-class later_tokens_hidden(solution.MultiHeadSelfAttention):
-    """Your layer hides the later tokens from each token, as a language model does.
-
-    The patches of an image have no future: every token sees all tokens. Is there a mask in your
-    forward?
-    """
-
-    def forward(self, x):
-        projected = solution.project_qkv(x, self.q_linear, self.k_linear, self.v_linear)
-        queries, keys, values = (solution.split_heads(each, self.num_heads) for each in projected)
-        scores = solution.compute_scaled_scores(queries, keys)
-        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
-        weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
-        return self.out_linear(solution.merge_heads(weights @ values))
-
-
-@misconception("MultiHeadSelfAttention")
 class class_token_only(solution.MultiHeadSelfAttention):
     """You return the vector of the class token only.
 
@@ -746,14 +834,54 @@ class class_token_only(solution.MultiHeadSelfAttention):
 
 @misconception("MultiHeadSelfAttention")
 class input_added(solution.MultiHeadSelfAttention):
-    """You add the input to the output.
+    """Your forward adds the input to its output.
 
-    A residual connection belongs to the block around this layer. Which result does your last line
-    return?
+    Residual connections belong around the whole layer, and whoever uses it adds them. What does
+    the layer alone return?
     """
 
     def forward(self, x):
         return super().forward(x) + x
+
+
+@misconception("MultiHeadSelfAttention")
+class batch_of_two_assumed(solution.MultiHeadSelfAttention):
+    """Your forward reshapes to a batch of two, whatever the size of the batch.
+
+    With another batch the numbers of one image end up in another, or do not fit at all. Where
+    do the sizes in your reshape come from?
+    """
+
+    def forward(self, x):
+        return super().forward(x.reshape(2, -1, x.shape[-1]))
+
+
+@misconception("MultiHeadSelfAttention")
+class weights_lowered_in_evaluation(solution.MultiHeadSelfAttention):
+    """Your forward multiplies the attention weights by a constant after eval().
+
+    That belongs to a dropout that is not rescaled in training; this layer has no dropout, and is
+    the same in both modes. Where does your forward look at self.training?
+    """
+
+    def forward(self, x):
+        weights, values = _gathered(self, x)
+        if not self.training:
+            weights = weights * 0.9
+        return self.out_linear(solution.merge_heads(weights @ values))
+
+
+@misconception("MultiHeadSelfAttention")
+class outputs_added_up_over_the_calls(solution.MultiHeadSelfAttention):
+    """Your second call gives other numbers than the first, though its input is the same.
+
+    The layer keeps the output of the last call and adds the new one to it. Which attribute does
+    your forward write and read again?
+    """
+
+    def forward(self, x):
+        self.output = getattr(self, "output", 0) + super().forward(x)
+        return self.output
 
 
 @misconception("MultiHeadSelfAttention")

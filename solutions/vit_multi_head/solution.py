@@ -223,8 +223,9 @@ def merge_heads(
     Returns merged: (B, N, D), with D = heads * head_dim, the numbers of head 0 first.
     """
     ### BEGIN SOLUTION
-    B, heads, N, head_dim = attention_output.shape
-    return attention_output.permute(0, 2, 1, 3).contiguous().view(B, N, heads * head_dim)
+    token_by_token = attention_output.permute(0, 2, 1, 3).contiguous()
+    B, N, heads, head_dim = token_by_token.shape
+    return token_by_token.view(B, N, heads * head_dim)
     ### END SOLUTION
 
 
@@ -235,9 +236,7 @@ def merge_heads(
 
 
 # %%
-def project_output(
-    merged: Float[Tensor, "B N D"], out_linear: nn.Linear
-) -> Float[Tensor, "B N D"]:
+def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Float[Tensor, "B N D"]:
     """Mix what the heads have gathered.
 
     merged: (B, N, D), the heads side by side. out_linear: the linear layer from D to D.
@@ -251,7 +250,7 @@ def project_output(
 # %% [markdown]
 # ## 9. The whole layer
 #
-# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the layers, by these names.
+# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the layers, by these names. Two whole numbers are kept as well: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
 # The heads share the hidden dimension evenly. A number of heads that does not divide it is a mistake of whoever makes the layer, and is best refused there and then: an `assert` or a `ValueError` in `__init__`, rather than an error about shapes deep inside `forward`.
 #
@@ -277,7 +276,9 @@ class MultiHeadSelfAttention(nn.Module):
         assert hidden_dim % num_heads == 0, f"{num_heads} heads cannot share {hidden_dim} evenly"
         self.num_heads = num_heads
         self.head_dim = hidden_dim // num_heads
-        self.q_linear, self.k_linear, self.v_linear, self.out_linear = create_projections(hidden_dim)
+        self.q_linear, self.k_linear, self.v_linear, self.out_linear = create_projections(
+            hidden_dim
+        )
         ### END SOLUTION
 
     def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
