@@ -129,6 +129,13 @@ def _asking(
     return step
 
 
+def broken_by(step: StepVerdict) -> ChainVerdict:
+    """The verdict on a chain that a step would never let end."""
+    fact = f"Your own steps, one after the other, first go wrong at `{step.name}`."
+    details = (step.finding.message,) if step.finding else ()
+    return ChainVerdict(step.outcome, step.name, Finding(step.outcome, fact, details=details))
+
+
 def traced_back(chain: ChainVerdict, steps: tuple[StepVerdict, ...]) -> ChainVerdict:
     """Where a chain breaks at a step that is right but calls a wrong one, name the wrong one."""
     at = next((step for step in steps if step.name == chain.breaks_at), None)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from autograder.checks.chain import Chain, Run, traced_back
+from autograder.checks.chain import Chain, Run, broken_by, traced_back
 from autograder.checks.draw import Draw
 from autograder.checks.expectation import CheckFailed
 from autograder.checks.reference import Reference
@@ -28,14 +28,10 @@ from autograder.request import Respondent
 from autograder.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 PUBLIC_DECIMALS = 1
-FINAL = (
-    Outcome.NOT_WRITTEN,
-    Outcome.TIMED_OUT,
-    Outcome.OUT_OF_MEMORY,
-    Outcome.CRASHED,
-    Outcome.OUTPUT_LIMIT,
-    Outcome.INFRASTRUCTURE,
-)
+# A step that ended so takes the whole worker, and the time until it did, with it.
+STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
+# No other check of the step could see anything new.
+FINAL = (Outcome.NOT_WRITTEN, Outcome.INFRASTRUCTURE, *STUCK)
 
 
 @dataclass(frozen=True)
@@ -181,9 +177,13 @@ class GradingPlugin:
     def judged_by(self, respondent: Respondent) -> Judged:
         """Run every check against `respondent`, step by step, then the chain."""
         begun = time.monotonic()
-        steps = tuple(self._step(step, respondent) for step in self.reference.exercise.steps)
-        chain = traced_back(self._chain(respondent), steps)
-        return Judged(steps, chain, time.monotonic() - begun)
+        steps: list[StepVerdict] = []
+        for step in self.reference.exercise.steps:
+            steps.append(self._step(step, respondent, _stuck(steps) is not None))
+        # A step that does not end by itself would not end in the chain either.
+        stuck = _stuck(steps)
+        chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), tuple(steps))
+        return Judged(tuple(steps), chain, time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check and hand every question it asks to `record`; it has to pass."""
@@ -203,18 +203,18 @@ class GradingPlugin:
         }
         return list(reversed(functions.values()))
 
-    def _step(self, step: Step, respondent: Respondent) -> StepVerdict:
+    def _step(self, step: Step, respondent: Respondent, stuck: bool) -> StepVerdict:
+        """Judge one step; when an earlier one got stuck, only with the reference in its place."""
         # What is wrong is named in the run that counts: the second, where there are two.
         earlier = bool(self.reference.exercise.before(step.name))
-        checks = self._checks(step, _Running(respondent, naming=not earlier))
+        checks: tuple[CheckVerdict, ...] = ()
+        if not stuck:
+            checks = self._checks(step, _Running(respondent, naming=not earlier))
         leaning = False
-        if earlier and not _passed(checks):
+        if stuck or (earlier and not _passed(checks) and _outcome(checks) not in STUCK):
             checks = self._checks(step, _Running(respondent, leaning=True))
             leaning = _passed(checks)
-        outcome = next(
-            (check.outcome for check in checks if check.outcome is not Outcome.PASSED),
-            Outcome.PASSED,
-        )
+        outcome = _outcome(checks)
         points = step.points if outcome is Outcome.PASSED else 0.0
         return StepVerdict(step.name, step.title, outcome, points, step.points, checks, leaning)
 
@@ -272,6 +272,15 @@ def title_of(item: pytest.Item) -> str:
     """Return a check's title: the first line of its docstring, else its name in words."""
     words = (getattr(getattr(item, "obj", None), "__doc__", "") or "").strip().split("\n")[0]
     return words or item.name.removeprefix("test_").replace("_", " ")
+
+
+def _outcome(checks: Iterable[CheckVerdict]) -> Outcome:
+    outcomes = (check.outcome for check in checks if check.outcome is not Outcome.PASSED)
+    return next(outcomes, Outcome.PASSED)
+
+
+def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:
+    return next((step for step in steps if step.outcome in STUCK), None)
 
 
 def _passed(checks: Iterable[CheckVerdict]) -> bool:
