@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from autograder.errors import KitError
@@ -27,7 +29,10 @@ def check_folder(folder: Path, step: str | None, console: Console) -> bool:
     examples = read_examples(folder)
     steps = (exercise.step(step),) if step else exercise.steps
     respondent = InProcess(_names(folder, exercise, console), exercise.library)
-    results = [ask_examples(each, examples, respondent) for each in steps]
+    with warnings.catch_warnings():
+        # What is wrong is said below, and said better.
+        warnings.simplefilter("ignore")
+        results = [ask_examples(each, examples, respondent) for each in steps]
     for checked in results:
         _show(checked, console)
     wrong = [checked for checked in results if checked.finding]
@@ -72,4 +77,4 @@ def _look_at(checked: Checked, console: Console) -> None:
     assert checked.finding
     for words in (checked.finding.right, checked.finding.fact, checked.finding.look):
         if words:
-            console.print(Text(f"  {words}"))
+            console.print(Padding(Text(words), (0, 0, 0, 2)))

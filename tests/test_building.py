@@ -750,3 +750,16 @@ def test_importing_the_leak_check_and_the_signatures_needs_no_notebook_package()
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+@pytest.mark.parametrize(("number", "expected"), [("0.50000001", ()), ("0.6", ("differs",))])
+def test_a_worked_example_is_stale_by_its_numbers_and_not_by_their_last_digits(
+    tmp_path: Path, number: str, expected: tuple[str, ...]
+) -> None:
+    def examples(value: str) -> Callable[[Path], str]:
+        return lambda folder: f'{{"a": {{"dtype": "float32", "numbers": "[0.25, {value}]"}}}}\n'
+
+    folder = ROOT / "solutions" / "numpy_single_head"
+    build(folder, tmp_path, examples("0.5"))
+    found = stale(folder, tmp_path, examples(number))
+    assert tuple(sentence.split()[-1] for sentence in found) == expected

@@ -93,10 +93,6 @@ def test_what_is_written_reads_back_and_writes_the_same(
     assert write_examples(NAME, examples) == text
 
 
-def test_what_students_have_is_what_the_checks_ask(text: str) -> None:
-    assert (STUB / FILE).read_text(encoding="utf-8") == text
-
-
 def test_the_numbers_are_few_enough_to_work_by_hand(examples: tuple[Example, ...]) -> None:
     for example in examples:
         if example.step not in RANDOM and not example.request.read:

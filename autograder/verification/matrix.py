@@ -119,7 +119,8 @@ def matrix_text(title: str, matrix: Matrix) -> str:
         lines += ["|---|" + "---|" * len(checks) + "---:|"]
         for row in rows:
             marks = ["✗" if check in row.caught_by else "" for check, _ in checks]
-            amount = "any" if math.isinf(row.margin) else f"{row.margin:,.0f}"
+            # Two digits: the others depend on the processor.
+            amount = "any" if math.isinf(row.margin) else f"{float(f'{row.margin:.2g}'):,.0f}"
             cells = [row.misconception.replace("_", " "), *marks, amount]
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")

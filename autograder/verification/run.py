@@ -55,7 +55,7 @@ def prove_all(folders: Sequence[Path], seeds: int, console: Console) -> tuple[Pr
 def proof_table(proofs: Sequence[Proof]) -> Table:
     """Return one row per exercise: what was tried, the least margin, the gaps."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("exercise")
+    table.add_column("exercise", no_wrap=True, min_width=18)
     for heading in ("mistakes", "checks", "least margin", "variants", "seeds", "gaps", "seconds"):
         table.add_column(heading, justify="right")
     for proof in proofs:
