@@ -459,3 +459,27 @@ def test_without_protection_grading_has_to_be_asked_for_by_name(
     graded = handed_in.with_name("class-graded") / "verdicts" / "anna.json"
     verdict = Verdict.from_json(graded.read_text(encoding="utf-8"))
     assert verdict.points == verdict.max_points and verdict.protection == "process"
+
+
+def test_grading_without_protection_works_where_only_root_reaches_the_interpreter(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    (tmp_path / "homework").mkdir()
+    shutil.copy(ROOT / "assignments" / NAME / f"{NAME}.py", tmp_path / "homework" / "ada.py")
+    words = ("grade", str(tmp_path / "homework"), "--exercise", NAME)
+    command = [sys.executable, "-c", LESSER, sys.executable, ATTN, *words]
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *more],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run().returncode == 2
+    allowed = run("--allow-protection", "process")
+    assert allowed.returncode == 0, allowed.stderr
+    assert "0/22" in allowed.stdout

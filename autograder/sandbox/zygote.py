@@ -68,6 +68,7 @@ class Zygote:
         self._library, self._allow_process = library, allow_process
         self._secrets = default if secrets is None else secrets
         self._without = without
+        self._as_root = False
         self._process: ZygoteProcess | None = None
         self._folder: Path | None = None
         self._measuring = False
@@ -153,8 +154,14 @@ class Zygote:
         self._process = process
         try:
             self._accept(process, greeting, str(refused or ""))
-        except BaseException:  # what was not accepted must not fork for anyone
+        except BaseException as error:  # what was not accepted must not fork for anyone
             process.close()
+            # Asked for by name, and no other user can enter the interpreter's folder.
+            if isinstance(error, KitError) and self._allow_process and not self._as_root:
+                self._as_root = os.geteuid() == 0
+                if self._as_root:
+                    self._start()
+                    return
             raise
 
     def _accept(self, process: ZygoteProcess, greeting: dict[str, Any], refused: str) -> None:
@@ -176,8 +183,9 @@ class Zygote:
             memory_megabytes=self.limits.memory_megabytes,
             cpu_seconds=cpu_seconds(self.limits),
             canary=str(self._canary),
-            uid=_throw_away_uid(),
+            uid=0 if self._as_root else _throw_away_uid(),
             without=without,
+            as_root=self._as_root,
         )
         try:
             process = ZygoteProcess(plan)

@@ -54,7 +54,8 @@ def confine(plan: Plan, layers: Layers, address_space: int) -> int:
     if layers.namespaces or plan.uid:
         kernel.drop_bounding_set()
     _become(plan.uid)
-    if os.getuid() == 0 and not layers.namespaces:  # with them it is root of nothing
+    # With namespaces it is root of nothing.
+    if os.getuid() == 0 and not layers.namespaces and not plan.as_root:
         raise RuntimeError("a worker would run as root: there is no other user to become")
     applied = 0
     if layers.landlock:

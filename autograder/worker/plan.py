@@ -26,7 +26,8 @@ class Plan:
     """One zygote: its library, its limits (megabytes, seconds), its layers.
 
     `uid` is the throw-away user that workers become (0: they keep the host's).
-    `without` names layers to leave out, to show what each of them is for.
+    `without` names layers to leave out, to show what each of them is for. `as_root` accepts
+    workers that stay root, where the interpreter is reached by nobody else: code that is trusted.
     """
 
     library: str
@@ -35,6 +36,7 @@ class Plan:
     canary: str
     uid: int
     without: tuple[str, ...]
+    as_root: bool = False
 
 
 @dataclass(frozen=True)
