@@ -143,6 +143,7 @@ def fingerprint(reply: Reply, expected: Value, form: Form) -> str:
         if not sentence and one.shape == due.shape and not agree(one, due).all():
             sentence = (
                 _factor(one, due, label)
+                or _offset(one, due, label)
                 or _dropped(one, due, label)
                 or _rows(one, due, label, axes)
             )
@@ -174,6 +175,16 @@ def _factor(one: np.ndarray, due: np.ndarray, label: str) -> str:
     middle = float(np.median(ratios))
     if abs(middle) > 1e-6 and agree(one, due * middle).all():
         return f"{label} is {middle:.4g} times what is due, everywhere."
+    return ""
+
+
+def _offset(one: np.ndarray, due: np.ndarray, label: str) -> str:
+    usable = np.isfinite(one) & np.isfinite(due)
+    if usable.sum() < 3:
+        return ""
+    middle = float(np.median(one[usable] - due[usable]))
+    if agree(one, due + middle).all():
+        return f"{label} is what is due plus {middle:.4g}, everywhere."
     return ""
 
 

@@ -65,7 +65,12 @@ class Checked:
         marks = tuple(f"  {mark} {title}" for mark, title in self.marked)
         if self.finding is None:
             return (self.headline, *marks, HIDDEN)
-        return (self.headline, *marks, "", *_words(self.finding))
+        return (self.headline, *marks, "", *_words(self.finding), "", self.hint)
+
+    @property
+    def hint(self) -> str:
+        """The first rung of the step's hints: a question to think about."""
+        return f"Hint 1 of {len(self.step.hints)}: {self.step.hints[0]}"
 
     def _repeats(self, finding: Finding | None) -> bool:
         """Whether one mistake fails this check and an earlier one: its title is no news then."""
@@ -95,6 +100,12 @@ class Checked:
         words = "".join(
             f"<p style='margin:.4em 0'>{_html(word)}</p>" for word in _words(self.finding)
         )
+        hints = "".join(
+            f"<details><summary>Hint {number} of {len(self.step.hints)}</summary>{_html(hint)}"
+            for number, hint in enumerate(self.step.hints, start=1)
+        )
+        # Each rung lies within the one before it: it unfolds only after that.
+        words += hints + "</details>" * len(self.step.hints)
         if not self.finding.details:
             return words
         seen = "<br>".join(_html(detail) for detail in self.finding.details)

@@ -78,3 +78,4 @@ def _look_at(checked: Checked, console: Console) -> None:
     for words in (checked.finding.right, checked.finding.fact, checked.finding.look):
         if words:
             console.print(Padding(Text(words), (0, 0, 0, 2)))
+    console.print(Padding(Text(checked.hint, style="dim"), (1, 0, 0, 2)))

@@ -746,3 +746,10 @@ def test_every_colour_of_text_is_readable_in_light_and_dark(scheme: int) -> None
         for name in ("text", "soft", "right", "wrong", "other", "link"):
             low, high = sorted((luminance(colours[ground]), luminance(colours[name])))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
+
+
+def test_a_wrong_step_has_its_hints_one_within_the_other_and_a_right_one_has_none() -> None:
+    steps = tuple(replace(one, hints=("Why?", "What shape?", "How?")) for one in EXERCISE.steps)
+    page = feedback_page(replace(EXERCISE, steps=steps), verdict("ada", wrong={1: QUERY_AXIS}))
+    assert page.count("Hint 1 of 3") == 1
+    assert page.index("Why?") < page.index("What shape?") < page.index("How?")
