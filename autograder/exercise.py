@@ -90,6 +90,11 @@ class Exercise:
     remarks: tuple[Remark, ...] = ()
 
     @property
+    def dtype(self) -> str:
+        """The floating-point type of its inputs: what the library makes by default."""
+        return "float32" if self.library == "torch" else "float64"
+
+    @property
     def points(self) -> float:
         """The most points that a submission can get."""
         return sum(step.points for step in self.steps)

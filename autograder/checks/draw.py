@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from autograder.exercise import Exercise
 from autograder.wire import Seed
 
 
@@ -34,6 +35,15 @@ class Draw:
         self._dtype = dtype
         self._generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
         self._decimals = decimals
+
+    @classmethod
+    def hidden(
+        cls, exercise: Exercise, name: str, sizes: Mapping[str, int], seed: int | None = None
+    ) -> Draw:
+        """Return the draw of a hidden check; `sizes` and `seed` override the exercise's."""
+        grading = exercise.grading
+        chosen = grading.seed if seed is None else seed
+        return cls({**grading.sizes, **sizes}, chosen, name, exercise.dtype)
 
     def __getitem__(self, axis: str) -> int:
         """Return the size of an axis."""

@@ -149,13 +149,12 @@ class GradingPlugin:
     def draw(self, request: pytest.FixtureRequest) -> Draw:
         """Random inputs of named axes; parametrize it (indirect) with other sizes."""
         exercise = self.reference.exercise
-        grading, mark = exercise.grading, request.node.get_closest_marker("public")
-        dtype = "float32" if exercise.library == "torch" else "float64"
+        mark = request.node.get_closest_marker("public")
         if self._public and mark:
             name = getattr(request.node, "originalname", request.node.name)
-            return Draw({**grading.public_sizes, **mark.kwargs}, 0, name, dtype, PUBLIC_DECIMALS)
-        sizes = {**grading.sizes, **getattr(request, "param", {})}
-        return Draw(sizes, grading.seed, request.node.name, dtype)
+            sizes = {**exercise.grading.public_sizes, **mark.kwargs}
+            return Draw(sizes, 0, name, exercise.dtype, PUBLIC_DECIMALS)
+        return Draw.hidden(exercise, request.node.name, getattr(request, "param", {}))
 
     @pytest.fixture
     def chain(self) -> Callable[[Run], None]:

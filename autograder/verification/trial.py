@@ -68,7 +68,12 @@ class Trial:
         assert step is not None
         record = witness.record if naming else None
         student = Student(step, self.reference, witness, (), record, naming)
-        fixtures = {"student": student, "draw": self._draw(check, seed)}
+        fixtures = {
+            "student": student,
+            "draw": Draw.hidden(
+                self.reference.exercise, check.name, _parameters(check).get("draw", {}), seed
+            ),
+        }
         given = {
             name: fixtures.get(name, _parameters(check).get(name))
             for name in check.fixturenames
@@ -87,12 +92,6 @@ class Trial:
         findings = reconciled([one.finding for one in seen])
         told = [Seen(finding, one.margin) for finding, one in zip(findings, seen)]
         return dict(zip(checks, told))
-
-    def _draw(self, check: pytest.Function, seed: int | None) -> Draw:
-        grading = self.reference.exercise.grading
-        sizes = {**grading.sizes, **_parameters(check).get("draw", {})}
-        dtype = "float32" if self.reference.exercise.library == "torch" else "float64"
-        return Draw(sizes, grading.seed if seed is None else seed, check.name, dtype)
 
 
 class _Witness:
