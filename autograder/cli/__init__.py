@@ -1,0 +1,27 @@
+"""The command `attn`: every way in, and nothing else. The work is done elsewhere.
+
+What a command needs is imported inside it, so that `attn --help` is immediate and a
+student's installation needs no nbgrader.
+"""
+
+from __future__ import annotations
+
+import click
+
+from autograder import __version__
+from autograder.cli import author, instructor, learner
+from autograder.cli.kit import Kit
+
+
+@click.group(cls=Kit, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="attn")
+def main() -> None:
+    """Build attention step by step, and grade a class that does."""
+
+
+for command in (
+    *(learner.check,),
+    *(instructor.course, instructor.grade, instructor.demo),
+    *(author.build, author.verify),
+):
+    main.add_command(command)

@@ -1,0 +1,56 @@
+"""The author's commands: generate what students get, and prove the graders."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from autograder.cli.kit import FOLDER, OUT, exercise_folders
+from autograder.errors import KitError
+
+
+@click.command()
+@click.argument("solutions", type=FOLDER, default=Path("solutions"))
+@click.option("--assignments", type=FOLDER, default=None, help="Where to write; beside solutions/.")
+@click.option("--check", is_flag=True, help="Write nothing; fail when a generated file is stale.")
+def build(solutions: Path, assignments: Path | None, check: bool) -> None:
+    """Generate assignments/ from solutions/ (for authors)."""
+    from autograder.building.build import build as build_one
+    from autograder.building.build import stale
+    from autograder.checks.recording import record_examples
+
+    target = assignments or solutions.parent / "assignments"
+    outdated: list[str] = []
+    for folder in exercise_folders(solutions):
+        if check:
+            outdated += stale(folder, target, examples=record_examples)
+        else:
+            written = build_one(folder, target, examples=record_examples)
+            OUT.print(f"{folder.name}: {len(written)} files in {target / folder.name}")
+    if outdated:
+        raise KitError(
+            f"{len(outdated)} generated files are stale: {'; '.join(outdated)}",
+            place=str(target),
+            cure="run `attn build` and commit what it writes",
+        )
+    if check:
+        OUT.print(f"{target} is up to date")
+
+
+@click.command()
+@click.argument("solutions", type=FOLDER, default=Path("solutions"))
+@click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
+@click.option("--seeds", default=200, show_default=True, help="Seeds per correct variant.")
+@click.option("--matrix", type=FOLDER, help="Write the kill matrix to this file.")
+def verify(solutions: Path, exercises: tuple[str, ...], seeds: int, matrix: Path | None) -> None:
+    """Prove the graders: every known mistake caught and named, no right answer refused."""
+    from autograder.exercise import find_exercise
+    from autograder.verification.run import matrix_document, prove_all
+
+    chosen = [find_exercise(name, solutions).folder for name in exercises]
+    proofs = prove_all(chosen or exercise_folders(solutions), seeds, OUT)
+    if matrix:
+        matrix.write_text(matrix_document(proofs), encoding="utf-8")
+    sys.exit(1 if any(proof.gaps for proof in proofs) else 0)
