@@ -24,7 +24,11 @@ RANDOM = ("distribution", "layers")
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use while it is graded."""
+    """What one submission may use while it is graded.
+
+    Seconds are of processor time, so that a busy machine fails nobody; a call, or all of them
+    together, may take three times as many on the wall. Loading the cells may take two calls' time.
+    """
 
     seconds_per_call: float = 2.0
     seconds_per_submission: float = 20.0

@@ -168,7 +168,7 @@ def _array(facts: dict[str, Any], payload: Payload) -> np.ndarray:
     if math.prod(size for size in shape if size) > MAX_PAYLOAD:
         raise WireError("an array without numbers has axes too long for NumPy")
     data = payload.take(count)
-    if name == "b1" and data and max(data) > 1:
+    if name == "b1" and data and np.frombuffer(data, np.uint8).max() > 1:
         raise WireError("a boolean is neither 0 nor 1")
     return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from test_sandbox_levels import blocked, private_view
+from machines import blocked, private_view
 
 import autograder
 from autograder.building.leak import Secret, refuse_leaks, refuse_leaks_below, secrets_of

@@ -15,12 +15,12 @@ from rich.console import Console
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise, Grading, Limits, Step
+from autograder.plain import clean, clean_line
 from autograder.reports.advice import chain_sentence, first_line, steps_words
 from autograder.reports.feedback import class_page, feedback_page, write_feedback
 from autograder.reports.files import file_stem, write_whole
 from autograder.reports.grades_csv import grades_csv, write_grades
 from autograder.reports.marks import KEY, MARKS, mark
-from autograder.reports.plain import clean, clean_line
 from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
@@ -648,9 +648,20 @@ def test_details_are_folded() -> None:
     assert ("details", {}) in Page(PAGES["wrong"]).tags
 
 
-def test_a_student_page_does_not_depend_on_the_protection() -> None:
-    other = replace(verdict(), protection="process")
-    assert feedback_page(EXERCISE, other) == PAGES["right"]
+def test_every_report_says_which_protection_held() -> None:
+    held = [replace(verdict(), protection="landlock")]
+    pages = (feedback_page(EXERCISE, held[0]), class_page(EXERCISE, held))
+    for shown in (*(Page(page).text for page in pages), printed(held, 100)):
+        assert "Protection while grading: landlock." in shown
+        assert "without protection" not in shown
+
+
+def test_every_report_of_marks_given_without_protection_says_so_first() -> None:
+    without = [replace(verdict(), protection="process")]
+    pages = (feedback_page(EXERCISE, without[0]), class_page(EXERCISE, without))
+    for shown in (*(Page(page).text for page in pages), printed(without, 100)):
+        before, _, after = shown.partition("Graded without protection (level: process).")
+        assert after and EXERCISE.title in after and "points" not in before
 
 
 def test_a_finding_without_praise_names_the_checks_that_passed() -> None:

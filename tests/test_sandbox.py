@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from autograder.errors import KitError
 from autograder.exercise import Limits
 from autograder.request import Failed, Reply, Request, Returned
-from autograder.sandbox import Protection, SandboxedStudent, Zygote
+from autograder.sandbox import Protection, SandboxedStudent, Zygote, process
+from autograder.sandbox.budget import Budget
+from autograder.sandbox.ending import Ending
+from autograder.sandbox.zygote import Worker
 from autograder.verdict import Outcome
 from autograder.wire import Opaque, Seed, Value
 
+sys.path.insert(0, str(Path(__file__).parent))
+from test_sandbox_attacks import descendants
+
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=4)
+SLACK = 5.0  # seconds, on a machine with other work
 CHAIN = """
 import numpy as np
 
@@ -41,6 +52,19 @@ class Head:
         self.seen = x * self.scale
         return softmax(self.seen)
 """
+
+
+class Accounting(Zygote):
+    """A zygote that keeps how its workers ended."""
+
+    def __enter__(self) -> Accounting:
+        self.endings: list[Ending] = []
+        super().__enter__()
+        return self
+
+    def end(self, worker: Worker, patience: float = 0.0) -> Ending:
+        self.endings.append(super().end(worker, patience))
+        return self.endings[-1]
 
 
 @pytest.fixture(scope="module")
@@ -237,20 +261,15 @@ def test_what_is_printed_is_kept_up_to_the_limit_without_control_characters(zygo
     with SandboxedStudent(zygote, (code,), seed=1) as student:
         assert returned(student.ask(Request("f"))).value == 1
         student.close()
-        assert student.output.startswith("[31mred\nxxx") and 3000 < len(student.output) <= 4096
+        assert student.output.startswith("red\nxxx") and 3000 < len(student.output) <= 4096
 
 
 ENDINGS = {
     "a loop without end": ("while True: pass", Outcome.TIMED_OUT),
-    "a sleep": ("import time; time.sleep(60)", Outcome.TIMED_OUT),
     "all exceptions and signals ignored": (
         "import signal\n    for s in (2, 14, 15, 24): signal.signal(s, signal.SIG_IGN)\n"
         "    while True:\n        try:\n            while True: pass\n"
         "        except BaseException: pass",
-        Outcome.TIMED_OUT,
-    ),
-    "stopped by itself": (
-        "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
         Outcome.TIMED_OUT,
     ),
     "an exit of the process": ("import os; os._exit(0)", Outcome.CRASHED),
@@ -297,16 +316,139 @@ def test_loading_that_ends_the_process_is_not_tried_again(
     assert first.outcome is outcome and second == first
 
 
-def test_all_calls_together_have_a_time_limit(zygote: Zygote) -> None:
+def test_all_calls_together_have_a_time_limit() -> None:
     limits = Limits(seconds_per_call=1.0, seconds_per_submission=1.5)
     code = "def f():\n    while True: pass\ndef g(): return 1"
-    with Zygote("numpy", limits) as hasty, SandboxedStudent(hasty, (code,), seed=1) as student:
-        assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
-        started = time.monotonic()
-        assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
-        assert time.monotonic() - started < 0.9  # what was left, not another whole second
-        last = failed(student.ask(Request("g")))
+    with Accounting("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as hasty:
+        assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        last = failed(hasty.ask(Request("g")))
+    assert zygote.endings[-1].milliseconds < 900  # what was left, not another whole second
     assert last.outcome is Outcome.TIMED_OUT and "1.5 s" in last.detail
+
+
+# --- time: of the processor, with three times as much on the wall as the end of it ----------------
+
+
+def waited_for(zygote: Zygote, body: str) -> float:
+    """Return how long a call took that does not end by itself, in seconds."""
+    code = f"def f():\n    {body}\n\ndef g(): return 5"
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert returned(student.ask(Request("g"))).value == 5
+        begun = time.monotonic()
+        assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        seconds = time.monotonic() - begun
+        assert returned(student.ask(Request("g"))).value == 5
+    return seconds
+
+
+def test_a_loop_ends_at_its_budget_of_processor_time() -> None:
+    with Accounting("numpy", LIMITS) as zygote:
+        seconds = waited_for(zygote, "while True: pass")
+    assert zygote.endings[-2].milliseconds < 1700  # three times as much is only for the wall
+    assert LIMITS.seconds_per_call <= seconds < 3 * LIMITS.seconds_per_call + SLACK
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["import time; time.sleep(60)", "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"],
+)
+def test_what_uses_no_processor_ends_at_three_times_its_budget(zygote: Zygote, body: str) -> None:
+    seconds = waited_for(zygote, body)
+    assert 3 * LIMITS.seconds_per_call <= seconds < 3 * LIMITS.seconds_per_call + SLACK
+
+
+def test_a_right_answer_passes_although_the_machine_is_busy(zygote: Zygote) -> None:
+    code = "def begun(): return 0\ndef f():\n    begun()\n    return sum(range(1_000_000))"
+
+    def starve(*_: object) -> Value:
+        """Take the processor away from the worker that asks, for longer than its budget."""
+        worker = max(descendants(zygote.pid))
+        os.kill(worker, signal.SIGSTOP)
+        threading.Timer(1.5 * LIMITS.seconds_per_call, os.kill, (worker, signal.SIGCONT)).start()
+        return 0
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=starve) as student:
+        begun = time.monotonic()
+        reply = returned(student.ask(Request("f"), ("begun",)))
+        assert time.monotonic() - begun > 1.4 * LIMITS.seconds_per_call
+    assert reply.value == sum(range(1_000_000))
+
+
+def test_loading_is_not_cut_short_by_a_busy_machine_either(zygote: Zygote) -> None:
+    load = 2 * LIMITS.seconds_per_call
+    code = f"import time\ntime.sleep({1.2 * load})\ndef f(): return 1"
+    assert returned(ask(zygote, code)).value == 1
+
+
+def test_time_in_which_a_worker_waits_for_us_is_not_its_own(zygote: Zygote) -> None:
+    code = "def g(): return 0\ndef f(): return g() + 1"
+
+    def late(*_: object) -> Value:
+        time.sleep(3.2 * LIMITS.seconds_per_call)
+        return 1
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=late) as student:
+        assert returned(student.ask(Request("f"), ("g",))).value == 2
+
+
+def test_a_third_of_the_time_that_is_slept_counts_for_the_submission() -> None:
+    limits = Limits(seconds_per_call=1.0, seconds_per_submission=1.0)
+    code = "import time\ndef f(): time.sleep(2.0)\ndef g(): return 1"
+    with Zygote("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert isinstance(student.ask(Request("f")), Returned)  # a third of it is still there
+        assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        assert "1 s" in failed(student.ask(Request("g"))).detail
+
+
+def test_a_budget_is_charged_for_what_the_processor_did() -> None:
+    used = iter([10.0, 10.4, 10.9])
+    budget = Budget(0.5, lambda: next(used))
+    while budget.left() <= 0.1:  # until the first look, after a twentieth
+        time.sleep(budget.left())
+    budget.settle()
+    assert budget.spent == pytest.approx(0.4)
+    assert Budget(60.0, lambda: None).spent < 1.0
+
+
+# --- when ours dies or hangs ------------------------------------------------------------------------
+
+
+def test_a_zygote_that_dies_during_a_call_costs_only_that_call() -> None:
+    code = "import time\ndef begun(): return 0\ndef f():\n    begun()\n    time.sleep(60)\ndef g(): return 1"
+
+    def kill(*_: object) -> Value:
+        os.kill(zygote.pid, signal.SIGKILL)
+        return 0
+
+    with Zygote("numpy", LIMITS) as zygote:
+        with SandboxedStudent(zygote, (code,), seed=1, answer=kill) as student:
+            begun = time.monotonic()
+            assert failed(student.ask(Request("f"), ("begun",))).outcome is Outcome.INFRASTRUCTURE
+            assert (
+                time.monotonic() - begun < 3 * LIMITS.seconds_per_call
+            )  # it is seen, not waited for
+        assert returned(ask(zygote, code, name="g")).value == 1
+        assert zygote.protection is not Protection.PROCESS
+
+
+def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (os.cpu_count() or 1) > 1, "OpenBLAS makes no second thread on a single processor"
+    monkeypatch.setitem(process._ENVIRONMENT, "OPENBLAS_NUM_THREADS", "2")
+    with pytest.raises(KitError, match="2 threads are running"), Zygote("numpy", LIMITS):
+        pass
+
+
+def test_a_worker_may_use_threads_in_array_code_without_hanging() -> None:
+    code = (
+        "import torch\ndef f():\n    torch.set_num_threads(2)\n"
+        "    x = torch.ones(600, 600, requires_grad=True)\n    (x @ x).sum().backward()\n"
+        "    return float(x.grad.sum()), torch.get_num_threads()"
+    )
+    limits = Limits(seconds_per_call=10.0, memory_megabytes=1024)
+    with Zygote("torch", limits) as zygote:
+        for _ in range(3):
+            assert returned(ask(zygote, code)).value == (2 * 600.0**3, 2)
 
 
 def test_a_sibling_is_not_affected(zygote: Zygote) -> None:

@@ -41,7 +41,9 @@ OUT_OF_REACH = {
     "read the limits of the host": "resource.prlimit(host, resource.RLIMIT_CPU)",
     "make a file in memory": "os.close(os.memfd_create('x'))",
     "lock a file against others": "fcntl.flock(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_SH)",
-    "make a shared memory segment": "check(libc.shmget(0, 4096, 0o1600))",
+    "make a shared memory segment": (
+        "made = libc.shmget(0, 4096, 0o1600)\n    check(made)\n    libc.shmctl(made, 0, None)"
+    ),
 }
 PREAMBLE = """
 import ctypes, fcntl, os, resource, socket, subprocess

@@ -8,28 +8,37 @@ interpreter can be reached.
 
 from __future__ import annotations
 
+import json
 import os
-import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import autograder
 from autograder.errors import KitError
 from autograder.exercise import Limits
 from autograder.request import Failed, Request, Returned
-from autograder.sandbox import Protection, SandboxedStudent, Zygote
+from autograder.sandbox import Protection, SandboxedStudent, Zygote, reach
+from autograder.sandbox.probe import Bait, try_everything
+from autograder.sandbox.protection import DEMANDS, Measured, Trial, demand
 from autograder.verdict import Outcome
+from autograder.worker import root
 
 sys.path.insert(0, str(Path(__file__).parent))
+from machines import NOBODY_IN_PARTICULAR as NOBODY_IN_PARTICULAR
+from machines import as_in_docker, as_ordinary_user, in_view, refusing
+from machines import private_view as private_view
 from test_sandbox_attacks import OUT_OF_REACH, try_it
 
 HERE = Path(__file__).parent
 LIMITS = Limits(seconds_per_call=2.0, memory_megabytes=256)
 ALL = ("namespaces", "landlock", "seccomp", "rlimits")
-NOBODY_IN_PARTICULAR = "12345"
 
 
 def test_nothing_but_the_full_set_of_layers_is_called_full() -> None:
@@ -87,46 +96,253 @@ def test_a_worker_cannot_signal_its_sibling() -> None:
     assert reply.exception.type_name == "PermissionError"
 
 
-def blocked(path: Path) -> Path | None:
-    """Return the topmost folder above `path` that another user may not enter."""
-    for folder in reversed((path, *path.parents)):
-        if not folder.stat().st_mode & 0o001:
-            return folder
-    return None
+def trial(demand: str, gap: str = "") -> Trial:
+    return Trial(demand, "try", "done" if gap else "PermissionError", "done", gap)
 
 
-def private_view(folders: list[Path]) -> list[str]:
-    """Return the shell commands that make `folders` reachable, in a mount namespace of their own."""
-    lines = []
-    closed = {folder: gate for folder in folders if (gate := blocked(folder))}
-    for number, folder in enumerate(closed):
-        stage = f'"$stage/{number}"'
-        lines += [f"mkdir {stage}", f"mount --bind {shlex.quote(str(folder))} {stage}"]
-    for gate in set(closed.values()):
-        lines.append(f"mount -t tmpfs -o mode=755 tmpfs {shlex.quote(str(gate))}")
-    for number, folder in enumerate(closed):
-        place = shlex.quote(str(folder))
-        lines += [f"mkdir -p {place}", f'mount --bind "$stage/{number}" {place}']
-    return lines
+DENIED = tuple(trial(demand) for demand in DEMANDS)
+SPACES = ("mount", "pid", "network", "ipc")
+
+
+@pytest.mark.parametrize(
+    ("measured", "level"),
+    [
+        (Measured(SPACES, 7, True, 60001, trials=DENIED), Protection.FULL),
+        (Measured((), 1, True, 60001, trials=DENIED), Protection.LANDLOCK),
+        (Measured(SPACES, 0, True, 60001, trials=DENIED), Protection.NAMESPACES),
+        (Measured(SPACES, 7, True, 0, trials=DENIED), Protection.FULL),
+        (Measured((), 0, True, 60001, trials=DENIED), Protection.PROCESS),
+        (Measured(SPACES, 7, False, 60001, trials=DENIED), Protection.PROCESS),
+        (Measured((), 7, True, 0, trials=DENIED), Protection.PROCESS),
+        (Measured(SPACES, 7, True, 60001), Protection.PROCESS),
+        (Measured(SPACES, 7, True, 60001, trials=(*DENIED, trial("network", "it can"))), "process"),
+    ],
+    ids=[
+        "everything", "without namespaces", "without Landlock", "root of its own namespace",
+        "nothing hides files", "without a filter", "root of this machine", "nothing measured",
+        "one gap beside denials",
+    ],
+)  # fmt: skip
+def test_a_level_is_what_the_facts_amount_to(measured: Measured, level: str) -> None:
+    assert measured.protection == level
+    if level == Protection.PROCESS:
+        with pytest.raises(KitError, match="--allow-protection=process"):
+            demand(measured)
+    else:
+        demand(measured)
+
+
+def test_each_denial_stands_beside_a_control_that_went_through() -> None:
+    with Zygote("numpy", LIMITS, secrets=(HERE,)) as zygote:
+        trials = zygote.measured.trials
+    assert {trial.demand for trial in trials} == set(DEMANDS) - {"user"}
+    assert any(str(HERE) in trial.tried for trial in trials)
+    for trial in trials:
+        assert trial.ended != "done" and not trial.gap, trial
+        assert trial.control.endswith((": done", "answers")), trial
+
+
+def test_where_the_control_fails_nothing_is_concluded(tmp_path: Path) -> None:
+    def never(request: Request) -> Returned:
+        raise AssertionError("a worker was asked before the control had gone through")
+
+    bait = Bait(tmp_path / "there is no canary", (), 0, "numpy")
+    with pytest.raises(KitError, match="nothing can be said"):
+        try_everything(never, bait, 256)
+
+
+def answer(command: list[str], **environment: str) -> dict[str, object]:
+    """Return what `sandboxed_answer.py` says, run by `command`; HOME is not set."""
+    package = Path(autograder.__file__).parent
+    kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package.parent), **environment}
+    run = subprocess.run(
+        command, cwd="/", env=kept, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    said = json.loads(run.stdout)
+    assert isinstance(said, dict)
+    return said
+
+
+ANSWER = [sys.executable, "-B", str(HERE / "sandboxed_answer.py")]
+
+
+def test_a_container_that_refuses_namespaces_gives_the_level_landlock() -> None:
+    said = answer(as_in_docker(ANSWER))
+    assert said.get("level") == "landlock" and said["answer"] == 42, said
+    assert said["uid"] != 0
+
+
+def test_a_container_without_landlock_either_is_refused_with_a_remedy() -> None:
+    said = answer(as_in_docker(ANSWER, landlock=False))
+    assert "does not protect the grader" in str(said["fact"]) and "can read" in str(said["fact"])
+    assert "Operation not permitted" in str(said["place"])  # why there are no namespaces
+    assert "Linux 5.13" in str(said["place"])  # why there is no Landlock
+    for remedy in ("a kernel with Landlock", "may make namespaces", "--allow-protection=process"):
+        assert remedy in str(said["cure"]) or "user namespaces" in str(said["cure"])
+
+
+def test_landlock_that_is_switched_off_has_another_remedy_than_none() -> None:
+    without = refusing("namespaces,landlock switched off", ANSWER)
+    said = answer(in_view(without) if os.geteuid() == 0 else without)
+    assert "switched off" in str(said["place"]) and "lsm=landlock" in str(said["cure"])
+
+
+def test_namespaces_in_which_nothing_can_be_mounted_count_for_nothing() -> None:
+    said = answer(as_ordinary_user(refusing("mounts", ANSWER)))
+    assert said.get("level") == "landlock" and said["answer"] == 42, said
+
+
+def environment_in(home: Path) -> str:
+    """Make an environment of its own, with the package, in `home`; return its interpreter.
+
+    It has copies of the interpreter and of what the sandbox needs, as far as the disk allows as
+    links; what lies around it is not needed.
+    """
+    command = [sys.executable, "-m", "venv", "--without-pip", "--copies", str(home / "venv")]
+    subprocess.run(command, check=True, env={"PATH": os.environ["PATH"]})
+    (site,) = (home / "venv" / "lib").glob("python3*/site-packages")
+    packages = Path(np.__file__).parents[1]
+    package = Path(autograder.__file__).parent
+    for source in (*packages.glob("numpy*"), packages / "pyseccomp.py", package):
+        if source.is_dir():
+            kept_out = shutil.ignore_patterns("__pycache__", "tests")
+            shutil.copytree(source, site / source.name, ignore=kept_out, copy_function=link)
+        else:
+            link(str(source), str(site / source.name))
+    return str(home / "venv" / "bin" / "python")
+
+
+def link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # on another disk, or another user's
+        shutil.copy(source, target)
+
+
+@pytest.fixture(scope="module")
+def closed_home() -> Iterator[Path]:
+    """A home that only its owner may enter, with a space and an umlaut in its name, below /tmp."""
+    with tempfile.TemporaryDirectory(prefix="attn-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        home = Path(folder, "Zoë's home")
+        home.mkdir(mode=0o700)
+        environment_in(home)
+        yield home
+
+
+def in_closed_home(home: Path, *without: str) -> dict[str, object]:
+    python = str(home / "venv" / "bin" / "python")
+    command = [python, "-B", str(HERE / "sandboxed_answer.py"), *without]
+    if os.geteuid() == 0:  # whose own interpreter may be closed too
+        command = in_view(command)
+    return answer(command, PYTHONPATH="")
+
+
+def test_an_environment_in_a_closed_home_below_tmp_works_with_namespaces(closed_home: Path) -> None:
+    said = in_closed_home(closed_home)
+    assert said.get("answer") == 42 and said["level"] in ("full", "namespaces"), said
+    assert said["uid"] != 0
+
+
+if os.geteuid() == 0:
+
+    def test_an_environment_whose_files_are_closed_themselves_is_named(closed_home: Path) -> None:
+        # As `pip install` leaves them under a strict umask: to bind the folder does not help.
+        (numpy_folder,) = (closed_home / "venv" / "lib").glob("python3*/site-packages/numpy")
+        numpy_folder.chmod(0o700)
+        try:
+            said = in_closed_home(closed_home)
+        finally:
+            numpy_folder.chmod(0o755)
+        assert "read_module numpy" in str(said["fact"]), said
+        assert f"chmod -R go+rX {closed_home / 'venv'}" in str(said["cure"])
+
+    def test_an_environment_in_a_closed_home_is_named_without_namespaces(closed_home: Path) -> None:
+        said = in_closed_home(closed_home, "namespaces")
+        assert said.get("place") == str(closed_home), said
+        assert str(closed_home) in str(said["fact"]) and "may not enter" in str(said["fact"])
+        assert "namespaces" in str(said["cure"]) and "ordinary user" in str(said["cure"])
+
+    def test_a_package_in_a_closed_home_is_named_without_namespaces(closed_home: Path) -> None:
+        # The interpreter and NumPy can be reached, so that only what is imported late would fail.
+        (site,) = (closed_home / "venv" / "lib").glob("python3*/site-packages")
+        command = [*ANSWER, "namespaces"]
+        only_ours = closed_home / "package"
+        shutil.copytree(site / "autograder", only_ours / "autograder", dirs_exist_ok=True)
+        said = answer(in_view(command), PYTHONPATH=str(only_ours))
+        assert said.get("place") == str(closed_home), said
+
+    def test_a_temporary_folder_of_roots_own_does_not_pass_for_hidden_files() -> None:
+        # The canary in it would be denied to the workers' user without any sandbox.
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # mode 0700
+            said = answer(in_view([*ANSWER, "namespaces", "landlock"]), TMPDIR=folder)
+        assert "a worker can read /tmp/attn-" in str(said["fact"]), said
+        assert folder not in str(said["fact"])
+
+else:
+
+    def test_an_environment_in_a_closed_home_works_for_its_owner_without_namespaces(
+        closed_home: Path,
+    ) -> None:
+        said = in_closed_home(closed_home, "namespaces")
+        assert said.get("answer") == 42 and said["level"] == "landlock", said
+
+
+def test_a_new_root_is_built_where_it_hides_nothing_that_workers_read() -> None:
+    first = root._free_place(["/usr"])
+    assert root._free_place(["/usr", f"{first}/venv/lib"]) != first
+    with pytest.raises(OSError, match="is free"):
+        root._free_place([f"{place}/venv/lib" for place in root._PLACES])
+
+
+def test_a_machine_without_a_folder_for_temporary_files_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
+    monkeypatch.setattr(reach, "_OPEN_PLACES", ())
+    with pytest.raises(KitError, match="no folder for temporary files"), Zygote("numpy", LIMITS):
+        pass
+
+
+CIRCUMSTANCES = {
+    "the current folder is gone": 'mkdir "$0/gone"; cd "$0/gone"; rmdir "$0/gone"; "$@"',
+    "the current folder is closed": 'mkdir "$0/shut"; cd "$0/shut"; chmod 0 "$0/shut"; "$@"',
+    "no home": 'unset HOME; "$@"',
+    "a home that is not there": 'HOME=/nowhere "$@"',
+    "no language": 'unset LANG LC_ALL; PYTHONCOERCECLOCALE=0 LC_ALL=POSIX "$@"',
+    "files for nobody else": 'umask 077; "$@"',
+    "a temporary folder that is not there": 'TMPDIR=/nowhere "$@"',
+    "a temporary folder where nothing runs": (
+        'mount -t tmpfs -o noexec,mode=1777 tmpfs "$0"; TMPDIR="$0" "$@"'
+    ),
+    "a temporary folder that is full": (
+        'mount -t tmpfs -o size=4k,mode=1777 tmpfs "$0"; head -c 4096 /dev/zero > "$0/full"; '
+        'TMPDIR="$0" "$@"'
+    ),
+}
+
+
+@pytest.mark.parametrize("script", CIRCUMSTANCES.values(), ids=CIRCUMSTANCES)
+def test_it_grades_in_awkward_circumstances(script: str) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        command = ["sh", "-c", script, place, *ANSWER]
+        if "mount" in script:
+            mine = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+            command = ["unshare", *mine, "--mount", *command]
+        said = answer(command)
+    assert said.get("answer") == 42 and said["level"] != "process", said
 
 
 if os.geteuid() == 0:
 
     def test_everything_holds_for_an_ordinary_user_too() -> None:
-        package = Path(autograder.__file__).parent
-        folders = [Path(sys.base_prefix), Path(sys.prefix), package, HERE]
         files = sorted(str(path) for path in HERE.glob("test_sandbox*.py"))
-        who = ["--reuid", NOBODY_IN_PARTICULAR, "--regid", NOBODY_IN_PARTICULAR, "--clear-groups"]
         tests = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files]
-        script = [
-            "set -e",
-            'stage=$(mktemp -d); chmod 755 "$stage"; mount -t tmpfs tmpfs "$stage"',
-            *private_view(folders),
-            f"cd {shlex.quote(str(HERE.parent))}",
-            f"exec setpriv {shlex.join([*who, *tests])}",
-        ]
+        package = Path(autograder.__file__).parent
         run = subprocess.run(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(script)],
+            as_ordinary_user(tests),
+            cwd=HERE.parent,
             env={"PATH": os.environ["PATH"], "HOME": "/", "PYTHONPATH": str(package.parent)},
             capture_output=True,
             text=True,

@@ -210,7 +210,8 @@ class GradingPlugin:
         if not stuck:
             checks = self._checks(step, _Running(respondent, naming=not earlier))
         leaning = False
-        if stuck or (earlier and not _passed(checks) and _outcome(checks) not in STUCK):
+        # Also where it got stuck, since that may be on what an earlier step of the student's gave.
+        if stuck or (earlier and not _passed(checks)):
             checks = self._checks(step, _Running(respondent, leaning=True))
             leaning = _passed(checks)
         outcome = _outcome(checks)

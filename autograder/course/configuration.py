@@ -50,6 +50,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# Where a machine cannot isolate submissions, grading is refused (`attn doctor` says what is
+# missing). This grades all the same, only for code that you trust; every page says so:
+# c.WriteVerdict.allow_protection = "process"
+
 # The plain .py that a student hands in is kept, not replaced by the one in source/.
 c.Autograde.exclude_overwriting = $kept
 
@@ -60,6 +64,9 @@ c.HTMLExporter.filters = {
     "clean_html": "autograder.course.page.clean_html",
     "markdown2html": "autograder.course.page.clean_markdown",
 }
+# Text that hides or turns its neighbours is taken out, and names are text in pages and in CSV.
+c.HTMLExporter.preprocessors = ["autograder.course.page.PlainText"]
+c.ExportApp.plugin_class = "autograder.course.export.CleanCsv"
 
 # `nbgrader autograde` also takes a plain .py, a broken notebook and a renamed one.
 install()

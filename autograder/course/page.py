@@ -2,21 +2,33 @@
 
 nbgrader's feedback and formgrader pages put markdown cells out as they are, also
 when `sanitize_html` is set, and formgrader's lie where the instructor is logged in.
-These two functions take the place of the filters that the templates use.
+The functions take the place of the filters that the templates use; the preprocessor
+is for what the templates put out without any.
 """
 
 from __future__ import annotations
 
+import re
+from html import escape, unescape
+from typing import Any
+
 from bleach import clean
 from nbconvert.filters import markdown2html
+from nbconvert.preprocessors import Preprocessor
+from nbformat import NotebookNode
+
+from autograder import plain
 
 INLINE = ("a", "abbr", "b", "br", "code", "del", "em", "i", "s", "span", "strong", "sub", "sup")
 BLOCKS = ("blockquote", "details", "div", "hr", "li", "ol", "p", "pre", "summary", "ul")
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 TABLES = ("table", "tbody", "td", "th", "thead", "tr")
 TAGS = frozenset((*INLINE, *BLOCKS, *HEADINGS, *TABLES))
-# No style, no id, no on...: a page is changed by its own code only. Links are http, https, mailto.
-ATTRIBUTES = {"a": ["href", "title"], "abbr": ["title"], "div": ["class"], "span": ["class"]}
+LINK = re.compile(r"(?:https?://|mailto:|#)\S*", re.IGNORECASE)
+# Those of highlighted code. By others, formgrader's own code knows its buttons and cells.
+CODE_CLASS = re.compile(r"highlight(?: hl-\w+)?|[a-z]{1,2}[a-z0-9]?")
+# What the templates show of a student as it is.
+NAMES = ("student", "first_name", "last_name", "notebook_path")
 
 
 def clean_html(page: object) -> str:
@@ -28,3 +40,34 @@ def clean_html(page: object) -> str:
 def clean_markdown(source: str) -> str:
     """Return the HTML of a markdown cell, cleaned; formulas stay for MathJax."""
     return clean_html(markdown2html(source))
+
+
+class PlainText(Preprocessor):
+    """Shows what a student wrote without what hides or turns it, and names as text."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Return the notebook with cleaned cells, and `resources` with the names escaped."""
+        for cell in nb.cells:
+            # Whoever grades by hand has to see the code that runs, in its order.
+            cell.source = plain.clean(cell.source, len(cell.source) + 1)
+        found = {name: str(resources[name]) for name in NAMES if resources.get(name)}
+        resources.update({name: escape(plain.clean_line(one, 1000)) for name, one in found.items()})
+        return nb, resources
+
+
+def _of_a_link(tag: str, name: str, value: str) -> bool:
+    """Whether an `<a>` keeps an attribute: `href` only where it is whole and says its scheme.
+
+    nbgrader takes "files/" off the front of a link afterwards, whatever then stands there.
+    """
+    return name == "title" or (name == "href" and bool(LINK.fullmatch(unescape(value))))
+
+
+def _of_code(tag: str, name: str, value: str) -> bool:
+    return name == "class" and bool(CODE_CLASS.fullmatch(value))
+
+
+# No style, no id, no on...: a page is changed by its own code only.
+ATTRIBUTES = {"a": _of_a_link, "abbr": ["title"], "div": _of_code, "span": _of_code}

@@ -13,13 +13,14 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 from nbgrader.utils import is_solution
-from traitlets import Unicode
+from traitlets import Enum, Unicode
 from traitlets.utils.importstring import import_item
 
 from autograder.course.creation import read_course
 from autograder.course.intake import release_notebook
 from autograder.course.skeleton import onto_skeleton
 from autograder.course.verdict_cells import with_verdict
+from autograder.sandbox.protection import Protection
 
 Result = tuple[NotebookNode, ResourcesDict]
 
@@ -53,6 +54,12 @@ class WriteVerdict(NbGraderPreprocessor):
         "autograder.course.judging.judge",
         help="Who judges: the dotted name of judge(course, exercise, student, folder) -> Verdict.",
     ).tag(config=True)
+    allow_protection = Enum(
+        ["", Protection.PROCESS.value],
+        default_value="",
+        help="'process': grade though this machine cannot isolate submissions. The judge gets "
+        "allow_process=True. Only for code that you trust.",
+    ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         """Return `nb` with the verdict on the student's own files in its check cells."""
@@ -60,5 +67,6 @@ class WriteVerdict(NbGraderPreprocessor):
         course = read_course(Path.cwd())
         exercise = course.exercise(facts["assignment"])
         folder = course.submitted(exercise.name, facts["student"])
-        verdict = import_item(self.judge)(course, exercise, facts["student"], folder)
+        asked = {"allow_process": True} if self.allow_protection else {}
+        verdict = import_item(self.judge)(course, exercise, facts["student"], folder, **asked)
         return with_verdict(nb, verdict, exercise), resources

@@ -19,9 +19,10 @@ from nbformat.v4 import new_output
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise
+from autograder.plain import clean
 from autograder.reports.advice import chain_sentence, step_note
+from autograder.reports.levels import unprotected_words
 from autograder.reports.marks import mark, number
-from autograder.reports.plain import clean
 from autograder.verdict import Outcome, StepVerdict, Verdict
 
 CHECK_PREFIX = "check_"
@@ -133,7 +134,7 @@ def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str
     if step.name == verdict.steps[-1].name:
         words.append(f"End to end: {chain_sentence(exercise, verdict)}")
         words += [verdict.chain.finding.message] if verdict.chain.finding else []
-        words += verdict.remarks
+        words += [*verdict.remarks, unprotected_words([verdict])]
     return tuple(clean(part, LONGEST) for part in words if part)
 
 

@@ -16,10 +16,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from autograder.exercise import Exercise
+from autograder.plain import clean, clean_line
 from autograder.reports import advice, table
 from autograder.reports.files import file_stem, write_whole
+from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.marks import KEY, Mark, count, mark, number, tone
-from autograder.reports.plain import clean, clean_line
 from autograder.reports.roll import class_roll
 from autograder.reports.summary import class_summary
 from autograder.verdict import Finding, Outcome, StepVerdict, Verdict
@@ -87,6 +88,8 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
             chain=advice.chain_sentence(exercise, verdict),
             chain_finding=_chain_finding(verdict),
             rejected=_rejected(verdict),
+            unprotected=unprotected_words([verdict]),
+            level=level_words([verdict]),
             steps=_steps(exercise, verdict),
         )
     )
@@ -118,6 +121,8 @@ def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
             students=count(len(roll), "student"),
             summary=class_summary(exercise, roll),
             rows=rows,
+            unprotected=unprotected_words(roll),
+            level=level_words(roll),
             key=KEY,
         )
     )

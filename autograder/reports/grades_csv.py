@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.exercise import Exercise
+from autograder.plain import clean_line
 from autograder.reports.advice import first_line
 from autograder.reports.files import write_whole
 from autograder.reports.marks import number
-from autograder.reports.plain import clean_line
 from autograder.reports.roll import class_roll
 from autograder.verdict import Outcome, StepVerdict, Verdict
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise
-from autograder.reports.plain import clean_line
+from autograder.plain import clean_line
 from autograder.verdict import Verdict
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from autograder.exercise import Exercise
+from autograder.plain import clean_line
 from autograder.reports.marks import count, number
-from autograder.reports.plain import clean_line
 from autograder.reports.roll import class_roll
 from autograder.verdict import Outcome, Verdict
 

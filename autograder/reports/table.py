@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.exercise import Exercise
+from autograder.plain import clean_line, terminal_line
 from autograder.reports.advice import first_line
+from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.marks import KEY, count, mark, number, tone
-from autograder.reports.plain import clean_line
 from autograder.reports.roll import class_roll
 from autograder.verdict import Verdict
 
@@ -32,7 +33,7 @@ def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
     """
     roll = class_roll(exercise, verdicts)
     table = Table(
-        title=Text(f"{exercise.title}: {count(len(roll), 'student')}", style="bold"),
+        title=_title(f"{exercise.title}: {count(len(roll), 'student')}", roll),
         title_justify="left",
         caption=_key(exercise, roll),
         caption_justify="left",
@@ -73,6 +74,13 @@ def diagnosis_words(exercise: Exercise, verdict: Verdict) -> str:
     return clean_line(f"{position}: {line}" if position else line, 300)
 
 
+def _title(words: str, roll: Sequence[Verdict]) -> Text:
+    title = Text(words, style="bold")
+    if alarm := unprotected_words(roll):
+        title = Text(f"{alarm}\n", style="bold red").append(title)
+    return title
+
+
 def _position(exercise: Exercise, name: str | None) -> int:
     return 0 if name is None else [step.name for step in exercise.steps].index(name) + 1
 
@@ -81,11 +89,11 @@ def _row(exercise: Exercise, verdict: Verdict) -> list[Text]:
     signs = [mark(step.outcome).sign for step in verdict.steps]
     chain = chain_words(exercise, verdict)
     return [
-        Text(clean_line(verdict.student, 200)),
+        Text(terminal_line(verdict.student, 200)),
         *(Text(sign, style=STYLES[tone(sign)]) for sign in signs),
         Text(chain, style=STYLES[tone(chain[0])]),
         Text(points_words(verdict)),
-        Text(diagnosis_words(exercise, verdict)),
+        Text(terminal_line(diagnosis_words(exercise, verdict), 300)),
     ]
 
 
@@ -94,7 +102,8 @@ def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
     shown = {mark(o).sign for o in outcomes | {verdict.chain.outcome for verdict in roll}}
     signs = [f"{sign} {words}" for sign, words in KEY.items() if sign in shown]
     steps = [f"{position} {step.name}" for position, step in enumerate(exercise.steps, start=1)]
-    return Text("\n".join(["", *_lines(signs), *_lines(steps)]), style="not italic")
+    lines = ["", *_lines(signs), *_lines(steps), level_words(roll)]
+    return Text("\n".join(lines).rstrip(), style="not italic")
 
 
 def _lines(entries: Sequence[str]) -> list[str]:

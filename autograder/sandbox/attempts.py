@@ -10,6 +10,7 @@ import ctypes
 import os
 import resource
 import socket
+import sys
 import threading
 from collections.abc import Callable
 
@@ -40,6 +41,11 @@ def read(path: str) -> str:
                 file.read(1)
 
     return attempt(action)
+
+
+def read_module(name: str) -> str:
+    """Try to read the file that a module was loaded from, as a later import would."""
+    return read(str(sys.modules[name].__file__))
 
 
 def connect(port: int) -> str:
@@ -103,3 +109,15 @@ def limited() -> bool:
 def filtered() -> bool:
     """Return whether the kernel says that a filter is in force."""
     return bool(ctypes.CDLL(None).prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2)
+
+
+def spin() -> None:
+    """Never end."""
+    while True:
+        pass
+
+
+def flood() -> None:
+    """Print without end."""
+    while True:
+        print("x" * MEGABYTE, flush=True)

@@ -14,13 +14,13 @@ import time
 from typing import Any
 
 from autograder import wire
+from autograder.sandbox.budget import Budget
+from autograder.sandbox.budget import Late as Late
 
 _CHUNK = 1 << 16
 _FLOOD = 8 << 20
 
-
-class Late(Exception):
-    """The deadline has passed."""
+Deadline = float | Budget  # on the monotonic clock, or a worker's own time
 
 
 class Closed(Exception):
@@ -41,6 +41,7 @@ class Channel:
         os.set_blocking(self._pipe, False)
         self._kept_bytes = kept_bytes
         self._kept = bytearray()
+        self._ahead = bytearray()  # received, not used yet
         self._printed = 0
         self._pipe_open = True
 
@@ -59,7 +60,7 @@ class Channel:
         self._far_socket.close()
         os.close(self._far_pipe)
 
-    def send(self, data: bytes, deadline: float) -> None:
+    def send(self, data: bytes, deadline: Deadline) -> None:
         """Send `data`; raise `Late`, `Closed` or `Flooded`."""
         rest = memoryview(data)
         while rest:
@@ -73,7 +74,7 @@ class Channel:
             except (BrokenPipeError, ConnectionResetError):
                 raise Closed from None
 
-    def receive(self, deadline: float) -> tuple[dict[str, Any], wire.Payload]:
+    def receive(self, deadline: Deadline) -> tuple[dict[str, Any], wire.Payload]:
         """Return the next frame; raise `Late`, `Closed`, `Flooded` or `WireError`."""
         head, size = wire.read_prefix(self._exactly(wire.PREFIX.size, deadline))
         header = wire.read_header(self._exactly(head, deadline))
@@ -85,34 +86,32 @@ class Channel:
         self._socket.close()
         os.close(self._pipe)
 
-    def _exactly(self, count: int, deadline: float) -> bytes:
-        data = bytearray()
-        while len(data) < count:
+    def _exactly(self, count: int, deadline: Deadline) -> bytes:
+        while len(self._ahead) < count:
             readable, _ = self._wait(deadline)
             if not readable:
                 continue
             try:
-                part = self._socket.recv(min(count - len(data), _CHUNK))
+                part = self._socket.recv(_CHUNK)
             except BlockingIOError:
                 continue
             except ConnectionResetError:
                 raise Closed from None
             if not part:
                 raise Closed
-            data += part
-        return bytes(data)
+            self._ahead += part
+        data = bytes(self._ahead[:count])
+        del self._ahead[:count]
+        return data
 
-    def _wait(self, deadline: float, *, to_write: bool = False) -> tuple[bool, bool]:
+    def _wait(self, deadline: Deadline, *, to_write: bool = False) -> tuple[bool, bool]:
         """Wait for the socket, reading output meanwhile; return whether it can be read, written."""
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise Late
         waiting = select.poll()
         ours = self._socket.fileno()
         waiting.register(ours, select.POLLOUT if to_write else select.POLLIN)
         if self._pipe_open:
             waiting.register(self._pipe, select.POLLIN)
-        events = dict(waiting.poll(1000 * left))
+        events = dict(_polled(waiting, deadline))
         if self._pipe in events:
             self._read_output()
             if self._printed > _FLOOD:
@@ -134,3 +133,18 @@ class Channel:
     def _drain(self) -> None:
         while self._pipe_open and self._printed <= _FLOOD and self._read_output():
             pass
+
+
+def _polled(waiting: select.poll, deadline: Deadline) -> list[tuple[int, int]]:
+    """Return the events until the deadline; raise `Late` when it has passed."""
+    if isinstance(deadline, Budget):
+        left = deadline.left()
+        begun = time.monotonic()
+        events = waiting.poll(1000 * left)
+        # Longer than asked for: it was this process that could not run.
+        deadline.forgive(max(0.0, time.monotonic() - begun - left))
+        return events
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise Late
+    return waiting.poll(1000 * left)

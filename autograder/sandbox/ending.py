@@ -48,7 +48,14 @@ def judge(ending: Ending, limits: Limits) -> Failed:
         return Failed(Outcome.TIMED_OUT)
     if code == -signal.SIGKILL and ending.kilobytes >= _NEAR * 1024 * limits.memory_megabytes:
         return Failed(Outcome.OUT_OF_MEMORY)
-    return Failed(Outcome.CRASHED, f"The process was ended by {signal.Signals(-code).name}.")
+    return Failed(Outcome.CRASHED, f"The process was ended by {_name(-code)}.")
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal, which a student's code can send to itself
+        return f"signal {number}"
 
 
 def is_memory_error(report: ExceptionReport) -> bool:

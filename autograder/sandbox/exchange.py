@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder import wire
+from autograder.plain import clean
 from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.sandbox.ending import is_memory_error
-from autograder.sandbox.text import clean
 from autograder.verdict import Outcome
 
 _MESSAGE, _CODE, _NAME, _SHAPES = 500, 200, 80, 12

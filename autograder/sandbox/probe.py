@@ -8,24 +8,41 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.request import Request, Returned
+from autograder.request import Failed, Request, Returned
+from autograder.sandbox.protection import Trial
+from autograder.verdict import Outcome
 from autograder.wire import Value
 
 ATTEMPTS = Path(__file__).with_name("attempts.py")
-_DONE = "done"
+DONE = "done"
 _BEYOND = 64  # megabytes over the budget
+_ALSO_DONE = "outside the sandbox: done"
 
 Ask = Callable[[Request], object]
 
 
-def find_gaps(
-    ask: Ask, *, canary: Path, secrets: Iterable[Path], memory_megabytes: int
-) -> dict[str, str]:
-    """Return for each demand that is not met what was seen instead; empty when all are.
+@dataclass(frozen=True)
+class Bait:
+    """What a worker is to reach for: a canary open to every user, and what must be hidden.
+
+    `uid` is the user that the worker is (0: the same as here), `library` what it has loaded.
+    """
+
+    canary: Path
+    secrets: tuple[Path, ...]
+    uid: int
+    library: str
+
+
+def try_everything(ask: Ask, bait: Bait, memory_megabytes: int) -> tuple[Trial, ...]:
+    """Return what a worker tried and how it ended, each beside its control.
 
     `ask` puts a request to a worker that has loaded `ATTEMPTS`. Raises `KitError`
     when a control fails, so that nothing can be said about the denials.
@@ -33,54 +50,147 @@ def find_gaps(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         socket.create_connection(("127.0.0.1", port), 1.0).close()  # it can be reached from here
-        canary.read_bytes()
-        _control(ask)
-        gaps = dict([*_files(ask, (canary, *secrets)), *_network(ask, port), *_processes(ask)])
-    if (
-        _ask(ask, "fork") == _DONE
-        or _ask(ask, "call_unshare") == _DONE
-        or not _ask(ask, "filtered")
-    ):
-        gaps["system calls"] = "a worker can make processes, or system calls that no exercise needs"
-    too_much = _ask(ask, "allocate", memory_megabytes + _BEYOND) == _DONE
-    if too_much or not _ask(ask, "limited"):
-        gaps["resources"] = "a worker can use more memory or time than its limits"
-    return gaps
+        _read_outside(bait)
+        _control(ask, bait.library)
+        return (
+            *_files(ask, bait),
+            *_network(ask, port),
+            *_processes(ask),
+            *_calls(ask),
+            *_resources(ask, memory_megabytes),
+        )
 
 
-def _control(ask: Ask) -> None:
+def try_without_end(ask: Ask) -> tuple[Trial, ...]:
+    """Return what comes of a loop and of output without end; it takes the limit of one call."""
+    return (
+        _stopped(ask, "spin", "loop without end", Outcome.TIMED_OUT),
+        _stopped(ask, "flood", "print without end", Outcome.OUTPUT_LIMIT),
+    )
+
+
+def _read_outside(bait: Bait) -> None:
+    """Read outside the sandbox what a worker must not reach; `KitError` where that fails.
+
+    The canary is also read as the user that a worker is: what that user may not read anyway
+    would tell nothing.
+    """
+    try:
+        bait.canary.read_bytes()
+        for path in _of_the_grader().values():
+            os.listdir(path) if os.path.isdir(path) else Path(path).read_bytes()
+        if bait.uid:
+            subprocess.run(
+                ["/bin/cat", str(bait.canary)],
+                user=bait.uid,
+                group=bait.uid,
+                extra_groups=[],
+                cwd="/",
+                env={},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise KitError(
+            f"nothing can be said about what is hidden from a worker: {error}",
+            place=str(bait.canary.parent),
+            cure="set TMPDIR to a folder that every user may enter, such as /tmp; /proc is needed",
+        ) from None
+
+
+def _control(ask: Ask, library: str) -> None:
     wanted: tuple[tuple[str, tuple[Value, ...]], ...] = (
         ("read", (os.__file__,)),
+        ("read_module", (library,)),
+        ("read_module", ("autograder.wire",)),
         ("signal", (0,)),
         ("thread", ()),
         ("allocate", (16,)),
     )
     for name, arguments in wanted:
         seen = _ask(ask, name, *arguments)
-        if seen != _DONE:
+        if seen != DONE:
+            what = " ".join((name, *map(str, arguments)))
             raise KitError(
-                f"a worker cannot do what every exercise needs: {name} ends in {seen}",
+                f"a worker cannot do what every exercise needs: {what} ends in {seen}",
                 place="the probe of the sandbox",
-                cure="check that the interpreter's folder can be entered and that memory is free",
+                cure="let every user read the interpreter, its environment and this package "
+                f"(`chmod -R go+rX {sys.prefix}`), and see that memory is free",
             )
 
 
-def _files(ask: Ask, paths: Iterable[Path]) -> Iterable[tuple[str, str]]:
-    for path in paths:
-        if _ask(ask, "read", str(path)) == _DONE:
-            yield "files", f"a worker can read {path}"
+def _files(ask: Ask, bait: Bait) -> Iterator[Trial]:
+    tried = {bait.canary: "read a file open to every user"}
+    tried |= {path: f"read {path}" for path in bait.secrets}
+    for path, words in tried.items():
+        ended = _ask(ask, "read", str(path))
+        gap = f"a worker can read {path}" if ended == DONE else ""
+        control = _ALSO_DONE if path == bait.canary else "read its libraries: done"
+        yield Trial("files", words, str(ended), control, gap)
 
 
-def _network(ask: Ask, port: int) -> Iterable[tuple[str, str]]:
-    if _ask(ask, "connect", port) == _DONE:
-        yield "network", "a worker can reach the network of this machine"
+def _network(ask: Ask, port: int) -> Iterator[Trial]:
+    ended = _ask(ask, "connect", port)
+    gap = "a worker can reach the network of this machine" if ended == DONE else ""
+    yield Trial("network", "connect to this machine", str(ended), _ALSO_DONE, gap)
 
 
-def _processes(ask: Ask) -> Iterable[tuple[str, str]]:
-    host = os.getpid()
-    reached = [_ask(ask, "read", f"/proc/{host}/{name}") for name in ("environ", "maps", "fd")]
-    if _DONE in (*reached, _ask(ask, "signal", host)):
-        yield "processes", "a worker can reach other processes"
+def _of_the_grader() -> dict[str, str]:
+    folder = f"/proc/{os.getpid()}"
+    return {
+        "read the grader's environment": f"{folder}/environ",
+        "read the grader's memory map": f"{folder}/maps",
+        "list the grader's open files": f"{folder}/fd",
+    }
+
+
+def _processes(ask: Ask) -> Iterator[Trial]:
+    def trial(words: str, ended: Value, control: str) -> Trial:
+        gap = "a worker can reach other processes" if ended == DONE else ""
+        return Trial("processes", words, str(ended), control, gap)
+
+    for words, path in _of_the_grader().items():
+        yield trial(words, _ask(ask, "read", path), _ALSO_DONE)
+    yield trial("signal the grader", _ask(ask, "signal", os.getpid()), "signal itself: done")
+
+
+def _calls(ask: Ask) -> Iterator[Trial]:
+    many = "a worker can make processes, or system calls that no exercise needs"
+    tried = (("fork", "make a process"), ("call_unshare", "call what is not on the list"))
+    for name, words in tried:
+        ended = _ask(ask, name)
+        yield Trial(
+            "system calls", words, str(ended), "make a thread: done", many if ended == DONE else ""
+        )
+    filtered = _ask(ask, "filtered")
+    ended = "a filter" if filtered else "no filter"
+    yield Trial(
+        "system calls",
+        "ask whether calls are filtered",
+        ended,
+        "the kernel answers",
+        "" if filtered else many,
+    )
+
+
+def _resources(ask: Ask, megabytes: int) -> Iterator[Trial]:
+    gap = "a worker can use more memory or time than its limits"
+    ended = _ask(ask, "allocate", megabytes + _BEYOND)
+    words = f"take {megabytes + _BEYOND} of {megabytes} MB"
+    yield Trial("resources", words, str(ended), "take 16 MB: done", gap if ended == DONE else "")
+    limited = _ask(ask, "limited")
+    ended = "limits" if limited else "no limits"
+    words = "ask for its limits of time and files"
+    yield Trial("resources", words, ended, "the kernel answers", "" if limited else gap)
+
+
+def _stopped(ask: Ask, name: str, words: str, due: Outcome) -> Trial:
+    reply = ask(Request(name))
+    ended = str(reply.outcome) if isinstance(reply, Failed) else DONE
+    gap = "" if ended == due else f"a worker can {words}"
+    again = _ask(ask, "signal", 0)  # the next call finds a fresh worker
+    return Trial("resources", words, ended.replace("_", " "), f"the next call: {again}", gap)
 
 
 def _ask(ask: Ask, name: str, *arguments: Value) -> Value:

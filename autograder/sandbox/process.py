@@ -34,7 +34,9 @@ _ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
 }
 _MESSAGE = 1 << 16
-_TO_START, _TO_FORK, _TO_CONFIRM = 120.0, 20.0, 2.0
+_MOST_HEARD = 1000  # messages that wait for someone
+# It never waits for a worker, so that a longer silence than this is no busy machine's.
+_TO_START, _TO_FORK, _TO_CONFIRM = 120.0, 20.0, 10.0
 
 Facts = dict[str, Any]
 
@@ -98,7 +100,21 @@ class ZygoteProcess:
         status, kilobytes, milliseconds = (
             self._number(facts.get(name)) for name in ("status", "kilobytes", "milliseconds")
         )
+        if status >= 1 << 16 or not (os.WIFEXITED(status) or os.WIFSIGNALED(status)):
+            self.close()
+            raise ZygoteDied("the zygote is confused: a worker has ended that has not")
         return Ending(status, kilobytes, milliseconds, killed_by_us=False)
+
+    def used(self, worker: int) -> float | None:
+        """Return the processor time that `worker` has used, in seconds; None when it has ended."""
+        self._say({"used": worker})
+        try:
+            facts = self._hear(lambda facts: facts.get("used") == worker, _TO_CONFIRM)
+        except TimeoutError as error:
+            self.close()
+            raise ZygoteDied(str(error)) from None
+        used = facts.get("microseconds")
+        return None if used is None else self._number(used) / 1e6
 
     def kill(self, worker: int) -> Ending:
         """Have `worker` killed and return how it ended; kill the zygote when it does not confirm."""
@@ -137,6 +153,9 @@ class ZygoteProcess:
                 if wanted(facts):
                     self._heard.remove(facts)
                     return facts
+            if len(self._heard) >= _MOST_HEARD:
+                self.close()
+                raise ZygoteDied("the zygote is confused: it says what nobody waits for")
             self._heard.append(self._next(deadline))
 
     def _next(self, deadline: float) -> Facts:
@@ -149,11 +168,12 @@ class ZygoteProcess:
         try:
             message = self._control.recv(_MESSAGE)
             facts = json.loads(message) if message else None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             message, facts = str(error).encode(), None
         if type(facts) is not dict:
             self.close()
-            raise ZygoteDied("the zygote has ended" if not message else "the zygote is confused")
+            said = f": {self.errors.splitlines()[-1]}" if self.errors else ""
+            raise ZygoteDied("the zygote is confused" if message else f"the zygote has ended{said}")
         return facts
 
     def _number(self, value: Any) -> int:

@@ -1,6 +1,6 @@
 """A student's code in a sandbox, asked like any other `Respondent`.
 
-One host deadline covers writing, computing and reading. After any end of the
+One budget of time covers writing, computing and reading. After any end of the
 worker the next request gets a fresh one with the cells loaded anew, so that a
 step that crashes costs only itself.
 """
@@ -8,18 +8,18 @@ step that crashes costs only itself.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from autograder import wire
+from autograder.plain import clean
 from autograder.request import ExceptionReport, Failed, Reply, Request
 from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
+from autograder.sandbox.budget import Budget
 from autograder.sandbox.ending import judge
 from autograder.sandbox.process import ZygoteDied
-from autograder.sandbox.text import clean
 from autograder.verdict import Outcome
 from autograder.wire import Value
 
@@ -99,7 +99,7 @@ class SandboxedStudent:
         self._number += 1
         data = exchange.call_frame(self._number, request, leaning_on)
         seconds = self._zygote.limits.seconds_per_call
-        reply = self._watched(seconds, lambda end: self._call(data, request, leaning_on, end))
+        reply = self._watched(seconds, lambda time: self._call(data, request, leaning_on, time))
         if isinstance(reply, Failed) and reply.outcome is Outcome.OUT_OF_MEMORY:
             self._bury()  # alive, but with little memory left
         return reply
@@ -126,27 +126,28 @@ class SandboxedStudent:
             self._unloadable = loaded  # it would end the same way again, after the same time
         return loaded
 
-    def _load_cells(self, deadline: float) -> tuple[ExceptionReport | None, ...]:
+    def _load_cells(self, budget: Budget) -> tuple[ExceptionReport | None, ...]:
         assert self._worker is not None
         channel = self._worker.channel
-        channel.send(exchange.load_frame(self._number, self._cells), deadline)
-        header, payload = channel.receive(deadline)
+        channel.send(exchange.load_frame(self._number, self._cells), budget)
+        header, payload = channel.receive(budget)
         payload.end()
         return exchange.read_failures(header, self._number, len(self._cells))
 
     def _call(
-        self, data: bytes, request: Request, leaning_on: tuple[str, ...], deadline: float
+        self, data: bytes, request: Request, leaning_on: tuple[str, ...], budget: Budget
     ) -> Reply:
         assert self._worker is not None
         channel = self._worker.channel
-        channel.send(data, deadline)
+        channel.send(data, budget)
         for _ in range(_MOST_QUESTIONS + 1):
-            header, payload = channel.receive(deadline)
+            header, payload = channel.receive(budget)
             if "ask" not in header:
                 return exchange.read_reply(header, payload, self._number, request)
             self._questions += 1
-            answer = self._answered(header, payload, leaning_on)
-            channel.send(exchange.answer_frame(self._questions, answer), deadline)
+            with budget.ours():
+                answer = self._answered(header, payload, leaning_on)
+            channel.send(exchange.answer_frame(self._questions, answer), budget)
         raise wire.WireError("it calls earlier steps without end")
 
     def _answered(
@@ -163,16 +164,23 @@ class SandboxedStudent:
         except Exception:  # what the student's code passed is wrong; its own step may say how
             return None
 
-    def _watched(self, seconds: float, work: Callable[[float], T]) -> T | Failed:
-        """Do `work` under one deadline; turn every end of the worker into a `Failed`."""
+    def _watched(self, seconds: float, work: Callable[[Budget], T]) -> T | Failed:
+        """Do `work` within one budget; turn every end of the worker into a `Failed`."""
         if self._left <= 0:
             limit = self._zygote.limits.seconds_per_submission
             return Failed(Outcome.TIMED_OUT, f"All steps together have used their {limit:g} s.")
-        started = time.monotonic()
+        worker = self._worker
+        assert worker is not None
+        budget = Budget(min(seconds, self._left), lambda: worker.process.used(worker.pid))
         try:
-            return work(started + min(seconds, self._left))
+            done = work(budget)
+            budget.settle()
+            return done
         except channels.Closed:
             return self._post_mortem()
+        except ZygoteDied as error:
+            self._bury()
+            return Failed(Outcome.INFRASTRUCTURE, str(error))
         except _BREACHES as error:
             self._bury()
             return Failed(Outcome.PROTOCOL, f"The answer is not well formed: {error}.")
@@ -181,7 +189,7 @@ class SandboxedStudent:
             late = isinstance(error, channels.Late)
             return Failed(Outcome.TIMED_OUT if late else Outcome.OUTPUT_LIMIT)
         finally:
-            self._left -= time.monotonic() - started
+            self._left -= budget.spent
 
     def _post_mortem(self) -> Failed:
         worker, self._worker = self._worker, None

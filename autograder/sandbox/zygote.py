@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,17 +14,16 @@ from typing import Any
 from autograder import wire
 from autograder.errors import KitError
 from autograder.exercise import Limits
+from autograder.plain import clean
 from autograder.sandbox import channel as channels
-from autograder.sandbox import probe
+from autograder.sandbox import probe, reach
 from autograder.sandbox.channel import Channel
 from autograder.sandbox.ending import Ending, cpu_seconds
 from autograder.sandbox.process import ZygoteDied, ZygoteProcess
 from autograder.sandbox.protection import Measured, Protection, demand
 from autograder.sandbox.student import SandboxedStudent
-from autograder.sandbox.text import clean
 from autograder.worker.plan import PACKAGE, Plan
 
-_FIRST_THROW_AWAY_UID, _THROW_AWAY_UIDS = 60001, 512
 _TO_CONFINE = 20.0
 _SOLUTIONS = PACKAGE.parent / "solutions"
 
@@ -72,7 +70,7 @@ class Zygote:
         self._process: ZygoteProcess | None = None
         self._folder: Path | None = None
         self._measuring = False
-        self.measured = Measured(namespaces=False, landlock=0, seccomp=False, uid=os.getuid())
+        self.measured = Measured(namespaces=(), landlock=0, seccomp=False, uid=os.getuid())
 
     @property
     def protection(self) -> Protection:
@@ -91,11 +89,18 @@ class Zygote:
                 place=sys.platform,
                 cure="grade in a Linux container or virtual machine (Docker, Lima)",
             )
-        self._folder = Path(tempfile.mkdtemp(prefix="attn-"))
-        self._folder.chmod(0o755)  # open to all, so that only the sandbox can hide what is in it
-        (self._folder / "canary").write_text("what no worker may read\n", encoding="ascii")
+        self._folder = reach.folder_for_a_canary(reach.throw_away_uid())
         try:
+            self._canary.write_text("what no worker may read\n", encoding="ascii")
+            self._canary.chmod(0o644)  # so that only the sandbox can keep it from a worker
             self._start()
+        except OSError as error:
+            self.close()
+            raise KitError(
+                f"the sandbox cannot be set up: {error}",
+                place=str(self._folder),
+                cure="make room there, or set TMPDIR to a folder that can be written",
+            ) from None
         except BaseException:
             self.close()
             raise
@@ -145,15 +150,14 @@ class Zygote:
     def _start(self) -> None:
         if self._process:
             self._process.close()
-        without = self._without
-        process, greeting = self._launch(without)
-        refused = greeting.get("refused")
+        process, greeting = self._launch(self._without)
+        refused = greeting.get("refused", {})
         if refused:
             process.close()
-            process, greeting = self._launch((*without, "namespaces"))
+            process, greeting = self._launch((*self._without, "namespaces"))
         self._process = process
         try:
-            self._accept(process, greeting, str(refused or ""))
+            self._accept(process, greeting, refused)
         except BaseException as error:  # what was not accepted must not fork for anyone
             process.close()
             # Asked for by name, and no other user can enter the interpreter's folder.
@@ -164,7 +168,9 @@ class Zygote:
                     return
             raise
 
-    def _accept(self, process: ZygoteProcess, greeting: dict[str, Any], refused: str) -> None:
+    def _accept(
+        self, process: ZygoteProcess, greeting: dict[str, Any], refused: dict[str, str]
+    ) -> None:
         ready = greeting.get("ready")
         if type(ready) is not dict:
             raise KitError(
@@ -172,8 +178,18 @@ class Zygote:
                 place=sys.prefix,
                 cure=f"install {self._library} into this environment",
             )
-        missing = dict(ready["missing"]) | ({"namespaces": refused} if refused else {})
-        self.measured = self._measure(process, ready, missing)
+        self.measured = Measured(
+            namespaces=tuple(ready["namespaces"]),
+            landlock=ready["landlock"],
+            seccomp=ready["seccomp"] is True,
+            uid=self._uid or os.getuid(),
+            missing=ready["missing"] | refused,
+        )
+        try:
+            self._measure(process)
+        except (KitError, ZygoteDied) as error:
+            uid = 0 if self.measured.namespaces else self._uid  # with them, all is bound first
+            raise reach.out_of_reach(uid, str(error).splitlines()[0]) or error from None
         if not self._allow_process:
             demand(self.measured)
 
@@ -183,7 +199,7 @@ class Zygote:
             memory_megabytes=self.limits.memory_megabytes,
             cpu_seconds=cpu_seconds(self.limits),
             canary=str(self._canary),
-            uid=0 if self._as_root else _throw_away_uid(),
+            uid=self._uid,
             without=without,
             as_root=self._as_root,
         )
@@ -198,13 +214,16 @@ class Zygote:
         return process, process.greeting
 
     @property
+    def _uid(self) -> int:
+        return 0 if self._as_root else reach.throw_away_uid()
+
+    @property
     def _canary(self) -> Path:
         assert self._folder is not None, "a zygote is used within its `with`"
         return self._folder / "canary"
 
-    def _measure(
-        self, process: ZygoteProcess, ready: dict[str, Any], missing: dict[str, str]
-    ) -> Measured:
+    def _measure(self, process: ZygoteProcess) -> None:
+        """Complete `measured` with what a worker is and what it could and could not do."""
         cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
         try:
             worker = self._fork(process, 0)
@@ -213,28 +232,19 @@ class Zygote:
             raise KitError(
                 f"a worker cannot be confined: {error}",
                 place=f"{sys.prefix} and {sys.base_prefix}",
-                cure="grade as an ordinary user, or where namespaces are allowed, or put the "
-                "interpreter and its environment where every user may read them",
+                cure="grade as an ordinary user, or where namespaces are allowed; "
+                "`attn doctor` says what is missing",
             ) from None
+        self.measured = replace(self.measured, landlock=worker.landlock, uid=worker.uid)
+        bait = probe.Bait(self._canary, self._secrets, self._uid, self._library)
         self._measuring = True
         try:
             with SandboxedStudent(self, cells, seed=0) as attempts:
-                gaps = probe.find_gaps(
-                    attempts.ask,
-                    canary=self._canary,
-                    secrets=self._secrets,
-                    memory_megabytes=self.limits.memory_megabytes,
-                )
+                memory = self.limits.memory_megabytes
+                trials = probe.try_everything(attempts.ask, bait, memory)
         finally:
             self._measuring = False
-        return Measured(
-            namespaces=ready["namespaces"] is True,
-            landlock=worker.landlock,
-            seccomp=ready["seccomp"] is True,
-            uid=worker.uid,
-            missing=missing,
-            gaps=gaps,
-        )
+        self.measured = replace(self.measured, trials=trials)
 
     def _fork(self, process: ZygoteProcess, seed: int) -> Worker:
         channel = Channel(1024 * self.limits.output_kilobytes)
@@ -256,13 +266,3 @@ class Zygote:
             process.close()
             channel.close()
             raise ZygoteDied(f"a worker does not report: {error!r}") from None
-
-
-def _throw_away_uid() -> int:
-    """Return a uid that workers of this host become, 0 when it cannot make them become another."""
-    uid = _FIRST_THROW_AWAY_UID + os.getpid() % _THROW_AWAY_UIDS
-    if os.geteuid() != 0:
-        return 0
-    maps = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
-    mapped = any(int(first) <= uid < int(first) + int(count) for first, _, count in maps)
-    return uid if mapped else 0

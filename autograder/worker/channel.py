@@ -7,7 +7,7 @@ from typing import Any
 
 from autograder import wire
 
-_CHUNK = 1 << 20
+_LEAST, _MOST = 1 << 16, 1 << 20
 
 
 class Ended(Exception):
@@ -16,9 +16,13 @@ class Ended(Exception):
 
 def receive(descriptor: int) -> tuple[dict[str, Any], wire.Payload]:
     """Wait for one frame; raise `Ended` when there will be none."""
-    head, size = wire.read_prefix(_exactly(descriptor, wire.PREFIX.size))
-    header = wire.read_header(_exactly(descriptor, head))
-    return header, wire.Payload(_exactly(descriptor, size))
+    data = _fill(descriptor, bytearray(), wire.PREFIX.size)
+    head, size = wire.read_prefix(bytes(data[: wire.PREFIX.size]))
+    middle = wire.PREFIX.size + head
+    # The host sends one frame at a time, so that no more than this one is read.
+    data = _fill(descriptor, data, middle + size)
+    header = wire.read_header(bytes(data[wire.PREFIX.size : middle]))
+    return header, wire.Payload(bytes(data[middle:]))
 
 
 def send(descriptor: int, header: dict[str, Any], payload: list[bytes]) -> None:
@@ -28,11 +32,10 @@ def send(descriptor: int, header: dict[str, Any], payload: list[bytes]) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _exactly(descriptor: int, count: int) -> bytes:
-    data = bytearray()
+def _fill(descriptor: int, data: bytearray, count: int) -> bytearray:
     while len(data) < count:
-        part = os.read(descriptor, min(count - len(data), _CHUNK))
+        part = os.read(descriptor, min(max(_LEAST, count - len(data)), _MOST))
         if not part:
             raise Ended
         data += part
-    return bytes(data)
+    return data

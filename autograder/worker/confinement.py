@@ -2,7 +2,8 @@
 
 The order matters: what needs privileges first, the system call filter last, and
 then a check from the inside that each denial holds while a live control works.
-A worker that cannot do all of it reports so and ends; it never grades.
+A worker that cannot do all of it reports so and ends; it never grades. What is
+the same for every worker is prepared once, in the zygote.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import resource
 import signal
 import socket
 import tempfile
+from dataclasses import dataclass
 
 from autograder.worker import kernel, landlock, root, syscalls
 from autograder.worker.plan import BOX, DEVICES, Layers, Plan, readable
@@ -21,6 +23,26 @@ from autograder.worker.plan import BOX, DEVICES, Layers, Plan, readable
 CHANNEL = 3
 _MEGABYTE = 1 << 20
 _FILE_MEGABYTES, _OPEN_FILES, _THREADS = 16, 64, 128
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is the same for every worker: layers, files in reach, where the filter names it."""
+
+    plan: Plan
+    layers: Layers
+    files: tuple[landlock.Rule, ...]
+    own_number_at: tuple[int, ...]
+
+
+def prepare(plan: Plan, layers: Layers) -> Prepared:
+    """Do in the zygote what workers inherit, and look up once what all of them need."""
+    if layers.namespaces or plan.uid:
+        kernel.drop_bounding_set()
+    box = (BOX,) if layers.namespaces else ()
+    files = landlock.rules((*readable(), *DEVICES), box, ("/dev/null",))
+    places = syscalls.own_number_at(layers.seccomp) if layers.seccomp else ()
+    return Prepared(plan, layers, files, places)
 
 
 def keep_only(channel: int, output: int) -> None:
@@ -33,12 +55,13 @@ def keep_only(channel: int, output: int) -> None:
     os.closerange(CHANNEL + 1, 1 << 16)
 
 
-def confine(plan: Plan, layers: Layers, address_space: int) -> int:
+def confine(prepared: Prepared, address_space: int) -> int:
     """Lock this process in for good; returns the Landlock version that holds.
 
     `address_space` is the zygote's size in bytes at the fork, which the memory
     budget comes on top of. Raises OSError or RuntimeError when a layer fails.
     """
+    plan, layers = prepared.plan, prepared.layers
     kernel.die_with_parent()
     _default_signals()
     uid, gid = (plan.uid, plan.uid) if plan.uid else (os.getuid(), os.getgid())
@@ -51,20 +74,15 @@ def confine(plan: Plan, layers: Layers, address_space: int) -> int:
     if layers.bounded:
         _limit(plan, address_space, threads=layers.namespaces or plan.uid != 0)
     kernel.no_new_privileges()
-    if layers.namespaces or plan.uid:
-        kernel.drop_bounding_set()
     _become(plan.uid)
     # With namespaces it is root of nothing.
     if os.getuid() == 0 and not layers.namespaces and not plan.as_root:
         raise RuntimeError("a worker would run as root: there is no other user to become")
-    applied = 0
-    if layers.landlock:
-        box = (BOX,) if layers.namespaces else ()
-        applied = landlock.restrict((*readable(), *DEVICES), box, ("/dev/null",))
+    applied = landlock.restrict(prepared.files) if layers.landlock else 0
     kernel.drop_capabilities()
     if layers.seccomp:
-        syscalls.narrow_signals()
-        kernel.install_filter(layers.seccomp)
+        own = syscalls.for_process(layers.seccomp, prepared.own_number_at, os.getpid())
+        kernel.install_filter(own)
     _check_from_inside(plan, layers)
     return applied
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 from typing import NoReturn
 
 from autograder import wire
@@ -23,7 +24,8 @@ class Forks:
     """The workers that are alive, and the loop that obeys the host about them."""
 
     def __init__(self, plan: Plan, layers: Layers, control: Control, itself: Itself) -> None:
-        self._plan, self._layers, self._control, self._itself = plan, layers, control, itself
+        self._library, self._control, self._itself = plan.library, control, itself
+        self._prepared = confinement.prepare(plan, layers)
         self._workers: dict[int, int] = {}  # pidfd to pid
 
     def serve(self) -> NoReturn:
@@ -43,6 +45,9 @@ class Forks:
             order, descriptors = self._control.hear()
         except (EOFError, ConnectionError):
             self._end()
+        if "used" in order:
+            self._control.tell(used=order["used"], microseconds=self._used(order["used"]))
+            return
         if "kill" in order:
             # Only a worker that is not reaped yet: its pid cannot be anyone else's.
             if order["kill"] in self._workers.values():
@@ -59,11 +64,20 @@ class Forks:
         self._workers[os.pidfd_open(worker)] = worker
         self._control.tell(forked=worker)
 
+    def _used(self, worker: int) -> int | None:
+        """Return the processor time of a worker, in microseconds; None when it has ended."""
+        if worker not in self._workers.values():
+            return None
+        try:
+            return time.clock_gettime_ns(processor_clock(worker)) // 1000
+        except OSError:  # it has just ended
+            return None
+
     def _become_worker(self, seed: int, descriptors: list[int]) -> NoReturn:
         address_space = self._itself.address_space()  # the zygote's, which is this one's too
         confinement.keep_only(*descriptors)
         try:
-            applied = confinement.confine(self._plan, self._layers, address_space)
+            applied = confinement.confine(self._prepared, address_space)
             library.seed(seed)
         except Exception as error:
             fact = wire.text(f"{type(error).__name__}: {error}", 500)
@@ -71,7 +85,7 @@ class Forks:
             os._exit(UNCONFINED)
         facts = {"landlock": applied, "uid": os.getuid()}
         channel.send(confinement.CHANNEL, {"confined": facts}, [])
-        serving.Session(confinement.CHANNEL, self._plan.library).serve()
+        serving.Session(confinement.CHANNEL, self._library).serve()
 
     def _reap(self, descriptor: int) -> None:
         worker = self._workers.pop(descriptor)
@@ -88,3 +102,8 @@ class Forks:
         for worker in self._workers.values():
             os.kill(worker, signal.SIGKILL)
         os._exit(0)
+
+
+def processor_clock(pid: int) -> int:
+    """Return the clock of all threads of a process, as clock_getcpuclockid(3) numbers it."""
+    return (~pid << 3) | 2

@@ -10,6 +10,7 @@ import errno
 import os
 import struct
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from autograder.worker import kernel
 
@@ -28,26 +29,45 @@ def version() -> int:
     return max(0, kernel.syscall(_CREATE, None, 0, _ASK_VERSION))
 
 
-def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]) -> int:
-    """Allow reading below `readable`, files below `writable`, read and write of `devices`.
+@dataclass(frozen=True)
+class Rule:
+    """What is allowed below a path, or with the file that it names."""
 
-    Paths that do not exist are left out. Returns the version that was applied;
-    raises OSError where there is no Landlock or the kernel refuses.
+    path: str
+    rights: int
+
+
+def rules(
+    readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]
+) -> tuple[Rule, ...]:
+    """Return the rules: reading below `readable`, files below `writable`, use of `devices`.
+
+    Paths that do not exist are left out.
+    """
+    wanted = [(path, _READ_FILE | _READ_DIR) for path in readable]
+    wanted += [(path, ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK)) for path in writable]
+    wanted += [(path, _READ_FILE | _WRITE_FILE) for path in devices]
+    return tuple(
+        Rule(path, rights if os.path.isdir(path) else rights & _OF_A_FILE)
+        for path, rights in wanted
+        if os.path.exists(path)
+    )
+
+
+def restrict(allowed: Iterable[Rule]) -> int:
+    """Allow what the rules say and nothing else; returns the version that was applied.
+
+    Raises OSError where there is no Landlock or the kernel refuses.
     """
     applied = version()
     if not applied:
         raise OSError(errno.ENOSYS, "the kernel has no Landlock")
     handled = _RIGHTS.get(applied, _ALL_RIGHTS)
-    rules = kernel.check(_create(applied, handled), "landlock_create_ruleset")
-    for path in readable:
-        _allow(rules, path, (_READ_FILE | _READ_DIR) & handled)
-    for path in writable:
-        _allow(rules, path, handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK))
-    for path in devices:
-        _allow(rules, path, _READ_FILE | _WRITE_FILE)
-    kernel.no_new_privileges()
-    kernel.check(kernel.syscall(_RESTRICT, rules, 0), "landlock_restrict_self")
-    os.close(rules)
+    ruleset = kernel.check(_create(applied, handled), "landlock_create_ruleset")
+    for rule in allowed:
+        _allow(ruleset, rule.path, rule.rights & handled)
+    kernel.check(kernel.syscall(_RESTRICT, ruleset, 0), "landlock_restrict_self")
+    os.close(ruleset)
     return applied
 
 
@@ -57,14 +77,12 @@ def _create(applied: int, handled: int) -> int:
     return kernel.syscall(_CREATE, words[:size], size, 0)
 
 
-def _allow(rules: int, path: str, rights: int) -> None:
+def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    if not os.path.isdir(path):
-        rights &= _OF_A_FILE
+    except PermissionError:
+        return  # what this user cannot reach need not be allowed
     rule = struct.pack("<Qi", rights, place)
-    result = kernel.syscall(_ADD, rules, _PATH_BENEATH, rule, 0)
+    result = kernel.syscall(_ADD, ruleset, _PATH_BENEATH, rule, 0)
     os.close(place)
     kernel.check(result, f"landlock_add_rule {path}")

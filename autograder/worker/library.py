@@ -50,7 +50,7 @@ def seed(number: int) -> None:
     random.seed(number)
     np.random.seed(number % (1 << 32))
     if torch := sys.modules.get("torch"):
-        torch.manual_seed(number)
+        torch.default_generator.manual_seed(number)  # without looking for graphics cards
 
 
 def inward(value: wire.Value, library: str, dtype: str = "") -> Any:

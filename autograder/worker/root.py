@@ -6,6 +6,7 @@ below a home directory that only its owner may enter (pyenv, uv).
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 
@@ -13,6 +14,15 @@ from autograder.worker import kernel
 from autograder.worker.plan import BOX, DEVICES, PROCESSOR, readable
 
 _ALWAYS = kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
+# The files in /proc/self/ns are called otherwise than people call what they are.
+_KINDS = {
+    "mount": ("mnt", kernel.NEWNS),
+    "pid": ("pid", kernel.NEWPID),
+    "network": ("net", kernel.NEWNET),
+    "ipc": ("ipc", kernel.NEWIPC),
+    "uts": ("uts", kernel.NEWUTS),
+    "cgroup": ("cgroup", kernel.NEWCGROUP),
+}
 _PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/tmp", "/tmp")
 _CLOSED = kernel.ATTRIBUTE_READ_ONLY | kernel.ATTRIBUTE_NOSUID | kernel.ATTRIBUTE_NODEV
 _BOX_OPTIONS = kernel.MOUNT_NOSUID | kernel.MOUNT_NODEV | kernel.MOUNT_NOEXEC
@@ -30,6 +40,31 @@ def leave_namespaces(as_root: bool) -> None:
         return
     kernel.unshare(_ALWAYS | kernel.NEWPID | kernel.NEWUSER)
     kernel.write_id_maps(uid, gid)
+
+
+def identities() -> dict[str, int]:
+    """Return for each kind of namespace which one this process is in."""
+    return {name: os.stat(f"/proc/self/ns/{file}").st_ino for name, (file, _) in _KINDS.items()}
+
+
+def refusals(as_root: bool) -> dict[str, str]:
+    """Return why each namespace that this machine refuses is refused; each is tried alone."""
+    found = {}
+    for name, (_, flag) in _KINDS.items():
+        child = os.fork()
+        if not child:
+            number = errno.EINVAL
+            try:
+                kernel.unshare(flag if as_root else flag | kernel.NEWUSER)
+                number = 0
+            except OSError as error:
+                number = error.errno or number
+            finally:
+                os._exit(number)
+        _, status = os.waitpid(child, 0)
+        if number := os.waitstatus_to_exitcode(status):
+            found[f"{name} namespace"] = os.strerror(abs(number))
+    return found
 
 
 def enter_minimal_root() -> None:

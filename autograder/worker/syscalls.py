@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import struct
 from typing import Any
 
 try:
@@ -44,6 +45,9 @@ _IOCTLS = (0x5401, 0x5413, 0x5421, 0x541B, 0x5451, 0x5450)  # TCGETS, sizes, FIO
 _PRCTLS = (15, 16, 3, 21, 39, 30, 29, 23, 0x53564D41)  # set and get the name, reads, VMA names
 _FCNTLS = (0, 1, 2, 3, 4, 1030)  # dup, flags: no locks, leases, owners, notifications
 _TABLE_END = 512
+_ITSELF = 0x7E57_A7E1  # beyond every process number that Linux gives
+# struct sock_filter, where its value begins, and BPF_JMP | BPF_JEQ | BPF_K.
+_INSTRUCTION, _VALUE_AT, _JUMP_IF_EQUAL = "=HBBI", 4, 0x15
 
 
 def assemble() -> bytes:
@@ -71,8 +75,8 @@ def assemble() -> bytes:
     allow("clone", seccomp.Arg(0, seccomp.MASKED_EQ, flags, _CLONE_THREAD))
     # Its flags lie behind a pointer; without it the C library falls back to clone.
     rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
-    allow("kill")  # narrowed to the process itself by `narrow_signals`
-    allow("tgkill")
+    allow("kill", equal(0, _ITSELF))  # its own number, see `for_process`
+    allow("tgkill", equal(0, _ITSELF))
     allow("sched_setaffinity", equal(0, 0))
     allow("prlimit64", equal(0, 0), equal(2, 0))
     allow("socketpair", equal(0, int(socket.AF_UNIX)))
@@ -88,13 +92,31 @@ def assemble() -> bytes:
     return _exported(rules)
 
 
-def narrow_signals() -> None:
-    """Install a filter that lets signals go to this process only; before the allow-list."""
-    rules = seccomp.SyscallFilter(seccomp.ALLOW)
-    for name in ("kill", "tgkill"):
-        other = seccomp.Arg(0, seccomp.NE, os.getpid())
-        rules.add_rule(seccomp.ERRNO(errno.EPERM), name, other)
-    rules.load()
+def own_number_at(program: bytes) -> tuple[int, ...]:
+    """Return where in the assembled allow-list the number of the process itself belongs.
+
+    Raises RuntimeError when it is not compared there, so that signals would not be narrowed.
+    """
+    places = []
+    for place, (code, _, _, value) in enumerate(struct.iter_unpack(_INSTRUCTION, program)):
+        if value == _ITSELF:
+            if code != _JUMP_IF_EQUAL:
+                raise RuntimeError("the filter of system calls does not narrow signals")
+            places.append(place * struct.calcsize(_INSTRUCTION) + _VALUE_AT)
+    if not places:
+        raise RuntimeError("the filter of system calls does not narrow signals")
+    return tuple(places)
+
+
+def for_process(program: bytes, places: tuple[int, ...], pid: int) -> bytes:
+    """Return the allow-list with signals narrowed to the process `pid`.
+
+    Assembling takes milliseconds, and a worker's number is known only after the fork.
+    """
+    narrowed = bytearray(program)
+    for place in places:
+        struct.pack_into("=I", narrowed, place, pid)
+    return bytes(narrowed)
 
 
 def _known(number: int) -> bool:

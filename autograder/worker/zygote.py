@@ -7,6 +7,8 @@ from a worker; what it is told comes from the host alone.
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import importlib
 import os
 import sys
@@ -23,18 +25,21 @@ def main(descriptor: int) -> NoReturn:
     """Isolate this process as the host's plan says, load the library, and serve forks."""
     control = Control(descriptor)
     sys.argv = ["worker"]
+    os.umask(0o022)  # folders made for workers are entered by another user
     kernel.die_with_parent()
     facts, _ = control.hear()
     plan = Plan(**{**facts, "without": tuple(facts["without"])})
     layers, missing = _find_layers(plan)
+    outside, inside = root.identities(), {}
     try:
         if layers.namespaces:
             _become_first_process(plan, control)
         itself = Itself()
+        inside = root.identities()
         if layers.namespaces:
             root.enter_minimal_root()
     except OSError as error:
-        control.tell(refused=str(error))
+        control.tell(refused={"namespaces": str(error)} | root.refusals(plan.uid != 0))
         sys.exit(REFUSED)
     try:
         # Only now, so that the import shows that a worker can import NumPy too.
@@ -48,7 +53,7 @@ def main(descriptor: int) -> NoReturn:
         sys.exit(REFUSED)
     control.tell(
         ready={
-            "namespaces": layers.namespaces,
+            "namespaces": [name for name in outside if inside[name] != outside[name]],
             "landlock": layers.landlock,
             "seccomp": layers.seccomp is not None,
             "missing": missing,
@@ -65,7 +70,7 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
     if "landlock" not in plan.without:
         abi = landlock.version()
         if not abi:
-            missing["landlock"] = "the kernel has none; it came with Linux 5.13"
+            missing["landlock"] = _why_no_landlock(ctypes.get_errno())
     if "seccomp" not in plan.without:
         try:
             program = syscalls.assemble()  # before the root changes: it looks for libseccomp
@@ -73,6 +78,12 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
             missing["seccomp"] = str(error)
     namespaces, bounded = "namespaces" not in plan.without, "rlimits" not in plan.without
     return Layers(namespaces, abi, program, bounded), missing
+
+
+def _why_no_landlock(number: int) -> str:
+    if number == errno.EOPNOTSUPP:
+        return "the kernel has it switched off"
+    return f"the kernel has none, or hides it; it came with Linux 5.13 ({os.strerror(number)})"
 
 
 def _become_first_process(plan: Plan, control: Control) -> None:

@@ -1,0 +1,6 @@
+"""What this machine can do: grade untrusted code, or only run the exercises, and why."""
+
+from autograder.doctor.examination import Examination, examine
+from autograder.doctor.findings import as_json, tell
+
+__all__ = ["Examination", "as_json", "examine", "tell"]

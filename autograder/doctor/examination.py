@@ -1,0 +1,208 @@
+"""Examine the machine as grading would find it: start the sandbox, try what must be denied.
+
+Nothing is concluded from the name of the system or the version of a kernel: a
+layer counts when a worker had it, and a demand when each attempt was denied
+beside a control that went through. Only where there is no Linux nothing is tried.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.doctor.installation import LEARNING, PLACE, Part, installation
+from autograder.errors import KitError
+from autograder.exercise import Limits
+from autograder.sandbox import probe, reach, remedies
+from autograder.sandbox.protection import DEMANDS, Measured, Protection, Trial
+from autograder.sandbox.student import SandboxedStudent
+from autograder.sandbox.zygote import Zygote
+
+SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
+_LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=64)
+_NAMESPACES = ("mount", "pid", "network", "ipc")
+_DEMANDS = {
+    "files": "files hidden",
+    "network": "network closed",
+    "processes": "processes out of reach",
+    "system calls": "system calls filtered",
+    "resources": "memory, time, output bounded",
+    "user": "workers are not root",
+}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of the sandbox: whether it holds, what it is or why not, and the remedy."""
+
+    name: str
+    held: bool
+    fact: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One demand of grading, whether it is met, and what was tried to find out."""
+
+    name: str
+    met: bool
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All that was found; `shortfall` says why grading would be refused, None when it would not."""
+
+    system: str
+    user: str
+    layers: tuple[Layer, ...]
+    demands: tuple[Demand, ...]
+    level: Protection | None
+    shortfall: KitError | None
+    parts: tuple[Part, ...]
+
+    @property
+    def learning(self) -> bool:
+        """Whether the exercises can be worked on here."""
+        return all(part.found for part in self.parts if part.need in (LEARNING, PLACE))
+
+    @property
+    def grading(self) -> bool:
+        """Whether untrusted code can be graded here by the default demand."""
+        needed = all(part.found for part in self.parts if part.need == LEARNING)
+        return needed and self.shortfall is None
+
+
+def examine(folder: Path) -> Examination:
+    """Examine this machine and this installation, for work in `folder`."""
+    system = SYSTEMS.get(sys.platform, sys.platform)
+    parts = installation(folder)
+    if sys.platform != "linux":
+        return Examination(system, "", (), (), None, _no_sandbox(system), parts)
+    measured, trials, shortfall = _try_out(folder)
+    return Examination(
+        system=f"{system} {platform.release()}, {platform.machine()}",
+        user="root" if os.geteuid() == 0 else f"user {os.geteuid()}",
+        layers=_layers(measured),
+        demands=_demands(measured, trials),
+        level=measured.protection,
+        shortfall=shortfall,
+        parts=parts,
+    )
+
+
+def _no_sandbox(system: str) -> KitError:
+    return KitError(
+        f"{system} has nothing that hides files and processes from a submission, so grading is "
+        "refused rather than done without",
+        place=sys.platform,
+        cure="grade in a Linux virtual machine or container (Lima, Docker, WSL 2), and run "
+        "`attn doctor` in there",
+    )
+
+
+def _try_out(folder: Path) -> tuple[Measured, tuple[Trial, ...], KitError | None]:
+    """Return what was measured, every trial, and why grading would be refused."""
+    kept = (Path("solutions"), folder / "solutions")
+    secrets = tuple(dict.fromkeys(path.resolve() for path in kept if path.is_dir()))
+    strict = Zygote("numpy", _LIMITS, secrets=secrets or None)
+    try:
+        with strict:
+            return strict.measured, (*strict.measured.trials, *_bounds(strict)), None
+    except KitError as error:
+        shortfall = error
+    # Refused: what holds all the same is seen without the demand, as an instructor may ask for.
+    lenient = Zygote("numpy", _LIMITS, allow_process=True, secrets=secrets or None)
+    try:
+        with lenient:
+            return (
+                _weaker(strict, lenient),
+                (*lenient.measured.trials, *_bounds(lenient)),
+                shortfall,
+            )
+    except KitError:
+        return strict.measured, strict.measured.trials, shortfall
+
+
+def _weaker(strict: Zygote, lenient: Zygote) -> Measured:
+    """What was refused counts, where it was measured; else what holds without the demand."""
+    return strict.measured if strict.measured.trials else lenient.measured
+
+
+def _bounds(zygote: Zygote) -> tuple[Trial, ...]:
+    cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
+    with SandboxedStudent(zygote, cells, seed=0) as attempts:
+        return probe.try_without_end(attempts.ask)
+
+
+def _layers(measured: Measured) -> tuple[Layer, ...]:
+    return (*_namespaces(measured), _landlock(measured), *_others(measured))
+
+
+def _namespaces(measured: Measured) -> tuple[Layer, ...]:
+    why = measured.missing.get("namespaces", "")
+    layers = []
+    for name in (f"{kind} namespace" for kind in _NAMESPACES):
+        held = name.removesuffix(" namespace") in measured.namespaces
+        fact = "its own" if held else measured.missing.get(name) or f"not used: {why}"
+        layers.append(Layer(name, held, fact, "" if held else remedies.remedy("namespaces", why)))
+    return tuple(layers)
+
+
+def _landlock(measured: Measured) -> Layer:
+    why = measured.missing.get("landlock", "not used")
+    if measured.landlock:
+        return Layer("Landlock", True, f"version {measured.landlock}")
+    return Layer("Landlock", False, why, remedies.remedy("landlock", why))
+
+
+def _others(measured: Measured) -> tuple[Layer, ...]:
+    why = measured.missing.get("seccomp", "not used")
+    calls = Layer("system call filter", measured.seccomp, "an allow-list, by libseccomp")
+    if not measured.seccomp:
+        calls = Layer(calls.name, False, why, remedies.remedy("seccomp", why))
+    bounded = "resources" not in measured.gaps and bool(measured.trials)
+    limits = "of memory, processor time, files, threads" if bounded else "not in force"
+    return (
+        calls,
+        Layer("limits", bounded, limits, "" if bounded else remedies.LIMITS),
+        _other_user(measured),
+        _interpreter(measured),
+    )
+
+
+def _other_user(measured: Measured) -> Layer:
+    if "user" in measured.gaps:
+        return Layer("other user", False, measured.gaps["user"], remedies.USER)
+    if reach.throw_away_uid():
+        return Layer("other user", True, f"root's workers become user {measured.uid}")
+    if os.geteuid() == 0:
+        return Layer("other user", True, "root of a user namespace only, without its rights")
+    return Layer("other user", True, "not needed: you are not root, so workers are not either")
+
+
+def _interpreter(measured: Measured) -> Layer:
+    name, held = "interpreter in reach", bool(measured.trials)
+    closed = next(iter(reach.closed().values()), None) if reach.throw_away_uid() else None
+    if closed and measured.namespaces:
+        return Layer(name, held, f"{closed} is closed to other users; it is bound into place")
+    if closed:
+        error = reach.out_of_reach(reach.throw_away_uid(), "")
+        cure = error.cure if error else ""
+        return Layer(name, False, f"other users may not enter {closed}", cure)
+    return Layer(name, held, f"{sys.prefix}" if held else "no worker could be asked")
+
+
+def _demands(measured: Measured, trials: tuple[Trial, ...]) -> tuple[Demand, ...]:
+    found = []
+    for name in DEMANDS:
+        mine = tuple(trial for trial in trials if trial.demand == name)
+        gap = measured.gaps.get(name, "") or next((trial.gap for trial in mine if trial.gap), "")
+        if name == "user":
+            mine = (Trial(name, "ask the worker who it is", f"user {measured.uid}", "", gap),)
+        found.append(Demand(_DEMANDS[name], bool(mine and trials) and not gap, mine))
+    return tuple(found)

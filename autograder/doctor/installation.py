@@ -1,0 +1,124 @@
+"""What is installed, and who needs it: learners need little, instructors more.
+
+Versions come from the packages' own records: nothing heavy is imported, and a
+student without nbgrader or PyTorch is not told that anything is wrong.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.exercise import MANIFEST, read_exercise
+from autograder.sandbox.remedies import remedy
+
+OLDEST = (3, 11)
+LEARNING, PLACE = "the exercises", "a place to work"
+TORCH, COURSE, GRADING = "PyTorch", "a course", "grading"
+_LEAST_MEGABYTES = 100
+_MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to have: whether it is there, which one, and what it is needed for.
+
+    `need` is one of "the exercises", "a place to work", "PyTorch", "a course" and "grading".
+    """
+
+    name: str
+    found: bool
+    fact: str
+    need: str
+    purpose: str
+    remedy: str = ""
+
+
+def installation(folder: Path) -> tuple[Part, ...]:
+    """Return the parts, those that everybody needs first; `folder` is where work is done."""
+    linux = sys.platform == "linux"
+    return (
+        _python(),
+        _package("numpy", LEARNING, "every exercise", "pip install numpy"),
+        _package("pytest", LEARNING, "the checks", "pip install pytest"),
+        *_disk(folder),
+        _package("torch", TORCH, _for_torch(folder), "pip install torch"),
+        _package("jupyterlab", COURSE, "the notebooks", "pip install jupyterlab"),
+        _package(
+            "nbgrader", COURSE, "a course with nbgrader", "pip install 'attention-kit[course]'"
+        ),
+        *((_libseccomp(),) if linux else ()),
+    )
+
+
+def _python() -> Part:
+    wanted = ".".join(map(str, OLDEST))
+    fact = f"{platform.python_version()} in {sys.prefix}"
+    found = sys.version_info >= OLDEST
+    cure = "" if found else f"install Python {wanted} or newer"
+    return Part("Python", found, fact, LEARNING, f"{wanted} or newer", cure)
+
+
+def _package(name: str, need: str, purpose: str, cure: str) -> Part:
+    try:
+        return Part(name, True, metadata.version(name), need, purpose)
+    except metadata.PackageNotFoundError:
+        return Part(name, False, "not installed", need, purpose, cure)
+
+
+def _for_torch(folder: Path) -> str:
+    names = _exercises_of("torch", (folder / "assignments", folder / "solutions"))
+    return f"only for {', '.join(names)}" if names else "only for the exercises in PyTorch"
+
+
+def _exercises_of(library: str, roots: Iterable[Path]) -> list[str]:
+    found = set()
+    for manifest in (path for root in roots for path in root.glob(f"*/{MANIFEST}")):
+        try:
+            exercise = read_exercise(manifest.parent)
+        except (KitError, OSError):
+            continue  # `attn verify` speaks of broken exercises
+        if exercise.library == library:
+            found.add(exercise.name)
+    return sorted(found)
+
+
+def _disk(folder: Path) -> Iterable[Part]:
+    yield _place("this folder", folder)
+    try:
+        yield _place("temporary files", Path(tempfile.gettempdir()))
+    except FileNotFoundError as error:
+        cure = "make room on the disk, or set TMPDIR to a folder that can be written"
+        yield Part("temporary files", False, str(error), PLACE, "can be written", cure)
+
+
+def _place(name: str, folder: Path) -> Part:
+    purpose = "can be written"
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))
+            file.flush()
+        fact, free = str(folder.resolve()), shutil.disk_usage(folder).free // _MEGABYTE
+    except OSError as error:
+        cure = "work in a folder that you may write in, on a disk with room"
+        return Part(name, False, f"{folder}: {error.strerror}", PLACE, purpose, cure)
+    enough = free >= _LEAST_MEGABYTES
+    cure = "" if enough else f"make room: up to {_LEAST_MEGABYTES} MB are used"
+    return Part(name, enough, f"{fact}, {free:,} MB free", PLACE, purpose, cure)
+
+
+def _libseccomp() -> Part:
+    purpose = "the filter of system calls"
+    try:
+        import_module("pyseccomp")  # it looks for the library as soon as it is imported
+    except (ImportError, RuntimeError) as error:
+        why = str(error)
+        return Part("libseccomp", False, why, GRADING, purpose, remedy("seccomp", why))
+    return Part("libseccomp", True, f"pyseccomp {metadata.version('pyseccomp')}", GRADING, purpose)

@@ -1,0 +1,83 @@
+"""The time a worker has for one question: processor time, so that a busy machine is fair.
+
+Right code that is slow only because the machine is busy must not fail, and code that uses no
+processor (it sleeps, or has stopped itself) must not be waited for without end. So the budget
+is of processor time, and three times as much on the wall is the end of it. The kernel is asked
+for the worker's processor time only when there has been a wait, so quick answers pay nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+_WALL = 3.0
+_FIRST_LOOK = 0.05  # of the budget: what a worker uses before it counts for nothing
+_SHORTEST_WAIT = 0.01
+
+
+class Late(Exception):
+    """The deadline has passed."""
+
+
+class Budget:
+    """`seconds` of processor time. `used` returns what a worker has used in its whole life.
+
+    `used` returns None when the worker has ended.
+    """
+
+    def __init__(self, seconds: float, used: Callable[[], float | None]) -> None:
+        self._seconds, self._used = seconds, used
+        self._begun = time.monotonic()
+        self._next_look = _FIRST_LOOK * seconds  # in seconds since the beginning, as we count
+        self._before: float | None = None
+        self._processor = 0.0
+
+    @property
+    def spent(self) -> float:
+        """What is to be charged, in seconds: the processor time, a third of the wait at least."""
+        processor = self._waited if self._before is None else self._processor
+        return max(processor, self._waited / _WALL)
+
+    def left(self) -> float:
+        """Return how many seconds to wait before asking again; raise `Late` when all is used up."""
+        waited = self._waited
+        if waited >= self._next_look:
+            rest = min(self._look(), _WALL * self._seconds - waited)
+            if rest <= 0:
+                raise Late
+            self._next_look = waited + max(rest, _SHORTEST_WAIT)
+        return self._next_look - waited
+
+    def settle(self) -> None:
+        """Look once more after an answer that was waited for, so that `spent` is exact."""
+        if self._before is not None:
+            self._look()
+
+    def forgive(self, seconds: float) -> None:
+        """Do not count that much of the wait: it was ours."""
+        self._begun += seconds
+
+    @contextlib.contextmanager
+    def ours(self) -> Iterator[None]:
+        """Do not count what is done meanwhile: the worker waits for us."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.forgive(time.monotonic() - begun)
+
+    @property
+    def _waited(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _look(self) -> float:
+        """Return the processor time that is left."""
+        with self.ours():
+            used = self._used()
+        if used is not None:
+            if self._before is None:
+                self._before = used
+            self._processor = used - self._before
+        return self._seconds - self._processor

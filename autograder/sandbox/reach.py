@@ -1,0 +1,79 @@
+"""Who a worker is on this machine, and which folders are closed to that user.
+
+Root's workers become a user whom nothing belongs to. Without namespaces that
+user has to walk to the interpreter like anybody else, and an interpreter below
+root's own home (pyenv, uv) is then out of reach.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.worker.plan import readable
+
+_FIRST_THROW_AWAY_UID, _THROW_AWAY_UIDS = 60001, 512
+_ENTER_AS_OTHERS, _READ_AS_OTHERS = 0o001, 0o004
+_OPEN_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
+
+
+def throw_away_uid() -> int:
+    """Return a uid that workers of this host become, 0 when it cannot make them become another."""
+    uid = _FIRST_THROW_AWAY_UID + os.getpid() % _THROW_AWAY_UIDS
+    if os.geteuid() != 0:
+        return 0
+    maps = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
+    mapped = any(int(first) <= uid < int(first) + int(count) for first, _, count in maps)
+    return uid if mapped else 0
+
+
+def gate(path: Path) -> Path | None:
+    """Return the topmost folder on the way to `path` that other users may not enter, or None."""
+    real = path.resolve()
+    for folder in reversed(real.parents):
+        if not folder.stat().st_mode & _ENTER_AS_OTHERS:
+            return folder
+    return None if real.stat().st_mode & _READ_AS_OTHERS else real
+
+
+def closed() -> dict[Path, Path]:
+    """Return what a worker has to read and another user cannot, each with what closes it."""
+    found = {path: gate(path) for path in map(Path, readable())}
+    return {path: closing for path, closing in found.items() if closing}
+
+
+def out_of_reach(uid: int, detail: str) -> KitError | None:
+    """Return the error that says what user `uid` cannot reach, or None when that is not it."""
+    for path, closing in closed().items() if uid else ():
+        return KitError(
+            f"a worker becomes user {uid}, who may not enter {closing}, and needs {path} ({detail})",
+            place=str(closing),
+            cure="allow namespaces, with which it is shown to workers all the same (`attn doctor` "
+            "says what is in the way); or put Python and its environment where every user may "
+            "read them, such as /opt; or grade as an ordinary user",
+        )
+    return None
+
+
+def folder_for_a_canary(uid: int) -> Path:
+    """Make a folder that a worker could enter if nothing held it back.
+
+    A canary behind a closed folder would be denied by that folder, and not by the sandbox.
+    Raises `KitError` where no folder can be made.
+    """
+    try:
+        own = tempfile.gettempdir()
+        places = (own, *_OPEN_PLACES) if uid else (own,)
+        usable = [place for place in map(Path, places) if os.access(place, os.W_OK)]
+        place = next((place for place in usable if not uid or gate(place) is None), Path(own))
+        folder = Path(tempfile.mkdtemp(prefix="attn-", dir=place))
+    except OSError as error:
+        raise KitError(
+            f"the sandbox has no folder for temporary files: {error}",
+            place="TMPDIR, /tmp and /var/tmp",
+            cure="make room there, or set TMPDIR to a folder that can be written",
+        ) from None
+    folder.chmod(0o755)
+    return folder

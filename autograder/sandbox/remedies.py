@@ -1,0 +1,61 @@
+"""What to do about a layer that is missing, for the machine it is missing on.
+
+The same refusal has different causes: a switch of the distribution, a container,
+an old kernel. A remedy that does not fit costs an instructor an evening, so the
+switches are read, and what cannot be known is said as an alternative.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# A value that forbids an ordinary user to make namespaces, and the command that allows it.
+_SWITCHES = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("user/max_user_namespaces", "0", "15000"),
+)
+_CONTAINERS = ("/.dockerenv", "/run/.containerenv")
+_IN_A_CONTAINER = (
+    "start the container so that it may make namespaces (`docker run --cap-add SYS_ADMIN "
+    "--security-opt apparmor=unconfined`), which weakens the container itself"
+)
+MOVE = (
+    "move what can be read away from the interpreter and its environment, which every worker reads"
+)
+USER = (
+    "grade as an ordinary user, or as a root who can make its workers another user "
+    "(not within a user namespace that maps only root)"
+)
+LIMITS = "grade on Linux, where a process can be given limits"
+REPORT = "run `attn doctor`; if it shows nothing missing, report it with this message"
+
+
+def remedy(layer: str, reason: str, system: Path = Path("/")) -> str:
+    """Return what to do about `layer` (namespaces, landlock, seccomp), missing for `reason`.
+
+    `system` is the root of the machine whose switches are read.
+    """
+    if layer == "namespaces":
+        return _namespaces(system)
+    if layer == "landlock":
+        return _landlock(reason)
+    if "pyseccomp" in reason:
+        return "`pip install pyseccomp`, which talks to libseccomp"
+    return "install libseccomp (`apt install libseccomp2`) and `pip install pyseccomp`"
+
+
+def _namespaces(system: Path) -> str:
+    for name, forbids, allows in _SWITCHES:
+        switch = system / "proc/sys" / name
+        if switch.is_file() and switch.read_text("ascii").strip() == forbids:
+            return f"allow user namespaces (`sysctl {name.replace('/', '.')}={allows}`)"
+    if any((system / name.lstrip("/")).exists() for name in _CONTAINERS):
+        return _IN_A_CONTAINER
+    return "allow user namespaces for this user, or grade as root outside a container"
+
+
+def _landlock(reason: str) -> str:
+    if "switched off" in reason:
+        return "switch Landlock on (kernel parameter `lsm=landlock,...`, then the other names)"
+    return "use a kernel with Landlock (Linux 5.13 or newer, and not hidden by the container)"
