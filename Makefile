@@ -6,13 +6,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check build bench clean
+.PHONY: demo test test-slow check build bench clean
 
 demo: $(READY)
 	$(BIN)/attn demo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not slow"
+
+# What takes minutes: a run killed at fifty random moments.
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow
 
 # Style, types, the proof of the graders, and that the generated assignments are up to date.
 check: $(READY)
@@ -22,9 +26,10 @@ check: $(READY)
 	$(BIN)/attn build --check
 	$(BIN)/attn verify --seeds 20
 
-# What a submission costs, as ratios in one run; not a test.
+# What a submission costs and what the sandbox adds to it, as ratios in one run; not a test.
 bench: $(READY)
 	$(BIN)/python tests/benchmarks/class_cost.py
+	$(BIN)/python tests/benchmarks/sandbox_overhead.py
 
 build: $(READY)
 	$(BIN)/attn build

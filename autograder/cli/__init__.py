@@ -20,8 +20,8 @@ def main() -> None:
 
 
 for command in (
-    *(learner.check,),
-    *(instructor.course, instructor.grade, instructor.demo),
+    *learner.COMMANDS,
+    *(instructor.course, instructor.release, instructor.grade, instructor.demo, instructor.doctor),
     *(author.build, author.verify),
 ):
     main.add_command(command)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import click
 
 from autograder.cli.kit import FOLDER, OUT, exercise_folders
+
+
+def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
+    if value and not re.fullmatch(r"[\w.-]+/[\w.-]+", value, re.ASCII):
+        raise click.BadParameter("write OWNER/NAME, as in the address of the repository")
+    return value
 
 
 @click.group()
@@ -31,6 +38,43 @@ def new(directory: Path, solutions: Path, assignments: Path, exercises: tuple[st
 
 
 @click.command()
+@click.argument("exercises", metavar="EXERCISE...", nargs=-1, required=True)
+@click.option("--to", "directory", type=FOLDER, required=True, help="A folder for the release.")
+@click.option("--zip", "archives", is_flag=True, help="Make an archive of each exercise, too.")
+@click.option(
+    "--github",
+    metavar="OWNER/NAME",
+    default="",
+    callback=_repository,
+    help="Where it will lie: adds links to Colab and Binder.",
+)
+@click.option("--wheel", type=FOLDER, help="A wheel of the kit to hand out; else it is built.")
+@click.option("--solutions", type=FOLDER, default=Path("solutions"), show_default=True)
+@click.option("--assignments", type=FOLDER, default=Path("assignments"), show_default=True)
+def release(
+    exercises: tuple[str, ...],
+    directory: Path,
+    archives: bool,
+    github: str,
+    wheel: Path | None,
+    solutions: Path,
+    assignments: Path,
+) -> None:
+    """Package exercises for students, without nbgrader: a folder of each, the kit inside.
+
+    Refuses when assignments/ is stale, when a solution would go out, and when the folder holds
+    files that are not from a release.
+    """
+    from autograder.releasing.release import Order, release
+    from autograder.releasing.search import Source
+    from autograder.releasing.words import told
+
+    order = Order(exercises, archives, github, wheel)
+    released = release(Source(solutions, assignments), order, directory)
+    OUT.print(told(released, directory, github), soft_wrap=True, markup=False)
+
+
+@click.command()
 @click.argument("submissions", type=FOLDER)
 @click.option("--exercise", help="Which exercise; a course's only one by default.")
 @click.option("--solutions", type=FOLDER, help="Where the exercises are; a course knows.")
@@ -41,6 +85,7 @@ def new(directory: Path, solutions: Path, assignments: Path, exercises: tuple[st
     type=click.Choice(["process"]),
     help="Grade though this machine cannot isolate submissions. Only for code you trust.",
 )
+@click.option("--again", is_flag=True, help="Judge anew what has been judged before, too.")
 def grade(
     submissions: Path,
     exercise: str | None,
@@ -48,17 +93,17 @@ def grade(
     output: Path | None,
     processes: int | None,
     allow_protection: str | None,
+    again: bool,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
-    from autograder.grading.run import grade_path
+    from autograder.grading.run import Manner, grade_path
 
     graded = grade_path(
         submissions,
         exercise=exercise,
         solutions=solutions,
         output=output,
-        processes=processes,
-        allow_process=allow_protection == "process",
+        manner=Manner(processes, allow_protection == "process", again),
         console=OUT,
     )
     OUT.print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
@@ -75,3 +120,20 @@ def demo(directory: Path, solutions: Path, assignments: Path, zoo: Path) -> None
     from autograder.course.demo import run_demo
 
     run_demo(directory, solutions=solutions, assignments=assignments, zoo=zoo, console=OUT)
+
+
+@click.command()
+@click.option("--json", "json_wanted", is_flag=True, help="The findings as JSON.")
+def doctor(json_wanted: bool) -> None:
+    """Say what this machine can do, how that was found out, and what is missing.
+
+    Exits with 0 when untrusted code can be graded here by the default demand, else with 1.
+    """
+    from autograder.doctor import as_json, examine, tell
+
+    found = examine(Path())
+    if json_wanted:
+        click.echo(as_json(found))
+    else:
+        OUT.print(tell(found))
+    sys.exit(0 if found.grading else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import click
@@ -13,6 +14,17 @@ from autograder.errors import KitError
 FOLDER = click.Path(path_type=Path)
 OUT = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)
+# Faults of the machine that no command can foresee: not worth a traceback.
+_FULL = "make room on that disk, and run the same command again"
+_CLOSED = "work where you may write, or change the permissions there"
+CURES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EROFS: _CLOSED,
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
+    errno.EIO: "look after that disk: it does not read or write",
+}
 
 
 class Kit(click.Group):
@@ -23,10 +35,19 @@ class Kit(click.Group):
         try:
             return super().invoke(ctx)
         except KitError as error:
-            ERRORS.print(f"[bold red]error:[/] {escape(error.fact)}", soft_wrap=True)
-            ERRORS.print(f"  where: {escape(error.place)}", soft_wrap=True)
-            ERRORS.print(f"  cure:  {escape(error.cure)}", soft_wrap=True)
-            ctx.exit(2)
+            _tell(error)
+        except OSError as error:
+            if error.errno not in CURES:
+                raise
+            place = str(error.filename or Path.cwd())
+            _tell(KitError(f"{error.strerror}", place=place, cure=CURES[error.errno]))
+        ctx.exit(2)
+
+
+def _tell(error: KitError) -> None:
+    ERRORS.print(f"[bold red]error:[/] {escape(error.fact)}", soft_wrap=True)
+    ERRORS.print(f"  where: {escape(error.place)}", soft_wrap=True)
+    ERRORS.print(f"  cure:  {escape(error.cure)}", soft_wrap=True)
 
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:

@@ -1,20 +1,114 @@
-"""The learner's commands: check one's own work."""
+"""The learner's commands: a workspace, checks, hints, pictures."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT
+from autograder.cli.kit import ERRORS, FOLDER, OUT
+
+IN = click.option("--in", "folder", type=FOLDER, default=Path("."), help="Where the work is.")
+
+
+def _say(words: str) -> None:
+    from rich.text import Text
+
+    ERRORS.print(Text(words), soft_wrap=True)
+
+
+@click.command()
+@click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
+@IN
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def check(task: str | None, folder: Path, as_json: bool) -> None:
+    """Check your own work, or one step of it, against the worked examples.
+
+    Without a name it is the exercise whose folder you are in, else the one you worked on last.
+    The exit code is 0 when every step passes, 1 when one does not, 2 for an error.
+    """
+    from autograder.learning import commands
+
+    sys.exit(0 if commands.check(folder, task, OUT, _say, as_json=as_json) else 1)
+
+
+@click.command()
+@click.argument("directory", type=FOLDER)
+@click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
+def start(directory: Path, exercises: tuple[str, ...]) -> None:
+    """Make DIRECTORY a workspace with the exercises in it; your own work is left as it is."""
+    from autograder.learning import commands
+
+    commands.start(directory, exercises, OUT, _say)
 
 
 @click.command()
 @click.argument("step", required=False)
-@click.option("--in", "folder", type=FOLDER, default=Path("."), help="The assignment's folder.")
-def check(step: str | None, folder: Path) -> None:
-    """Check your own work, or one STEP of it, against the worked examples."""
-    from autograder.terminal import check_folder
+@IN
+def hint(step: str | None, folder: Path) -> None:
+    """Show the next hint of STEP; by default of the first step that does not pass."""
+    from autograder.learning import commands
 
-    sys.exit(0 if check_folder(folder, step, OUT) else 1)
+    commands.next_hint(folder, step, OUT, _say)
+
+
+@click.command("list")
+@IN
+def list_steps(folder: Path) -> None:
+    """Show how far you are: steps, points, minutes, difficulty."""
+    from autograder.learning import commands
+
+    commands.show_progress(folder, OUT, _say)
+
+
+@click.command()
+@click.argument("step", required=False)
+@click.option("--save", type=FOLDER, help="Draw into this .png or .svg file too.")
+@IN
+def show(step: str | None, save: Path | None, folder: Path) -> None:
+    """Draw STEP as heat maps: yours, what is expected, and the difference."""
+    from autograder.learning import commands
+
+    commands.show_step(folder, step, save, OUT, _say)
+
+
+@click.command()
+@click.argument("step", required=False)
+@click.option("--yes", is_flag=True, help="Show it though the step does not pass yet.")
+@IN
+def solution(step: str | None, yes: bool, folder: Path) -> None:
+    """Show the solution of STEP, once it passes."""
+    from autograder.learning import commands
+
+    shown = commands.show_solution(folder, step, _asking(yes), OUT, _say)
+    sys.exit(0 if shown else 1)
+
+
+@click.command()
+@click.argument("task", metavar="STEP|EXERCISE")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@IN
+def reset(task: str, yes: bool, folder: Path) -> None:
+    """Put the stub of a step or an exercise back; your file is kept as a copy."""
+    from autograder.learning import commands
+
+    sys.exit(0 if commands.reset_task(folder, task, _asking(yes), OUT, _say) else 1)
+
+
+def _asking(yes: bool) -> Callable[[str], bool]:
+    return lambda question: yes or click.confirm(question)
+
+
+@click.command()
+@click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
+@IN
+def watch(task: str | None, folder: Path) -> None:
+    """Check whenever you save; keys show a hint, a picture, the list."""
+    from autograder.learning import watching
+
+    watching.watch(folder, task, OUT, _say)
+
+
+COMMANDS = (start, watch, check, hint, show, list_steps, solution, reset)

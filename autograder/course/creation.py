@@ -61,14 +61,21 @@ class Course:
         """The graded notebook of a student."""
         return self.directory / "autograded" / student / exercise
 
+    def graded(self, exercise: str) -> Path:
+        """What `attn grade` writes about an exercise: verdicts, pages, journal."""
+        return self.directory / "graded" / exercise
+
     def feedback(self, exercise: str, student: str) -> Path:
         """The pages that `nbgrader generate_feedback` writes for a student."""
         return self.directory / "feedback" / student / exercise
 
     def students(self, exercise: str) -> tuple[str, ...]:
-        """Who handed something in, sorted; hidden folders and links are nobody's."""
+        """Who handed something in, sorted; hidden folders are nobody's.
+
+        A link or a file in the place of the folder cannot be read, but its owner is not left out.
+        """
         folders = (self.directory / "submitted").glob(f"[!.]*/{exercise}")
-        return tuple(sorted(f.parent.name for f in folders if f.is_dir() and not f.is_symlink()))
+        return tuple(sorted(folder.parent.name for folder in folders))
 
 
 def create_course(

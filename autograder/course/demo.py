@@ -13,7 +13,7 @@ from autograder.course.creation import FACTS, Course, create_course
 from autograder.course.release import release
 from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.errors import KitError
-from autograder.grading.run import Graded, grade_path
+from autograder.grading.run import Graded, Manner, grade_path
 from autograder.sandbox import Zygote
 
 MADE_BY_DEMO = ".made-by-attn-demo"
@@ -48,8 +48,7 @@ def run_demo(
             exercise=name,
             solutions=None,
             output=None,
-            processes=None,
-            allow_process=bool(shortfall),
+            manner=Manner(allow_process=bool(shortfall)),
             console=console,
         )
         for name in exercises

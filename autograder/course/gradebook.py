@@ -9,7 +9,8 @@ is laid into `autograded/`. A score that somebody gave by hand stays.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from nbformat import NotebookNode, from_dict
 from nbgrader import api, utils
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import insert, or_, select, update
+from sqlalchemy.exc import DBAPIError
 from traitlets.config import Config
 
 from autograder.course.creation import Course
@@ -72,12 +74,28 @@ def write_gradebook(
                 submission = handed_in[verdict.student]
                 filled = with_verdict(notebook_of(release, submission), verdict, facts)
                 batch.append(_graded(submission, filled))
-            _write_batch(gradebook.db, notebook, batch)
-            _penalize_late(gradebook, settings, notebook, batch)
+            with _told(course, gradebook):
+                _write_batch(gradebook.db, notebook, batch)
+                _penalize_late(gradebook, settings, notebook, batch)
             # After the grades: a notebook in autograded/ tells nbgrader that they are there.
             for graded in batch:
                 _lay_out(course, graded)
     return tuple(verdict.student for verdict in roll if verdict.infrastructure)
+
+
+@contextmanager
+def _told(course: Course, gradebook: api.Gradebook) -> Iterator[None]:
+    """Say in words why the database does not take the grades; half a batch is never left there."""
+    try:
+        yield
+    except DBAPIError as error:
+        gradebook.db.rollback()
+        raise KitError(
+            f"the gradebook cannot be written: {error.orig}",
+            place=str(course.directory),
+            cure="see that nothing else has the gradebook open, that you may write to it and that "
+            "the disk has room; then run the same command again: nothing is graded twice",
+        ) from error
 
 
 def scores(course: Course, exercise: str) -> dict[str, dict[str, float]]:
@@ -216,11 +234,18 @@ def _penalize_late(
 def _lay_out(course: Course, graded: Graded) -> None:
     """Write the graded notebook into `autograded/`, read-only as nbgrader leaves it."""
     folder = course.autograded(graded.submission.exercise, graded.submission.student)
-    if folder.exists():
-        shutil.rmtree(folder)
-    lay_out(graded.notebook, graded.submission, folder)
-    for file in folder.iterdir():
-        file.chmod(READ_ONLY)
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+        lay_out(graded.notebook, graded.submission, folder)
+        for file in folder.iterdir():
+            file.chmod(READ_ONLY)
+    except OSError as error:
+        raise KitError(
+            f"a graded notebook cannot be written: {error.strerror}",
+            place=str(folder),
+            cure="make room, or let yourself write there; then run the same command again",
+        ) from error
 
 
 def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:

@@ -9,7 +9,6 @@ notebook, and the original stays as it is.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,14 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 
+from autograder.cells import Unreadable, is_notebook, notebook_cells, read_text
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
 from autograder.submission import Submission
 
 TIMESTAMP = "timestamp.txt"
-LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not shown in the graded notebook
+LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not copied beside the graded notebook
 
 
 def release_notebook(course: Course, exercise: str) -> NotebookNode:
@@ -53,10 +53,18 @@ def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
         for cell in release.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     ]
-    content = _bytes(submission.path)
-    text = (content or b"").decode("utf-8-sig", "replace")
-    script = submission.path.suffix == ".py"
-    return onto_skeleton(release, from_script(text, names) if script else _cells(text))
+    return onto_skeleton(release, _submitted(submission.path, names))
+
+
+def _submitted(path: Path, names: list[str]) -> NotebookNode:
+    """The cells of what was handed in; none when it cannot be read, and the verdict says why."""
+    try:
+        text = read_text(path).text
+        if not is_notebook(path):
+            return from_script(text, names)
+        return NotebookNode(cells=notebook_cells(text, path.name))
+    except (Unreadable, OSError):
+        return NotebookNode(cells=[])
 
 
 def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> None:
@@ -79,7 +87,9 @@ def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> Non
 
 def folder_of(submission: Submission) -> Path:
     """The folder that was handed in."""
-    return submission.path if submission.path.is_dir() else submission.path.parent
+    path = submission.path
+    # What a link points at was not handed in: it can be the solutions.
+    return path if path.is_dir() and not path.is_symlink() else path.parent
 
 
 def timestamp(folder: Path) -> Any:
@@ -106,19 +116,3 @@ def _bytes(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
-
-
-def _cells(text: str) -> NotebookNode:
-    """The cells of a notebook's JSON (nbformat 3 or 4) as they are; none when it is not JSON."""
-    try:
-        facts = json.loads(text)
-    except (ValueError, RecursionError):
-        facts = None
-    sheets = _list(facts, "worksheets")
-    cells = [cell for sheet in sheets for cell in _list(sheet, "cells")] or _list(facts, "cells")
-    return NotebookNode(cells=[cell for cell in cells if isinstance(cell, dict)])
-
-
-def _list(facts: Any, key: str) -> list[Any]:
-    value = facts.get(key) if isinstance(facts, dict) else None
-    return value if isinstance(value, list) else []

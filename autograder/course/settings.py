@@ -21,6 +21,8 @@ from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 from autograder.course.creation import CONFIG, Course
 from autograder.errors import KitError
 
+SECONDS_TO_WAIT = 30
+
 
 def read_settings(course: Course) -> Config:
     """Run the configuration files; raise `KitError` when one of them does not run."""
@@ -55,12 +57,20 @@ def open_gradebook(
     directory = course_directory(course, settings)
     if not _exists(directory.db_url):
         raise _not_released(course, exercise)
-    with api.Gradebook(directory.db_url, directory.course_id) as gradebook:
+    with api.Gradebook(_patient(directory.db_url), directory.course_id) as gradebook:
         try:
             notebook = gradebook.find_notebook(exercise, exercise)
         except api.MissingEntry:
             raise _not_released(course, exercise) from None
         yield gradebook, notebook
+
+
+def _patient(db_url: str) -> str:
+    """Have SQLite wait for another process, such as formgrader, to finish what it writes."""
+    address = make_url(db_url)
+    if address.get_backend_name() == "sqlite":
+        address = address.update_query_dict({"timeout": str(SECONDS_TO_WAIT)})
+    return address.render_as_string(hide_password=False)
 
 
 def _exists(db_url: str) -> bool:

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.cells import MOST_CELLS
+
 DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 MARKER = re.compile(r"^# ?%%(.*)$")
 START = -1  # the place of a cell that follows none of the skeleton's
@@ -62,6 +64,9 @@ def from_script(text: str, names: Sequence[str]) -> NotebookNode:
             cells.append(new_markdown_cell(prose.strip("\n")))
         else:
             cells += [new_code_cell(piece) for piece in _pieces(source, names)]
+        if len(cells) > MOST_CELLS:
+            cells = [new_code_cell(text)]
+            break
     notebook: NotebookNode = new_notebook(cells=cells)
     return notebook
 
@@ -132,7 +137,7 @@ def _text(cell: NotebookNode) -> tuple[str, str]:
 def _percent_cells(text: str) -> list[tuple[str, str]]:
     """The cells of a percent-format script: ("code" or "markdown", source), empty ones left out."""
     cells: list[tuple[str, list[str]]] = [("code", [])]
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if marker := MARKER.match(line):
             cells.append(("markdown" if "[markdown]" in marker[1] else "code", []))
         else:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from functools import partial
+from multiprocessing import connection
+from pathlib import Path
 
 from autograder.checks.reference import read_reference
 from autograder.exercise import Exercise
@@ -22,6 +26,8 @@ from autograder.verdict import Verdict
 LARGEST_BATCH = 16
 BATCHES_PER_PROCESS = 4
 
+GradeBatch = Callable[[Sequence[Submission]], tuple[Verdict, ...]]
+
 
 def grade_class(
     exercise: Exercise,
@@ -29,11 +35,13 @@ def grade_class(
     *,
     processes: int | None = None,
     allow_process: bool = False,
+    journal: Path | None = None,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> tuple[Verdict, ...]:
     """Return a verdict for every submission, in their order.
 
-    `on_verdict` is called for each as it becomes known. Raises `KitError` when the
+    `on_verdict` is called for each as it becomes known; what the `journal` holds is not judged
+    again. Raises `KitError` when the
     exercise cannot be used or the sandbox falls short of what is demanded.
     """
     groups = _equal(submissions)
@@ -48,10 +56,11 @@ def grade_class(
                 on_verdict(known[submission.student])
 
     count = max(1, min(processes or os.cpu_count() or 1, len(firsts)))
+    grade = partial(grade_batch, exercise.folder, allow_process=allow_process, journal=journal)
     with _pool(count) as pool:
-        lost = _run(pool, exercise, _batches(firsts, count), allow_process, keep)
+        lost = _run(pool, grade, _batches(firsts, count), keep)
     for submission in lost:
-        keep([_alone(exercise, submission, allow_process)])
+        keep([_alone(exercise, grade, submission)])
     return tuple(known[submission.student] for submission in submissions)
 
 
@@ -72,19 +81,31 @@ def _batches(submissions: list[Submission], processes: int) -> list[list[Submiss
 
 def _pool(processes: int) -> Executor:
     # Spawned, not forked: a grader process inherits nothing of its starter's memory.
-    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_starter)
+
+
+def _end_with_starter() -> None:
+    """Have this process end when the one that started it is killed: else it would wait for ever."""
+    starter = multiprocessing.parent_process()
+    assert starter is not None
+
+    def watch() -> None:
+        connection.wait([starter.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with starter", daemon=True).start()
 
 
 def _run(
     pool: Executor,
-    exercise: Exercise,
+    grade: GradeBatch,
     batches: list[list[Submission]],
-    allow_process: bool,
     keep: Callable[[Iterable[Verdict]], None],
 ) -> list[Submission]:
     """Grade the batches; return the submissions of those whose process died."""
     futures: dict[Future[tuple[Verdict, ...]], list[Submission]] = {
-        pool.submit(grade_batch, exercise.folder, batch, allow_process): batch for batch in batches
+        pool.submit(grade, batch): batch for batch in batches
     }
     lost: list[Submission] = []
     for future in as_completed(futures):
@@ -95,10 +116,9 @@ def _run(
     return lost
 
 
-def _alone(exercise: Exercise, submission: Submission, allow_process: bool) -> Verdict:
+def _alone(exercise: Exercise, grade: GradeBatch, submission: Submission) -> Verdict:
     with _pool(1) as pool:
         try:
-            job = pool.submit(grade_batch, exercise.folder, [submission], allow_process)
-            return job.result()[0]
+            return pool.submit(grade, [submission]).result()[0]
         except BrokenProcessPool as error:
             return infrastructure(read_reference(exercise.folder), submission, str(error))

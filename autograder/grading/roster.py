@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.cells import bare, is_submission
 from autograder.errors import KitError
 from autograder.exercise import Exercise
-from autograder.submission import Submission, read_submission
+from autograder.submission import Submission, read_one_of, read_submission
 
-SUFFIXES = (".py", ".ipynb")
+INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,7 @@ def course_roster(folders: Iterable[tuple[str, Path]], exercise: Exercise) -> Ro
 def flat_roster(folder: Path, exercise: Exercise) -> Roster:
     """Read a folder of files named by student; raise `KitError` when there is nothing in it.
 
-    Two files of one student are a problem that only the instructor can solve: that
-    student is left out and named, the others are read.
+    Whatever has a student's name is theirs, also a file of a wrong kind: nobody is left out.
     """
     if not folder.is_dir():
         raise KitError(
@@ -43,23 +43,18 @@ def flat_roster(folder: Path, exercise: Exercise) -> Roster:
         )
     by_student: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.iterdir()):
-        if not path.name.startswith(".") and (path.is_dir() or path.suffix in SUFFIXES):
-            by_student[path.stem if path.is_file() else path.name].append(path)
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            by_student[path.name].append(path)
+        elif is_submission(path) or path.suffix.lower() not in INSTRUCTORS_OWN:
+            by_student[bare(path).stem].append(path)
     if not by_student:
         raise KitError(
             "there are no submissions here",
             place=str(folder),
             cure="put one .py or .ipynb file per student into it, named by student",
         )
-    problems = tuple(
-        f"{student} handed in more than one file ({', '.join(path.name for path in paths)}) and is "
-        f"not graded: keep one of them in {folder}."
-        for student, paths in by_student.items()
-        if len(paths) > 1
+    return Roster(
+        tuple(read_one_of(paths, exercise, student) for student, paths in by_student.items())
     )
-    submissions = tuple(
-        read_submission(paths[0], exercise, student)
-        for student, paths in by_student.items()
-        if len(paths) == 1
-    )
-    return Roster(submissions, problems)

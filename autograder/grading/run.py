@@ -12,17 +12,31 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise, find_exercise
+from autograder.grading.batch import exercise_hash
 from autograder.grading.classroom import grade_class
+from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
 from autograder.grading.roster import Roster, course_roster, flat_roster
+from autograder.plain import terminal_line
 from autograder.reports.feedback import write_feedback
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import write_verdicts
+from autograder.sandbox import Zygote
 from autograder.submission import Submission
 from autograder.verdict import Outcome, Verdict
 
 COURSE = "attn.toml"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
+    and whether to judge `again` what has been judged before."""
+
+    processes: int | None = None
+    allow_process: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,13 +59,12 @@ def grade_path(
     exercise: str | None,
     solutions: Path | None,
     output: Path | None,
-    processes: int | None,
-    allow_process: bool,
+    manner: Manner,
     console: Console,
 ) -> Graded:
     """Grade what lies at `path`, write and print the results; raise `KitError` on bad input."""
     if (path / COURSE).is_file():
-        return _grade_course(path, exercise, output, processes, allow_process, console)
+        return _grade_course(path, exercise, output, manner, console)
     if exercise is None:
         raise KitError(
             "it is not said which exercise this is",
@@ -61,7 +74,7 @@ def grade_path(
     facts = find_exercise(exercise, solutions or Path("solutions"))
     roster = flat_roster(path, facts)
     target = output or path.resolve().with_name(f"{path.resolve().name}-graded")
-    verdicts = grade_shown(facts, roster.submissions, processes, allow_process, console)
+    verdicts = grade_shown(facts, roster.submissions, target, manner, console)
     return report(facts, roster, verdicts, target, console)
 
 
@@ -69,8 +82,7 @@ def _grade_course(
     path: Path,
     exercise: str | None,
     output: Path | None,
-    processes: int | None,
-    allow_process: bool,
+    manner: Manner,
     console: Console,
 ) -> Graded:
     from autograder.course.creation import read_course
@@ -97,34 +109,76 @@ def _grade_course(
         pass
     folders = [(student, course.submitted(facts.name, student)) for student in students]
     roster = course_roster(folders, facts)
-    verdicts = grade_shown(facts, roster.submissions, processes, allow_process, console)
+    target = output or course.graded(facts.name)
+    verdicts = grade_shown(facts, roster.submissions, target, manner, console)
     write_gradebook(course, facts.name, verdicts, roster.submissions)
-    return report(facts, roster, verdicts, output or path / "graded" / facts.name, console)
+    return report(facts, roster, verdicts, target, console)
 
 
 def grade_shown(
     exercise: Exercise,
     submissions: Sequence[Submission],
-    processes: int | None,
-    allow_process: bool,
+    output: Path,
+    manner: Manner,
     console: Console,
 ) -> tuple[Verdict, ...]:
-    """Grade with a progress bar."""
-    columns = (
-        TextColumn("grading {task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task(exercise.name, total=len(submissions))
-        return grade_class(
+    """Grade with a progress bar; what the journal in `output` holds is not judged again."""
+    journal = Journal(output / JOURNAL)
+    if not journal.path.exists() and not manner.allow_process:
+        _demand_protection(exercise)  # a refusal leaves nothing behind
+    if broken := journal.prepare():
+        console.print(Text(broken, style="yellow"))
+    kept = _kept(journal, exercise, submissions, manner)
+    if kept:
+        count = f"{len(kept)} of {len(submissions)} submissions"
+        console.print(Text(f"{count} were judged before and have not changed since"))
+    left = [submission for submission in submissions if submission.student not in kept]
+    with Progress(*_COLUMNS, console=console) as progress:
+        task = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
+        judged = grade_class(
             exercise,
-            submissions,
-            processes=processes,
-            allow_process=allow_process,
+            left,
+            processes=manner.processes,
+            allow_process=manner.allow_process,
+            journal=journal.path,
             on_verdict=lambda verdict: progress.advance(task),
         )
+    known = kept | {verdict.student: verdict for verdict in judged}
+    return tuple(known[submission.student] for submission in submissions)
+
+
+def _demand_protection(exercise: Exercise) -> None:
+    """Raise `KitError` where this machine does not isolate submissions, whatever their library."""
+    with Zygote("numpy", exercise.limits, secrets=(exercise.folder.resolve(),)):
+        pass
+
+
+_COLUMNS = (
+    TextColumn("grading {task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeElapsedColumn(),
+)
+
+
+def _kept(
+    journal: Journal, exercise: Exercise, submissions: Sequence[Submission], manner: Manner
+) -> dict[str, Verdict]:
+    """Return the verdicts that the journal holds, by student; none when all is judged again."""
+    digest = exercise_hash(exercise.folder)
+    keys = {
+        submission.student: judging_key(submission, digest, manner.allow_process)
+        for submission in submissions
+    }
+    try:
+        if manner.again:
+            journal.forget(keys.values())
+        found = {student: journal.find(key, student) for student, key in keys.items()}
+    except JournalFault as fault:
+        raise KitError(
+            str(fault), place=str(journal.path), cure="run the same command again"
+        ) from fault
+    return {student: verdict for student, verdict in found.items() if verdict}
 
 
 def report(
@@ -143,7 +197,7 @@ def report(
         console.print(Text(line))
     problems = (*roster.problems, *_not_judged(verdicts))
     for problem in problems:
-        console.print(Text(f"not graded: {problem}", style="bold red"))
+        console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
     return Graded(verdicts, output, problems)
 
 

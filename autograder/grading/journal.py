@@ -1,0 +1,159 @@
+"""What has been judged already, so that a run that was stopped goes on where it stood.
+
+A verdict is kept under the hash of all that decides it: the code that is run, what was
+remarked while reading it, the exercise, the engine, and the protection that was asked
+for. Whatever of these changes, the submission is judged anew; nothing is ever out of date.
+Each verdict is one transaction in a SQLite file, written by the process that judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.submission import Submission
+from autograder.verdict import Verdict
+
+JOURNAL = "journal.sqlite"
+VERSION = 1
+SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
+TRIES, PAUSE = 3, 0.2  # seconds between two tries to write
+_BESIDE = ("", "-wal", "-shm")
+_TABLE = """
+create table if not exists verdicts (
+    key text primary key,
+    verdict text not null,
+    judged_at text not null default current_timestamp
+) strict
+"""
+
+
+class JournalFault(Exception):
+    """The journal cannot be read or written; the text says why."""
+
+
+def judging_key(submission: Submission, exercise_hash: str, allow_process: bool) -> str:
+    """Return the hash of all that decides the verdict on `submission`, whoever handed it in."""
+    demand = "process" if allow_process else "isolated"
+    facts = [submission.code_hash, list(submission.remarks), exercise_hash, demand]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The journal in the file `path`; several processes may use it at once."""
+
+    path: Path
+
+    def prepare(self) -> str | None:
+        """Make the journal ready; return a sentence when one that was broken was set aside.
+
+        Raise `KitError` when it can be neither used nor made.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._check()
+                return None
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                aside = self._set_aside()
+            self._check()
+        except (OSError, sqlite3.Error) as error:
+            raise KitError(
+                f"the journal of what has been graded cannot be used: {error}",
+                place=str(self.path),
+                cure="grade where you may write and the disk has room, or name another folder "
+                "with --output; then run the same command again",
+            ) from error
+        return (
+            f"The journal could not be read and lies in {aside.name} now; everybody is graded anew."
+        )
+
+    def find(self, key: str, student: str) -> Verdict | None:
+        """Return what is kept under `key`, as the verdict of `student`; None when there is nothing.
+
+        Raise `JournalFault` when the journal cannot be read.
+        """
+        with self._faults(), self._open() as connection:
+            row = connection.execute("select verdict from verdicts where key = ?", (key,))
+            found = row.fetchone()
+        if found is None:
+            return None
+        try:
+            return replace(Verdict.from_json(found[0]), student=student)
+        except (ValueError, KeyError, TypeError):  # of no use: judge again, and replace it
+            return None
+
+    def keep(self, key: str, verdict: Verdict) -> None:
+        """Keep `verdict` for good; raise `JournalFault` when that fails again and again."""
+        for last in (*[False] * (TRIES - 1), True):
+            try:
+                with self._faults(), self._open() as connection:
+                    connection.execute(
+                        "insert or replace into verdicts (key, verdict) values (?, ?)",
+                        (key, verdict.to_json()),
+                    )
+                return
+            except JournalFault:
+                if last:
+                    raise
+                time.sleep(PAUSE)
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""
+        with self._faults(), self._open() as connection:
+            connection.executemany("delete from verdicts where key = ?", [(key,) for key in keys])
+
+    def _check(self) -> None:
+        with self._open() as connection:
+            connection.execute("pragma journal_mode = wal")
+            (version,) = connection.execute("pragma user_version").fetchone()
+            if version not in (0, VERSION):
+                raise sqlite3.DatabaseError(f"version {version}")
+            (health,) = connection.execute("pragma quick_check(1)").fetchone()
+            if health != "ok":
+                raise sqlite3.DatabaseError(str(health))
+            connection.execute(_TABLE)
+            connection.execute(f"pragma user_version = {VERSION}")
+            # Now and not after an hour of grading: can it be written?
+            connection.execute("insert or replace into verdicts values ('', '', '')")
+            connection.execute("delete from verdicts where key = ''")
+
+    def _set_aside(self) -> Path:
+        numbers = range(1, 1000)
+        aside = next(
+            path
+            for path in (self.path.with_name(f"{self.path.name}.broken-{n}") for n in numbers)
+            if not path.exists()
+        )
+        for end in _BESIDE:
+            part = self.path.with_name(self.path.name + end)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + end))
+        return aside
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        # A connection for each use: it costs little, and no lock outlives its use.
+        connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT)
+        try:
+            with connection:
+                yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise JournalFault(f"the journal {self.path.name}: {error}") from error

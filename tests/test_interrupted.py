@@ -1,0 +1,327 @@
+"""A run that is killed at any moment and started again ends as if nothing had happened.
+
+The real command grades a real course and is killed with SIGKILL, which nothing can catch:
+while it starts, judges, writes the gradebook, writes the pages.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from released_course import (
+    NAME,
+    Result,
+    command,
+    grade,
+    journal,
+    released_course,
+    result_of,
+    zoo,
+)
+from test_sandbox_attacks import descendants
+
+from autograder.course.creation import Course
+from autograder.course.gradebook import scores
+from autograder.grading.journal import Journal
+
+KILLS = 50
+SEED = int(os.environ.get("ATTN_SEED", "20261120"))
+PATIENCE = 60.0  # seconds that anything may take on a busy machine
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """A released course that nobody has graded yet; two of its students hand in the same."""
+    course = released_course(tmp_path_factory.mktemp("pristine") / "course", zoo("hostile_endless"))
+    twin = course.submitted(NAME, "twin_of_reference")
+    shutil.copytree(course.submitted(NAME, "reference"), twin)
+    return course
+
+
+@pytest.fixture(scope="module")
+def undisturbed(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What grading it leaves when nobody interferes."""
+    course = copied(pristine, tmp_path_factory.mktemp("undisturbed") / "course")
+    run = grade(course)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return result_of(course)
+
+
+def copied(course: Course, target: Path) -> Course:
+    if target.exists():
+        shutil.rmtree(target)
+    shutil.copytree(course.directory, target)
+    return replace(course, directory=target)
+
+
+def rows(course: Course) -> dict[str, tuple[str, str]]:
+    """What the journal holds: key to verdict and time."""
+    if not journal(course).exists():
+        return {}
+    connection = sqlite3.connect(journal(course), timeout=PATIENCE)
+    try:
+        found = connection.execute("select key, verdict, judged_at from verdicts").fetchall()
+    except sqlite3.OperationalError as error:  # killed before there was a table
+        assert "no such table" in str(error)
+        found = []
+    finally:
+        connection.close()
+    return {key: (verdict, judged_at) for key, verdict, judged_at in found if key}
+
+
+def alive(pid: int) -> bool:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    return fields[0] != "Z"
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    end = time.monotonic() + PATIENCE
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() < end, "processes of a killed run live on"
+        time.sleep(0.01)
+
+
+def kill(run: subprocess.Popen[bytes]) -> None:
+    """Kill the command alone, and see that all it started ends by itself."""
+    family = descendants(run.pid)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    wait_until_gone(family)
+
+
+def started(course: Course) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(course), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def half_graded(pristine: Course, tmp_path: Path) -> Iterator[Course]:
+    """A course whose grading was killed when some were judged and some were not."""
+    course = copied(pristine, tmp_path / "course")
+    run = started(course)
+    end = time.monotonic() + PATIENCE
+    while len(rows(course)) < 4:
+        assert run.poll() is None and time.monotonic() < end
+        time.sleep(0.005)
+    kill(run)
+    yield course
+
+
+def test_a_killed_run_goes_on_where_it_stood(half_graded: Course, undisturbed: Result) -> None:
+    before = rows(half_graded)
+    everybody = len(undisturbed.verdicts)
+    assert 4 <= len(before) < everybody
+    assert not any(scores(half_graded, NAME).values())
+    run = grade(half_graded)
+    assert run.returncode == 0, run.stdout + run.stderr
+    said = re.search(rf"(\d+) of {everybody} submissions were judged before", run.stdout)
+    assert said and len(before) <= int(said[1]) <= len(before) + 1  # a twin counts twice
+    assert result_of(half_graded) == undisturbed
+    after = rows(half_graded)
+    assert {key: after[key] for key in before} == before, "something was judged twice"
+    assert len(after) == everybody - 1, "equal submissions are judged once"
+
+
+def test_a_second_run_judges_nobody_and_ends_the_same(
+    half_graded: Course, undisturbed: Result
+) -> None:
+    first = grade(half_graded)
+    kept = rows(half_graded)
+    second = grade(half_graded)
+    assert first.returncode == second.returncode == 0
+    everybody = len(undisturbed.verdicts)
+    assert f"{everybody} of {everybody} submissions were judged before" in second.stdout
+    assert rows(half_graded) == kept and result_of(half_graded) == undisturbed
+
+
+def test_who_hands_in_again_is_judged_again_and_nobody_else(
+    half_graded: Course, undisturbed: Result
+) -> None:
+    assert grade(half_graded).returncode == 0
+    weaker, better = "mistake_not_scaled", "reference"
+    folder = half_graded.submitted(NAME, weaker)
+    shutil.rmtree(folder)
+    shutil.copytree(half_graded.submitted(NAME, better), folder)
+    extra = "\n# handed in again\n"
+    for file in folder.glob("*.py"):
+        file.write_text(file.read_text(encoding="utf-8") + extra, encoding="utf-8")
+    kept = rows(half_graded)
+    run = grade(half_graded)
+    everybody = len(undisturbed.verdicts)
+    assert run.returncode == 0
+    again = result_of(half_graded)
+    assert again.scores[weaker] == undisturbed.scores[better] != undisturbed.scores[weaker]
+    others = {name: marks for name, marks in again.scores.items() if name != weaker}
+    assert others == {name: undisturbed.scores[name] for name in others}
+    assert set(kept.items()) <= set(rows(half_graded).items())
+    assert f"{everybody} of {everybody}" in run.stdout or f"{everybody - 1} of" in run.stdout
+
+
+def test_asked_to_it_judges_everybody_again(half_graded: Course, undisturbed: Result) -> None:
+    marked = "update verdicts set judged_at = 'before'"
+    connection = sqlite3.connect(journal(half_graded))
+    with connection:
+        assert connection.execute(marked).rowcount >= 4
+    connection.close()
+    run = grade(half_graded, "--again")
+    assert run.returncode == 0 and "judged before" not in run.stdout
+    assert all(judged_at != "before" for _, judged_at in rows(half_graded).values())
+    assert result_of(half_graded) == undisturbed
+
+
+def test_a_changed_exercise_makes_what_is_kept_worthless(
+    half_graded: Course, undisturbed: Result, tmp_path: Path
+) -> None:
+    exercise = half_graded.exercise(NAME)
+    solutions = tmp_path / "solutions"
+    shutil.copytree(exercise.folder, solutions / NAME)
+    facts = half_graded.directory / "attn.toml"
+    text = facts.read_text(encoding="utf-8")
+    assert str(exercise.folder.parent) in text
+    facts.write_text(text.replace(str(exercise.folder.parent), str(solutions)), encoding="utf-8")
+    manifest = solutions / NAME / "exercise.toml"
+    manifest.write_text(manifest.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    kept = len(rows(half_graded))
+    run = grade(half_graded)
+    assert run.returncode == 0, run.stderr
+    assert "judged before" not in run.stdout
+    assert len(rows(half_graded)) == kept + len(undisturbed.verdicts) - 1
+
+
+def test_a_broken_journal_is_set_aside_and_everybody_judged(
+    half_graded: Course, undisturbed: Result
+) -> None:
+    for path in journal(half_graded).parent.glob(f"{journal(half_graded).name}-*"):
+        path.unlink()
+    journal(half_graded).write_bytes(b"this is no database, and never was" * 100)
+    run = grade(half_graded)
+    assert run.returncode == 0, run.stderr
+    assert "The journal could not be read and lies in journal.sqlite.broken-1" in run.stdout
+    assert result_of(half_graded) == undisturbed
+
+
+def test_a_verdict_that_cannot_be_read_is_judged_again(
+    half_graded: Course, undisturbed: Result
+) -> None:
+    connection = sqlite3.connect(journal(half_graded))
+    with connection:
+        connection.execute("update verdicts set verdict = substr(verdict, 1, 100)")
+    connection.close()
+    run = grade(half_graded)
+    assert run.returncode == 0 and "judged before" not in run.stdout
+    assert result_of(half_graded) == undisturbed
+
+
+def test_a_locked_journal_is_said_and_nothing_is_graded(half_graded: Course) -> None:
+    connection = sqlite3.connect(journal(half_graded), isolation_level=None)
+    connection.execute("begin exclusive")
+    try:
+        run = grade(half_graded)
+    finally:
+        connection.execute("rollback")
+        connection.close()
+    assert run.returncode == 2 and "database is locked" in run.stderr and "cure:" in run.stderr
+    assert not any(scores(half_graded, NAME).values())
+
+
+def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
+    half_graded: Course, undisturbed: Result
+) -> None:
+    # From inside SQLite: a full disk in the middle, for whoever is judged from now on.
+    connection = sqlite3.connect(journal(half_graded))
+    with connection:
+        connection.execute(
+            "create trigger full before insert on verdicts when new.key != '' "
+            "begin select raise(fail, 'database or disk is full'); end"
+        )
+    kept = {name for name, found in undisturbed.verdicts.items() if found.points >= 0}
+    connection.close()
+    run = grade(half_graded)
+    assert run.returncode == 1, run.stdout + run.stderr
+    written = {name for name, marks in scores(half_graded, NAME).items() if marks}
+    lost = kept - written
+    assert lost and written
+    for name in lost:
+        assert f"{name}: a fault of the grader" in run.stdout
+    assert "disk is full" in run.stdout
+    assert {name: scores(half_graded, NAME)[name] for name in written} == {
+        name: undisturbed.scores[name] for name in written
+    }
+    connection = sqlite3.connect(journal(half_graded))
+    with connection:
+        connection.execute("drop trigger full")
+    connection.close()
+    assert grade(half_graded).returncode == 0
+    assert result_of(half_graded) == undisturbed
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(
+    pristine: Course, undisturbed: Result, tmp_path: Path
+) -> None:
+    course = copied(pristine, tmp_path / "course")
+    runs = [started(course), started(course)]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert result_of(course) == undisturbed
+
+
+def test_the_journal_keeps_what_it_is_given(tmp_path: Path, undisturbed: Result) -> None:
+    ledger = Journal(tmp_path / "journal.sqlite")
+    assert ledger.prepare() is None
+    verdict = undisturbed.verdicts["hostile_thief"]
+    ledger.keep("key", verdict)
+    assert ledger.find("key", "another") == replace(verdict, student="another")
+    assert ledger.find("another key", "another") is None
+    ledger.forget(["key"])
+    assert ledger.find("key", "another") is None
+
+
+@pytest.mark.slow
+def test_killed_at_fifty_random_moments_a_class_is_graded_as_if_undisturbed(
+    pristine: Course, undisturbed: Result, tmp_path: Path
+) -> None:
+    moments = random.Random(SEED)
+    course = copied(pristine, tmp_path / "course")
+    beginning = time.monotonic()
+    assert grade(course).returncode == 0
+    whole = time.monotonic() - beginning
+    kills = rounds = 0
+    phases: set[str] = set()
+    while kills < KILLS:
+        course = copied(pristine, tmp_path / "course")
+        finished = False
+        rounds += 1
+        while kills < KILLS and not finished:
+            before = rows(course)
+            run = started(course)
+            try:
+                run.wait(moments.uniform(0.0, 1.1 * whole))
+                finished = True
+            except subprocess.TimeoutExpired:
+                kill(run)
+                kills += 1
+            after, marks = rows(course), scores(course, NAME)
+            where = f"seed {SEED}, kill {kills}"
+            assert {key: after.get(key) for key in before} == before, f"judged twice: {where}"
+            wrong = {n: m for n, m in marks.items() if m and m != undisturbed.scores[n]}
+            assert not wrong, f"{wrong}: {where}"
+            phases.add("graded" if marks else "judging" if after else "starting")
+        run_to_the_end = grade(course)
+        assert run_to_the_end.returncode == 0, run_to_the_end.stdout + run_to_the_end.stderr
+        assert result_of(course) == undisturbed, f"round {rounds}, seed {SEED}"
+    assert phases >= {"starting", "judging", "graded"}, (phases, SEED)
