@@ -1,0 +1,10 @@
+# rows = [22, 25]
+# attack = "returns a view of one number that claims a terabyte"
+# step = "softmax"
+# outcomes = ["out_of_memory"]
+# ---
+import numpy as np
+
+
+def softmax(scores):
+    return np.broadcast_to(np.float64(0.2), (1 << 18, 1 << 19))
