@@ -1,39 +1,44 @@
 """One student's code for one exercise, read from what was handed in.
 
-Reading happens in the trusted process, so it only ever looks at text: sizes are
-capped, JSON is checked, Python is parsed and never run. Whatever is wrong with a
-file costs its owner only, and becomes a sentence (`rejected`) instead of an error.
+Whatever is wrong with a file costs its owner only, and becomes a sentence (`rejected`)
+instead of an error. What can be read of it counts.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import json
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from autograder.absence import not_run, without_copied_stubs, written
+from autograder.cells import (
+    LARGEST_SOURCE,
+    Unreadable,
+    bare,
+    definitions,
+    is_notebook,
+    is_submission,
+    notebook_cells,
+    parsed,
+    pieces,
+    read_text,
+    source,
+)
 from autograder.exercise import Exercise
+from autograder.magics import without_magics
+from autograder.own_run import without_own_run
 from autograder.verdict import Finding, Outcome
 
-LARGEST_NOTEBOOK = 10 * 1024 * 1024
-LARGEST_SOURCE = 1024 * 1024
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-KIT_CALLS = ("check", "open_exercise")
-
-
-class Unreadable(Exception):
-    """A file cannot be read as a submission; the text says why, and what to do."""
+_PROSE = {"markdown": "a Markdown cell", "raw": "a raw cell"}
 
 
 @dataclass(frozen=True)
 class Submission:
     """What a student handed in: the cells of code in their order, and where they come from.
 
-    `rejected` is set, and `cells` empty, when there is nothing that could be run.
+    `rejected` is set, and `cells` empty, when there is nothing that could be run. `not_run` are
+    steps that stand in text which is not run, such as a Markdown cell: name and sentence.
     """
 
     student: str
@@ -42,12 +47,28 @@ class Submission:
     path: Path
     remarks: tuple[str, ...] = ()
     rejected: Finding | None = None
+    not_run: tuple[tuple[str, str], ...] = ()
 
     @property
     def code_hash(self) -> str:
-        """A hash of what is run: equal code is graded once."""
-        text = "\0".join((self.exercise, *self.cells))
+        """A hash of what is run, and of what is said about what is not: equal code is graded once.
+
+        What cannot be read is not equal to what is empty.
+        """
+        said = [part for pair in self.not_run for part in pair]
+        said += [self.rejected.fact] if self.rejected else []
+        text = "\0".join((self.exercise, *self.cells, *said))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Code:
+    """What one file holds: the code to run, remarks, and the steps that are not run."""
+
+    file: Path
+    cells: tuple[str, ...]
+    remarks: tuple[str, ...]
+    not_run: tuple[tuple[str, str], ...]
 
 
 def read_submission(path: Path, exercise: Exercise, student: str) -> Submission:
@@ -55,49 +76,67 @@ def read_submission(path: Path, exercise: Exercise, student: str) -> Submission:
 
     Where both hold work, the notebook counts, and a remark says so.
     """
+    return read_one_of([path], exercise, student)
+
+
+def read_one_of(paths: Sequence[Path], exercise: Exercise, student: str) -> Submission:
+    """Read what one student handed in as several files or folders, as if it lay in one folder."""
+    named = paths[0]
     try:
-        chosen, cells, remarks = _read(path, exercise)
+        code = _chosen(paths, exercise)
     except Unreadable as reason:
         finding = Finding(Outcome.REJECTED, str(reason))
-        return Submission(student, exercise.name, (), path, (), finding)
+        return Submission(student, exercise.name, (), named, (), finding)
     except OSError as error:
-        finding = Finding(Outcome.REJECTED, f"{path.name} cannot be opened: {error.strerror}.")
-        return Submission(student, exercise.name, (), path, (), finding)
-    return Submission(student, exercise.name, cells, chosen, remarks)
+        fact = f"{named.name} cannot be opened: {error.strerror}. Hand it in again."
+        return Submission(student, exercise.name, (), named, (), Finding(Outcome.REJECTED, fact))
+    return Submission(
+        student, exercise.name, code.cells, code.file, code.remarks, None, code.not_run
+    )
 
 
-def _read(path: Path, exercise: Exercise) -> tuple[Path, tuple[str, ...], tuple[str, ...]]:
-    if path.is_symlink():
-        raise Unreadable(f"{path.name} is a link: hand in the file itself.")
-    if not path.is_dir():
-        return path, read_cells(path), ()
-    remarks: list[str] = []
-    readable: list[tuple[Path, tuple[str, ...]]] = []
+def _chosen(paths: Sequence[Path], exercise: Exercise) -> Code:
+    for path in paths:
+        if path.is_symlink():
+            raise Unreadable(f"{path.name} is a link: hand in the file itself.")
+    if len(paths) == 1 and not paths[0].is_dir():
+        return read_code(paths[0], exercise)
+    readable: list[Code] = []
     reasons: list[str] = []
-    for file in _candidates(path, exercise):
+    for file in _candidates(paths, exercise):
         try:
-            readable.append((file, read_cells(file)))
+            readable.append(read_code(file, exercise))
         except Unreadable as reason:
             reasons.append(str(reason))
-    worked = [(file, cells) for file, cells in readable if written(cells, exercise)]
     if not readable:
-        raise Unreadable(reasons[0] if reasons else _nothing(path, exercise))
-    chosen, cells = (worked or readable)[0]
-    if reasons:
-        remarks += [f"{reason} {chosen.name} was read instead." for reason in reasons]
+        raise Unreadable(reasons[0] if reasons else _nothing(paths[0], exercise))
+    worked = [code for code in readable if written(code.cells, exercise)]
+    return _with_remarks((worked or readable)[0], worked, reasons, paths, exercise)
+
+
+def _with_remarks(
+    code: Code, worked: list[Code], reasons: list[str], paths: Sequence[Path], exercise: Exercise
+) -> Code:
+    name = code.file.name
+    remarks = [f"{reason} Until then, {name} counts." for reason in reasons]
     if len(worked) > 1:
-        others = ", ".join(file.name for file, _ in worked[1:])
-        remarks.append(f"{chosen.name} counts; there is work in {others} too, which was not read.")
-    if chosen.stem != exercise.name:
-        remarks.append(f"{chosen.name} was read; {exercise.name}{chosen.suffix} is not there.")
-    return chosen, cells, tuple(remarks)
+        others = ", ".join(other.file.name for other in worked[1:])
+        remarks.append(f"{name} counts; there is work in {others} too, which was not read.")
+    if len(paths) == 1 and code.file.stem.lower() != exercise.name:
+        due = f"{exercise.name}{'.ipynb' if is_notebook(code.file) else '.py'}"
+        remarks.append(f"{name} was read; {due} is not there. Keep that name when you hand in.")
+    return Code(code.file, code.cells, (*remarks, *code.remarks), code.not_run)
 
 
-def _candidates(folder: Path, exercise: Exercise) -> list[Path]:
+def _candidates(paths: Sequence[Path], exercise: Exercise) -> list[Path]:
     """Notebooks first, and those with the exercise's own name first of all."""
-    files = [file for suffix in (".ipynb", ".py") for file in sorted(folder.glob(f"*{suffix}"))]
-    files = [file for file in files if not file.name.startswith(".")]
-    return sorted(files, key=lambda file: file.stem != exercise.name)
+    files = [file for path in paths for file in (path.iterdir() if path.is_dir() else [path])]
+    files = [file for file in files if is_submission(file) and not file.name.startswith(".")]
+
+    def order(file: Path) -> tuple[bool, bool, str]:
+        return bare(file).stem != exercise.name, not is_notebook(file), file.name
+
+    return sorted(files, key=order)
 
 
 def _nothing(folder: Path, exercise: Exercise) -> str:
@@ -107,140 +146,42 @@ def _nothing(folder: Path, exercise: Exercise) -> str:
     )
 
 
-def read_cells(file: Path) -> tuple[str, ...]:
-    """Return the code cells of a notebook or a percent-format `.py`; raise `Unreadable`."""
-    # A link may point at a file that the grader can read and the student may not.
-    if file.is_symlink() or (file.exists() and not file.is_file()):
-        raise Unreadable(f"{file.name} is not a plain file: hand in the file itself.")
-    limit = LARGEST_NOTEBOOK if file.suffix == ".ipynb" else LARGEST_SOURCE
-    if file.stat().st_size > limit:
-        raise Unreadable(f"{file.name} is larger than {limit // 1024} kB.")
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+def read_code(file: Path, exercise: Exercise) -> Code:
+    """Return what a notebook or a `.py` holds; raise `Unreadable`, OSError."""
+    if file.is_file() and not is_submission(file):
         raise Unreadable(
-            f"{file.name} is not UTF-8 text (byte {error.start}): save it as UTF-8."
-        ) from None
-    cells = notebook_cells(text, file.name) if file.suffix == ".ipynb" else script_cells(text)
-    runnable = tuple(cell for cell in map(without_kit_calls, cells) if cell.strip())
-    if sum(len(cell) for cell in runnable) > LARGEST_SOURCE:
-        raise Unreadable(f"{file.name} holds more than {LARGEST_SOURCE // 1024} kB of code.")
-    return runnable
-
-
-def notebook_cells(text: str, name: str) -> tuple[str, ...]:
-    """Return the sources of a notebook's code cells, nbformat 3 or 4; raise `Unreadable`."""
-    try:
-        notebook = json.loads(text)
-    except UNREADABLE as error:
-        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+            f"{file.name} is neither a notebook nor a .py file: "
+            f"hand in {exercise.name}.ipynb or {exercise.name}.py."
+        )
+    read = read_text(file)
+    notebook = is_notebook(file)
+    sources, unread = [read.text], []
+    if notebook:
+        cells = notebook_cells(read.text, file.name)
+        sources = [source(cell) for cell in cells if cell.get("cell_type") == "code"]
+        prose = [(_PROSE.get(str(cell.get("cell_type"))), source(cell)) for cell in cells]
+        unread = [(place, text) for place, text in prose if place]
+    if sum(len(text) for text in sources) > LARGEST_SOURCE:
         raise Unreadable(
-            f"{name} is not a notebook: its text is not valid JSON{where}. "
-            "Open it in JupyterLab, save it there, and hand it in again."
-        ) from None
-    facts = notebook if isinstance(notebook, dict) else {}
-    sheets = facts.get("worksheets")
-    cells = facts.get("cells")
-    if isinstance(sheets, list):
-        cells = [cell for sheet in sheets for cell in _list(sheet, "cells")]
-    if not isinstance(cells, list):
-        raise Unreadable(f"{name} is not a notebook: it has no list of cells.")
-    return tuple(_source(cell) for cell in cells if _is_code(cell))
+            f"{file.name} holds more than {LARGEST_SOURCE // 1024} kB of code: leave data out of "
+            "it and hand it in again."
+        )
+    plain = [_python(text) for text in sources]
+    names = [step.name for step in exercise.steps]
+    unread += [
+        (f"a cell that begins with `{magic}`", text)
+        for text, (_, magic) in zip(sources, plain)
+        if magic and definitions(text, names)
+    ]
+    kept = without_own_run(pieces(text for text, _ in plain), notebook=notebook)
+    code, remarks = without_copied_stubs(kept, exercise)
+    code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
+    return Code(file, code, (*read.remarks, *remarks), not_run(unread, exercise))
 
 
-def _list(facts: Any, key: str) -> list[Any]:
-    value = facts.get(key) if isinstance(facts, dict) else None
-    return value if isinstance(value, list) else []
-
-
-def _is_code(cell: Any) -> bool:
-    return isinstance(cell, dict) and cell.get("cell_type") == "code"
-
-
-def _source(cell: dict[str, Any]) -> str:
-    source = cell.get("source", cell.get("input", ""))
-    lines = source if isinstance(source, list) else [source]
-    return "".join(line for line in lines if isinstance(line, str)).replace("\r\n", "\n")
-
-
-def script_cells(text: str) -> tuple[str, ...]:
-    """Return a `.py` as one cell, or, when it does not parse, cut at its `# %%` lines.
-
-    So a syntax error costs the cell it stands in. Lines keep their numbers.
-    """
-    text = text.replace("\r\n", "\n")
+def _python(text: str) -> tuple[str, str]:
+    """Return a cell as plain Python, and the magic for which it is not run, if any."""
     if parsed(text) is not None:
-        return (text,)
-    starts = [match.start() for match in re.finditer(r"^# %%", text, re.MULTILINE)]
-    bounds = [0, *(start for start in starts if start), len(text)]
-    pieces = zip(bounds, bounds[1:])
-    return tuple("\n" * text.count("\n", 0, start) + text[start:end] for start, end in pieces)
-
-
-def parsed(source: str) -> ast.Module | None:
-    """Return the syntax tree, or None when the source is not Python."""
-    try:
-        return ast.parse(source)
-    except UNREADABLE:
-        return None
-
-
-def without_kit_calls(cell: str) -> str:
-    """Return a cell without IPython's own lines and without the kit's `check(...)` calls.
-
-    A check is the learner's; while grading it has nothing to say. Lines keep their numbers.
-    """
-    tree = parsed(cell)
-    if tree is None:
-        cell = re.sub(r"^(\s*)([%!?].*)$", r"\1pass  # \2", cell, flags=re.MULTILINE)
-        tree = parsed(cell)
-    if tree is None:
-        return cell
-    lines = cell.split("\n")
-    for statement in tree.body:
-        if _is_kit_call(statement):
-            for number in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
-                lines[number - 1] = ""
-    return "\n".join(lines)
-
-
-def _is_kit_call(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return (statement.module or "").split(".")[0] == "autograder"
-    if isinstance(statement, ast.Import):
-        return any(name.name.split(".")[0] == "autograder" for name in statement.names)
-    value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
-    called = value.func if isinstance(value, ast.Call) else None
-    return isinstance(called, ast.Name) and called.id in KIT_CALLS
-
-
-def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
-    """Return the steps whose function or class is there and is more than a stub."""
-    names = {step.name for step in exercise.steps}
-    found = set()
-    for cell in cells:
-        tree = parsed(cell)
-        body = tree.body if tree else []
-        definitions = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-        found |= {node.name for node in definitions if node.name in names and not _is_stub(node)}
-        if tree is None:
-            found |= {name for name in names if re.search(rf"^(def|class) {name}\b", cell, re.M)}
-    return frozenset(found)
-
-
-def _is_stub(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    if isinstance(node, ast.ClassDef):
-        methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
-        return all(_is_stub(method) for method in methods)
-    body = [item for item in node.body if not _is_docstring(item)]
-    return all(isinstance(item, ast.Pass) or _raises_not_implemented(item) for item in body)
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _raises_not_implemented(node: ast.stmt) -> bool:
-    raised = node.exc if isinstance(node, ast.Raise) else None
-    name = raised.func if isinstance(raised, ast.Call) else raised
-    return isinstance(name, ast.Name) and name.id == "NotImplementedError"
+        return text, ""
+    plain = without_magics(text)
+    return plain.text, plain.magic

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.exercise import Exercise, read_exercise
-from autograder.submission import (
+from autograder.absence import misplaced, written
+from autograder.cells import (
+    LARGEST_FILE,
     LARGEST_NOTEBOOK,
     LARGEST_SOURCE,
-    Submission,
-    read_submission,
-    written,
+    MOST_CELLS,
+    parsed,
+    pieces,
+    without_outputs,
 )
+from autograder.exercise import Exercise, read_exercise
+from autograder.magics import without_magics
+from autograder.own_run import without_own_run
+from autograder.submission import Submission, read_submission
 from autograder.verdict import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +34,8 @@ SOLUTION = ROOT / "solutions" / NAME / "solution.py"
 SOFTMAX = "def softmax(scores):\n    return scores"
 SCALE = "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores"
 ALL_STEPS = 11
+# A quarter of what is let in, and the seconds of processor time that it may take to read.
+MUCH, SLOWEST = LARGEST_SOURCE // 4, 8.0
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +68,10 @@ def code(source: object) -> dict[str, object]:
 
 def steps_in(submission: Submission, exercise: Exercise) -> set[str]:
     return set(written(submission.cells, exercise))
+
+
+def indented(source: str) -> str:
+    return source.replace("\n", "\n    ")
 
 
 def told(submission: Submission) -> str:
@@ -151,7 +165,8 @@ def test_calls_of_the_kit_are_taken_out_and_lines_keep_their_numbers(handed: Han
     assert len(lines) == len(cell.split("\n"))
     assert lines[0] == "import numpy as np" and lines[-1] == "answer = 42"
     assert "\n".join(lines[4:6]) == SOFTMAX
-    assert [line for line in lines if line] == ["import numpy as np", *lines[4:6], "answer = 42"]
+    assert "autograder" not in kept and "check(" not in kept and "open_exercise(" not in kept
+    compile(kept, "submission", "exec")
 
 
 def test_a_call_of_the_kit_within_a_function_is_the_students_own_business(handed: Handed) -> None:
@@ -255,16 +270,29 @@ def test_a_notebook_without_cells_is_read_and_holds_nothing(handed: Handed) -> N
     [
         ("this is not JSON", "not valid JSON (line 1)"),
         ('{\n  "cells": [\n    oops', "not valid JSON (line 3)"),
-        ("", "not valid JSON"),
+        ("", "is empty"),
         ("[" * 100_000, "not valid JSON"),
         ("<!DOCTYPE html>", "not valid JSON"),
         ("[]", "no list of cells"),
         ('{"cells": 3}', "no list of cells"),
         ('{"nbformat": 4}', "no list of cells"),
         ("null", "no list of cells"),
-        (b"\xff\xfe{\x00}\x00", "not UTF-8 text (byte 0)"),
+        ("{}".encode("utf-16"), "no list of cells"),
+        (b"PK\x03\x04\x00\xff", "is not text (byte 5)"),
     ],
-    ids=["text", "cut off", "empty", "deep", "page", "list", "number", "none", "null", "UTF-16"],
+    ids=[
+        "text",
+        "cut off",
+        "empty",
+        "deep",
+        "page",
+        "list",
+        "number",
+        "none",
+        "null",
+        "UTF-16",
+        "zip",
+    ],
 )
 def test_what_is_no_notebook_is_told_in_a_sentence(
     handed: Handed, content: bytes | str, words: str
@@ -273,9 +301,27 @@ def test_what_is_no_notebook_is_told_in_a_sentence(
     assert words in sentence and f"{NAME}.ipynb" in sentence
 
 
-def test_a_script_that_is_not_utf_8_is_told_where(handed: Handed) -> None:
-    sentence = told(handed("# caf\u00e9\n".encode("latin-1")))
-    assert "not UTF-8 text (byte 5)" in sentence and "save it as UTF-8" in sentence
+def test_a_script_that_is_not_utf_8_is_read_and_a_remark_says_where(
+    handed: Handed, exercise: Exercise
+) -> None:
+    submission = handed(f"# caf\u00e9\n{SOFTMAX}".encode("latin-1"))
+    (remark,) = submission.remarks
+    assert "not UTF-8 text (byte 5)" in remark and "save it as UTF-8" in remark
+    assert steps_in(submission, exercise) == {"softmax"}
+
+
+@pytest.mark.parametrize("cookie", ["latin-1", "iso-8859-15", "cp1252"])
+def test_an_encoding_that_a_script_declares_is_used_when_it_is_a_plain_one(
+    handed: Handed, cookie: str
+) -> None:
+    text = f"# -*- coding: {cookie} -*-\nname = 'caf\u00e9'"
+    submission = handed(text.encode(cookie))
+    assert submission.cells == (text,) and submission.remarks == ()
+
+
+def test_an_encoding_that_hides_code_is_not_used(handed: Handed) -> None:
+    text = "# coding: utf-7\nname = 'x'\n#+AAo-import os"
+    assert handed(text.encode()).cells == (text,)
 
 
 @pytest.mark.parametrize(
@@ -283,9 +329,10 @@ def test_a_script_that_is_not_utf_8_is_told_where(handed: Handed) -> None:
     [
         (f"{NAME}.py", "#" * (LARGEST_SOURCE + 1)),
         (f"{NAME}.ipynb", " " * (LARGEST_NOTEBOOK + 1)),
+        (f"{NAME}.ipynb", " " * (LARGEST_FILE + 1)),
         (f"{NAME}.ipynb", notebook(code("#" * LARGEST_SOURCE), code("x"))),
     ],
-    ids=["script", "notebook", "code of a notebook"],
+    ids=["script", "notebook", "file", "code of a notebook"],
 )
 def test_what_is_too_large_is_told_with_the_limit(handed: Handed, name: str, content: str) -> None:
     sentence = told(handed(content, name))
@@ -361,7 +408,7 @@ def test_where_one_of_both_files_cannot_be_read_the_other_counts_and_a_remark_sa
     submission = read_submission(tmp_path, exercise, "anna")
     assert steps_in(submission, exercise) == {"softmax"}
     (remark,) = submission.remarks
-    assert f"{NAME}.ipynb is not" in remark and f"{NAME}.py was read instead." in remark
+    assert f"{NAME}.ipynb is not" in remark and f"Until then, {NAME}.py counts." in remark
 
 
 def test_where_a_folder_has_a_notebooks_name_the_script_counts(
@@ -451,3 +498,234 @@ def test_equal_code_has_one_hash_and_other_code_another(handed: Handed) -> None:
     assert handed(SOFTMAX + "\n# mine", "three.py").code_hash != one
     two_cells = handed(notebook(code("x = 1"), code("y = 2")), "four.ipynb").code_hash
     assert two_cells != handed(notebook(code("x = 1y = 2")), "five.ipynb").code_hash
+
+
+# --- what only IPython understands --------------------------------------------------------------
+
+IPYTHONS_OWN = [
+    "%matplotlib inline",
+    "!pip install einops",
+    "!ls \\\n  -l",
+    "?softmax",
+    "softmax?",
+    "np.exp??",
+    "%timeit 1 + 1",
+    "files = !ls",
+    "a, b = %magic x",
+    "names['here'] = !ls",
+    "if True:\n    %who\n    !ls",
+    "text = '''\n%text\n'''\n%who",
+    "x = (7\n    % 4)\n%who",
+    "x = 7 \\\n    % 4\n%who",
+    "# a comment (\n!ls",
+    "word = 'a \\' (' \n!ls",
+    "x = [  # [\n]\n%who",
+    "x = 'unclosed\n%who",
+]
+
+
+@pytest.mark.parametrize("cell", IPYTHONS_OWN)
+def test_the_lines_that_ipython_would_change_are_changed_and_no_others(cell: str) -> None:
+    theirs = TransformerManager().transform_cell(cell)
+    assert "get_ipython()" in theirs
+    before, ours = cell.split("\n"), without_magics(cell).text.split("\n")
+    assert len(ours) == len(before)
+    changed = {line for line, now in zip(before, ours) if line != now}
+    # Of theirs, a line that was joined from several stands as one.
+    assert changed == {line for line in before if line not in theirs.split("\n")}
+
+
+@pytest.mark.parametrize("cell", [cell for cell in IPYTHONS_OWN if "unclosed" not in cell])
+def test_without_them_a_cell_is_python(cell: str) -> None:
+    compile(without_magics(cell).text, "cell", "exec")
+
+
+def test_what_a_command_would_give_is_there_and_empty() -> None:
+    names: dict[str, object] = {}
+    exec(without_magics("files = !ls\nx = %magic\n%time y = 2").text, names)
+    assert (names["files"], names["x"], names["y"]) == ([], None, 2)
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture out", "%%prun -l 5"])
+def test_a_cell_that_is_timed_is_run(handed: Handed, exercise: Exercise, magic: str) -> None:
+    submission = handed(notebook(code(f"{magic}\n{SOFTMAX}")), f"{NAME}.ipynb")
+    assert submission.cells == (f"\n{SOFTMAX}",)
+
+
+@pytest.mark.parametrize("magic", ["%%bash", "%%html", "%%writefile a.py", "%%timeit", "%%new"])
+def test_a_cell_that_is_for_another_program_is_not_run_and_its_steps_are_told(
+    handed: Handed, magic: str
+) -> None:
+    submission = handed(notebook(code(f"{magic}\n{SOFTMAX}")), f"{NAME}.ipynb")
+    assert submission.cells == ()
+    ((name, words),) = submission.not_run
+    assert name == "softmax" and f"`{magic.split()[0]}`" in words and is_sentence(words)
+
+
+# --- what is there for the learner's own run only -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("x = 1; check(f)", "x = 1; True"),
+        ("import numpy as np, autograder", "import numpy as np"),
+        ("result = check(softmax)", "result = True"),
+        ("print(check(softmax))", "print(True)"),
+        ("if x:\n    check(f)", "if x:\n    True"),
+        ("for f in (g, h):\n    check(f)", "for f in (g, h):\n    True"),
+        ("try:\n    check(f)\nfinally:\n    x = 1", "try:\n    True\nfinally:\n    x = 1"),
+        ("é = 'ü'; check(é); z = 'ö'", "é = 'ü'; True; z = 'ö'"),
+        ("from autograder import open_exercise as o\np = o('x')\np(f)", "pass\np = True\nTrue"),
+        ("check(\n    softmax\n); y = 2", "(True\n\n); y = 2"),
+        ("get_ipython().run_line_magic('a', 'b')", "True"),
+        ("def check(x):\n    return 1\ny = check(3)", "def check(x):\n    return 1\ny = check(3)"),
+        ("from mine import check\ny = check(3)", "from mine import check\ny = check(3)"),
+        ("def f():\n    check(g)", "def f():\n    check(g)"),
+    ],
+)
+def test_only_the_call_of_the_kit_is_taken_out(cell: str, kept: str) -> None:
+    assert without_own_run([cell], notebook=True) == (kept,)
+    compile(kept, "cell", "exec")
+
+
+def test_a_name_that_one_cell_gives_the_kit_means_it_in_all() -> None:
+    cells = ["from autograder import open_exercise as o", "probe = o('x')", "y = probe(f)"]
+    assert without_own_run(cells, notebook=True) == ("pass", "probe = True", "y = True")
+
+
+def test_what_a_notebook_runs_as_the_main_program_is_run() -> None:
+    cell = "if __name__ == '__main__':\n    x = 1"
+    assert without_own_run([cell], notebook=True) == ("if True:\n    x = 1",)
+    assert without_own_run([cell], notebook=False) == (cell,)
+
+
+# --- what is cut, and what it costs -------------------------------------------------------------
+
+
+def test_an_error_costs_its_statement_only_and_lines_keep_their_numbers() -> None:
+    text = (
+        "import numpy as np\n"
+        "def broken(x:\n    return x\n\n"
+        "@np.vectorize\ndef right(x):\n    return x\n\n"
+        "words = '''\nabc\nclass of words\n'''\n"
+        "print 'old'\n"
+        "<<<<<<< HEAD\n"
+        "last = 1"
+    )
+    cut = pieces([text])
+    lines = text.split("\n")
+    for piece in cut:
+        for number, line in enumerate(piece.split("\n")):
+            assert line in ("", lines[number])
+    broken = [piece.strip() for piece in cut if parsed(piece) is None]
+    assert broken == ["def broken(x:\n    return x", "print 'old'", "<<<<<<< HEAD"]
+    names: dict[str, object] = {}
+    for piece in cut:
+        if parsed(piece):
+            exec(compile(piece, "piece", "exec"), names)
+    assert {"np", "right", "words", "last"} <= set(names)
+    assert names["words"] == "\nabc\nclass of words\n"
+
+
+def test_outputs_are_left_out_and_all_else_is_kept() -> None:
+    tricky = '"outputs": [ in a string \\" ] and [ more'
+    cells = [
+        code(f"text = {tricky!r}") | {"outputs": [{"text": ["[", '"outputs": ["x"]', "]]"]}]},
+        {"cell_type": "markdown", "source": ["outputs", "[", tricky], "metadata": {"outputs": 3}},
+        code(SOFTMAX) | {"outputs": [{"data": {"outputs": [[1], [2]]}}]},
+    ]
+    text = notebook(*cells)
+    left = json.loads(without_outputs(text))
+    for cell in cells:
+        if "outputs" in cell:
+            cell["outputs"] = []
+    assert left == json.loads(notebook(*cells))
+
+
+HOSTILE = {
+    "a magic on every line": "%who\n" * (MUCH // 5),
+    "one long line": "x" * (MUCH - 8) + " = (!",
+    "spaces": " " * (MUCH - 8) + "x ?!",
+    "escaped quotes": "'\\" * (MUCH // 2),
+    "no statement is right": "x y\n" * (MUCH // 4),
+    "as many as are cut": "def f(:\n  pass\n" * 2400,
+    "as long as is cut": ("x y" + "+1" * 18 + "\n") * 4900,
+    "checks": "check(f)\n" * (MUCH // 9),
+    "marks of cells": "# %%\n" * (MUCH // 5) + "(",
+    "definitions": "def s(): 0\n" * (MUCH // 11),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_text_takes_the_reader_long_or_grows(handed: Handed, text: str) -> None:
+    before = time.process_time()
+    submission = handed(text)
+    seconds = time.process_time() - before
+    assert seconds < SLOWEST, f"{seconds:.1f} s of processor time"
+    assert sum(map(len, submission.cells)) <= 2 * LARGEST_SOURCE
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 20 * MUCH, '"' + '\\"' * (5 * MUCH - 1), '"outputs":[' * (2 * MUCH)]
+)
+def test_no_notebook_takes_the_reader_long(text: str) -> None:
+    before = time.process_time()
+    without_outputs(text)
+    seconds = time.process_time() - before
+    assert seconds < SLOWEST, f"{seconds:.1f} s of processor time"
+
+
+def test_more_cells_than_anybody_writes_are_refused(handed: Handed) -> None:
+    cells = [code("")] * (MOST_CELLS + 1)
+    assert f"more than {MOST_CELLS} cells" in told(handed(notebook(*cells), f"{NAME}.ipynb"))
+
+
+# --- where a step is instead --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def soft_max(scores):\n    return scores", "There is a `soft_max`"),
+        (f"class A:\n    {indented(SOFTMAX)}", "inside the class `A`"),
+        (f"def f():\n    {indented(SOFTMAX)}", "inside the function `f`"),
+        (f"if x:\n    {indented(SOFTMAX)}", "inside an `if`"),
+        (f"for x in y:\n    {indented(SOFTMAX)}", "inside another statement"),
+    ],
+)
+def test_a_step_that_stands_elsewhere_is_told_where(
+    exercise: Exercise, cell: str, words: str
+) -> None:
+    sentence = misplaced([cell], exercise)["softmax"]
+    assert words in sentence and re.fullmatch(r".*[.?]", sentence)
+
+
+def test_a_step_is_not_taken_for_another_one_of_a_similar_name(exercise: Exercise) -> None:
+    cell = "def compute_attention_scores(queries, keys):\n    return queries"
+    assert "compute_attention_weights" not in misplaced([cell], exercise)
+
+
+def test_a_step_that_is_written_is_nowhere_else(exercise: Exercise) -> None:
+    assert misplaced([SOFTMAX, f"class A:\n    {indented(SOFTMAX)}"], exercise) == {}
+
+
+def test_a_copied_stub_does_not_undo_the_answer_above_it(
+    handed: Handed, exercise: Exercise
+) -> None:
+    stub = "def softmax(scores):\n    raise NotImplementedError"
+    submission = handed(notebook(code(SOFTMAX), code(f"x = 1\n{stub}\ny = 2")), f"{NAME}.ipynb")
+    assert submission.cells == (SOFTMAX, "x = 1\n\n\ny = 2")
+    (remark,) = submission.remarks
+    assert "`softmax`" in remark and is_sentence(remark)
+
+
+def test_an_answer_below_the_stub_is_nothing_to_remark_on(handed: Handed) -> None:
+    stub = "def softmax(scores):\n    raise NotImplementedError"
+    submission = handed(notebook(code(stub), code(SOFTMAX)), f"{NAME}.ipynb")
+    assert submission.cells == (stub, SOFTMAX) and submission.remarks == ()
+
+
+def test_what_cannot_be_read_is_not_equal_to_what_is_empty(handed: Handed) -> None:
+    hashes = {handed(text, f"{NAME}.ipynb").code_hash for text in ("", "{", notebook())}
+    assert len(hashes) == 3
