@@ -7,7 +7,13 @@ every notebook.
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "open_exercise"]
+__all__ = [
+    "__version__",
+    "compare_with_library",
+    "open_exercise",
+    "pytorch_attention",
+    "show_attention",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -15,4 +21,8 @@ def __getattr__(name: str) -> object:
         from autograder.notebook import open_exercise
 
         return open_exercise
+    if name in ("compare_with_library", "pytorch_attention", "show_attention"):
+        from autograder import whole_layer
+
+        return getattr(whole_layer, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -219,7 +219,8 @@ def failure(reply: Failed) -> Finding:
     exception = reply.exception
     match reply.outcome:
         case Outcome.NOT_WRITTEN:
-            return Finding(reply.outcome, reply.detail or "This step is not written yet.")
+            fact = reply.detail or "This step is not written yet."
+            return Finding(reply.outcome, fact, look=reply.look)
         case Outcome.RAISED if exception:
             return Finding(reply.outcome, _raised(exception), look=meaning(exception))
         case Outcome.TIMED_OUT:

@@ -78,16 +78,51 @@ MEANINGS = (
 )
 
 
+def missing_name(exception: ExceptionReport) -> str | None:
+    """Return the name that is not defined, when that is what the exception says."""
+    found = MISSING_NAME.search(exception.message)
+    return found[1] if found else None
+
+
 def meaning(exception: ExceptionReport) -> str:
     """Return where to look for an exception; the shapes at the line, where nothing better is known."""
-    missing = MISSING_NAME.search(exception.message)
+    missing = missing_name(exception)
     if missing:
-        return _missing_name(missing[1], exception)
+        return _missing_name(missing, exception)
     for pattern, sentence in MEANINGS:
         found = re.search(pattern, exception.message)
         if found:
             return " ".join((sentence.format(**found.groupdict()), shapes(exception))).strip()
-    return shapes(exception)
+    return cause(exception) or shapes(exception)
+
+
+# What keeps a line beside the steps from being run: the exception's type and a pattern of its
+# message, and what to do.
+CAUSES = (
+    ("ModuleNotFoundError", r"", "The grader has only what the exercise itself imports."),
+    ("EOFError", r"EOF when reading a line", "While grading, nobody answers `input()`."),
+    (
+        "FileNotFoundError",
+        r"",
+        "While grading, your code is alone: no other file is there.",
+    ),
+    (
+        "SyntaxError",
+        r"[\u2018\u2019\u201c\u201d]",
+        "A curly quote comes from a word processor: type it anew as a plain one.",
+    ),
+)
+CONFLICT = re.compile(r"<{7}|={7}|>{7}")
+
+
+def cause(exception: ExceptionReport) -> str:
+    """Return what to do about an exception that has to do with where the code is run."""
+    if exception.type_name == "SyntaxError" and CONFLICT.match(exception.code):
+        return "That line is a mark which git leaves where two versions differ: choose one of them."
+    for kind, pattern, sentence in CAUSES:
+        if exception.type_name == kind and re.search(pattern, exception.message):
+            return sentence
+    return ""
 
 
 def shapes(exception: ExceptionReport) -> str:

@@ -8,9 +8,11 @@ judged alike wherever it was given.
 
 from __future__ import annotations
 
+import linecache
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,11 @@ import numpy as np
 from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.verdict import Outcome
 from autograder.wire import Linear, Payload, Value, decode, encode
-from autograder.worker.library import inward, outward
+from autograder.worker.library import inward, outward, shape
 from autograder.worker.performing import Call, Missing, perform
 
-OURS = (Path(__file__).parent, Path(__file__).parent / "worker")
+OURS = (Path(__file__).parent, Path(__file__).parent / "worker", Path(__file__).parent / "learning")
+MOST_SHAPES = 12
 
 
 class InProcess:
@@ -51,6 +54,8 @@ class InProcess:
             stub = rest == "is not written yet"
             detail = f"`{name if stub else request.target}` is not written yet."
             return Failed(Outcome.NOT_WRITTEN, detail, report(error))
+        except SystemExit as error:
+            return Failed(Outcome.CRASHED, exception=report(error))
         except MemoryError as error:
             return Failed(Outcome.OUT_OF_MEMORY, exception=report(error))
         except Exception as error:
@@ -102,10 +107,23 @@ def crossed(value: Any, library: str) -> Value:
 
 def report(error: BaseException) -> ExceptionReport:
     """Describe an exception by its own words and the innermost line outside this package."""
-    frames = traceback.extract_tb(error.__traceback__)
-    outside = [frame for frame in frames if Path(frame.filename).parent not in OURS]
-    own = [frame for frame in outside if "site-packages" not in frame.filename]
-    innermost = (own or outside)[-1:]
-    line = innermost[0].lineno or 0 if innermost else 0
-    code = innermost[0].line or "" if innermost else ""
-    return ExceptionReport(type(error).__name__, str(error)[:500], line, code)
+    steps = list(traceback.walk_tb(error.__traceback__))
+    outside = [step for step in steps if Path(_file(step[0])).parent not in OURS]
+    own = [step for step in outside if "site-packages" not in _file(step[0])]
+    message = str(error)[:500]
+    if not outside:
+        return ExceptionReport(type(error).__name__, message)
+    frame, line = (own or outside)[-1]
+    code = linecache.getline(_file(frame), line, frame.f_globals).strip()
+    return ExceptionReport(type(error).__name__, message, line, code, _shapes(frame))
+
+
+def _file(frame: FrameType) -> str:
+    return frame.f_code.co_filename
+
+
+def _shapes(frame: FrameType) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays that the code had there, by name; the first twelve."""
+    found = {name: shape(value) for name, value in frame.f_locals.items()}
+    known = {name: size for name, size in found.items() if size is not None}
+    return dict(list(known.items())[:MOST_SHAPES])

@@ -90,11 +90,15 @@ class ExceptionReport:
 
 @dataclass(frozen=True)
 class Failed:
-    """The code did not return: the outcome that was observed, and the exception if there was one."""
+    """The code did not return: the outcome that was observed, and the exception if there was one.
+
+    `look` is where to look next, when more is known than the outcome says.
+    """
 
     outcome: Outcome
     detail: str = ""
     exception: ExceptionReport | None = None
+    look: str = ""
 
 
 Reply = Returned | Failed

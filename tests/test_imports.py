@@ -21,11 +21,22 @@ PACKAGE = Path(__file__).resolve().parent.parent / "autograder"
 
 # From the ground up. A name is a module or a package right below `autograder`.
 LAYERS = (
-    ("errors", "verdict", "exercise", "wire", "request", "signature"),
-    ("compare", "exceptions", "inprocess", "submission", "worker"),
-    ("diagnosis", "sandbox", "checks", "examples"),
-    ("reports", "building", "notebook"),
-    ("course", "grading", "terminal", "verification"),
+    ("errors", "plain", "verdict", "exercise", "wire", "request", "signature"),
+    (
+        "undisturbed",
+        "compare",
+        "exceptions",
+        "inprocess",
+        "submission",
+        "worker",
+        "cells",
+        "magics",
+        "own_run",
+        "absence",
+    ),
+    ("diagnosis", "sandbox", "checks", "examples", "heatmaps"),
+    ("reports", "building", "card", "checked", "notebook", "whole_layer"),
+    ("course", "grading", "learning", "releasing", "verification", "doctor"),
     ("cli",),
 )
 
@@ -38,6 +49,7 @@ HEAVY = {
     "jupytext": ("building",),
     "sqlalchemy": ("course",),
     "jinja2": ("reports",),
+    "matplotlib": (),
     "pyseccomp": ("worker",),
     "pytest": ("checks", "verification"),
     "_pytest": ("checks",),

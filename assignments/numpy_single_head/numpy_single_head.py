@@ -91,7 +91,7 @@ def initialize_weights(
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
-# $X$ is one sequence of `x`. Each of its rows is a token, so the matrix stands on the right.
+# $X$ is one sequence of `x`. Each of its rows is a token, so the matrix stands on the right. The shape stays: `(B, S, D)` goes in, and queries, keys and values are `(B, S, D)` each.
 
 
 # %%
@@ -117,7 +117,7 @@ def project_qkv(
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence and the embedding axis of the keys. The batch axis has no part in it.
+# The transpose swaps the sequence and the embedding axis of the keys. The batch axis has no part in it. The result is `(B, S, S)`: in every sequence a row per query and a column per key.
 
 
 # %%
@@ -139,6 +139,8 @@ def compute_attention_scores(
 # A dot product adds up $D$ products, so it spreads wider the larger $D$ is: its standard deviation grows like $\sqrt{D}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish.
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{D}}$$
+#
+# The shape stays `(B, S, S)`: every score becomes smaller by the same factor, and which key comes first for a query does not change.
 
 
 # %%
@@ -201,7 +203,7 @@ def apply_mask(
 #
 # Now the scores, scaled and perhaps masked, become shares. You have the function for it, from step 1.
 #
-# Row $i$ of the result is how token $i$ divides its attention among all tokens.
+# Row $i$ of the result is how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, weights of the same shape come out.
 
 
 # %%
@@ -221,6 +223,8 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 # Each token takes the values of all tokens, each in its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# A token that gives one key the weight 1 takes the value of that key and nothing else; equal weights give the mean of all values. From weights `(B, S, S)` and values `(B, S, D)` comes one vector per token again, `(B, S, D)`.
 
 
 # %%
@@ -239,9 +243,11 @@ def apply_attention(
 # %% [markdown]
 # ## 10. Output projection
 #
-# A last learned matrix mixes what was gathered:
+# What a token has gathered is a mean of values, number by number. A last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs:
 #
 # $$\text{result} = \text{output}\; W_O$$
+#
+# The shape stays `(B, S, D)`, that of the input.
 
 
 # %%

@@ -97,7 +97,7 @@ def split_heads(
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis and the head axis have no part in it.
+# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis and the head axis have no part in it. The result is `(B, heads, S, S)`: in every head a row per query and a column per key.
 
 
 # %%
@@ -165,6 +165,8 @@ def compute_attention_weights(
 # Each token takes the values of all tokens, each in its share, and in each head by that head's weights:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# From weights `(B, heads, S, S)` and values `(B, heads, S, head_dim)` comes one narrow vector per token and head, `(B, heads, S, head_dim)`. What the heads have gathered is not mixed yet.
 
 
 # %%

@@ -88,7 +88,7 @@ def project_qkv(
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the head axis of the keys. The batch axis has no part in it.
+# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis has no part in it. The result is `(B, S, S)`: in every sequence a row per query and a column per key.
 
 
 # %%
@@ -152,6 +152,8 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # Each token takes the values of all tokens, each in its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# A token that gives one key the weight 1 takes the value of that key and nothing else; equal weights give the mean of all values. From weights `(B, S, S)` and values `(B, S, head_dim)` comes one vector per token again, `(B, S, head_dim)`.
 
 
 # %%
@@ -170,7 +172,9 @@ def apply_attention(
 # %% [markdown]
 # ## 7. Output projection
 #
-# The gathered vectors are as narrow as the head. `Wo` brings them back to the hidden size, so that the layer's output has the shape of its input.
+# The gathered vectors are as narrow as the head. `Wo` mixes their numbers and brings them back to the hidden size, so that the layer's output has the shape of its input:
+#
+# $$(B, S, \mathit{head\_dim}) \;\to\; (B, S, C)$$
 
 
 # %%

@@ -77,7 +77,7 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 #
 # $$Q = X W_Q^\top + b_Q \qquad K = X W_K^\top + b_K \qquad V = X W_V^\top + b_V$$
 #
-# The transpose and the bias are what a linear layer of PyTorch does when it is called.
+# The transpose and the bias are what a linear layer of PyTorch does when it is called. The shape stays: `(B, N, D)` goes in, and queries, keys and values are `(B, N, D)` each.
 
 
 # %%
@@ -125,7 +125,7 @@ def split_heads(
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# The transpose swaps the token axis and the head size of the keys. Batch and heads have no part in it.
+# The transpose swaps the token axis and the head size of the keys. Batch and heads have no part in it. The result is `(B, heads, N, N)`: in every head a row per query and a column per key.
 #
 # The scaling: a dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish. It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden dimension.
 
@@ -173,6 +173,8 @@ def compute_attention_weights(
 # In every head, each token takes the values of all tokens, each in its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# From weights `(B, heads, N, N)` and values `(B, heads, N, head_dim)` comes one narrow vector per token and head, `(B, heads, N, head_dim)`. What the heads have gathered is not mixed yet.
 
 
 # %%

@@ -49,9 +49,13 @@ inputs of the same kind.
 
 
 def _entry(step: Step, solution: Solution) -> str:
-    facts = f"{_count(step.points, 'point')}, about {_duration(step.minutes)}"
-    lines = [f"- [ ] **{step.name}**: {step.title} ({facts})"]
+    lines = [f"- [ ] **{step.name}**: {step.title} ({cost_text(step)})"]
     return "\n".join([*lines, *(f"  - `{text}`" for text in signature_texts(step.name, solution))])
+
+
+def cost_text(step: Step) -> str:
+    """Return what a step is worth and takes: `2 points, about 10 minutes`."""
+    return f"{_count(step.points, 'point')}, about {_duration(step.minutes)}"
 
 
 def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:

@@ -86,35 +86,36 @@ def refuse_leaks_below(secrets: tuple[Secret, ...], folder: Path) -> None:
 
 
 def _leaks(secrets: tuple[Secret, ...], name: str, text: str) -> list[tuple[Secret, int]]:
-    pieces = _lines_of(name, text)
-    squeezed = [_squeezed(line) for _, line in pieces]
+    raw = text.splitlines()
+    lines = _lines_of(name, text) or raw
+    squeezed = [_squeezed(line) for line in lines]
     whole = "".join(squeezed)
     found = []
     for secret in secrets:
         position = whole.find(secret.text)
         if position >= 0:
-            found.append((secret, _line_at(position, pieces, squeezed)))
+            number = _line_at(position, squeezed)
+            found.append((secret, number + 1 if lines is raw else _raw_line(lines[number], raw)))
     return found
 
 
-def _line_at(position: int, pieces: list[tuple[int, str]], squeezed: list[str]) -> int:
-    for (number, _), text in zip(pieces, squeezed, strict=True):
+def _line_at(position: int, squeezed: list[str]) -> int:
+    for number, text in enumerate(squeezed):
         if position < len(text):
             return number
         position -= len(text)
     raise AssertionError("the position lies in one of the lines")
 
 
-def _lines_of(name: str, text: str) -> list[tuple[int, str]]:
-    """(number, line) of a file; of a notebook or JSON the lines of the texts it holds."""
-    numbered = list(enumerate(text.splitlines(), start=1))
+def _lines_of(name: str, text: str) -> list[str]:
+    """The lines of the texts that a notebook or JSON holds; none for other files."""
     if not name.endswith((".ipynb", ".json")):
-        return numbered
+        return []
     try:
-        texts = list(_texts(json.loads(text)))
+        texts = _texts(json.loads(text))
     except ValueError:  # broken JSON is searched as it is
-        return numbered
-    return [(_raw_line(line, numbered), line) for each in texts for line in each.splitlines()]
+        return []
+    return [line for each in texts for line in each.splitlines()]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -130,10 +131,11 @@ def _texts(value: Any) -> Iterator[str]:
                 yield from _texts(entry)
 
 
-def _raw_line(line: str, numbered: list[tuple[int, str]]) -> int:
+def _raw_line(line: str, raw: list[str]) -> int:
     """The number of the raw line that holds `line` as JSON writes it; 1 when none does."""
     written = (json.dumps(line, ensure_ascii=False)[1:-1], json.dumps(line)[1:-1])
-    return next((n for n, raw in numbered if any(each in raw for each in written)), 1)
+    numbered = enumerate(raw, start=1)
+    return next((n for n, text in numbered if any(each in text for each in written)), 1)
 
 
 def _squeezed(text: str) -> str:

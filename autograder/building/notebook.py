@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.building.checklist import cost_text
 from autograder.building.stub import Cell
 from autograder.exercise import Exercise, Step
 
@@ -46,9 +47,19 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
 def _setup(exercise: Exercise) -> list[Any]:
     source = f'from autograder import open_exercise\n\ncheck = open_exercise("{exercise.name}")'
     return [
+        new_markdown_cell(_way(exercise), id="setup-steps"),
         new_markdown_cell("Run this cell first: it makes `check`.", id="setup-prose"),
         new_code_cell(source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True))),
     ]
+
+
+def _way(exercise: Exercise) -> str:
+    """The steps in their order: where a learner is, and what is still to come."""
+    steps = "\n".join(
+        f"{number}. {step.title}: `{step.name}` ({cost_text(step)})"
+        for number, step in enumerate(exercise.steps, start=1)
+    )
+    return f"**The steps**, in the order in which the layer computes:\n\n{steps}"
 
 
 def _step(step: Step, cell: Cell) -> list[Any]:

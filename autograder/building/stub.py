@@ -8,7 +8,8 @@ raise, whenever the file is imported for grading.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import jupytext
 
@@ -16,25 +17,36 @@ from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
 from autograder.exercise import Exercise
 
+# `# %% active="ipynb"`: jupytext keeps such a cell as comments in a .py, and as code in a notebook.
+NOTEBOOK = "ipynb"
+
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: prose (`step` is None and `code` False), given code, or the code of a step."""
+    """One cell: prose (`step` is None and `code` False), given code, or the code of a step.
+
+    `notebook_only` cells draw or compare at the end of the notebook; a stub, which is imported
+    whenever it is checked, goes without.
+    """
 
     source: str
     code: bool
     step: str | None = None
+    notebook_only: bool = False
 
 
 def read_cells(solution: Solution) -> tuple[Cell, ...]:
     """Cut `solution` into cells, its regions replaced; raise `KitError` when a cell holds more
     than one step, or a step and something else."""
     notebook = jupytext.reads("\n".join(_stubbed(solution)) + "\n", fmt="py:percent")
-    return tuple(
+    return tuple(_cell(solution, cell) for cell in notebook.cells if cell.source.strip())
+
+
+def _cell(solution: Solution, cell: Any) -> Cell:
+    found = (
         _code_cell(solution, cell.source) if cell.cell_type == "code" else Cell(cell.source, False)
-        for cell in notebook.cells
-        if cell.source.strip()
     )
+    return replace(found, notebook_only=cell.metadata.get("active") == NOTEBOOK)
 
 
 def _stubbed(solution: Solution) -> list[str]:
@@ -83,6 +95,7 @@ def _statements(solution: Solution, source: str) -> list[ast.stmt]:
 
 def render_stub(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     """Return the text of the stub `.py`: percent format, prose as comments, plain code."""
+    cells = tuple(cell for cell in cells if not cell.notebook_only)
     blocks = [_prose(_head(exercise))]
     for cell in cells:
         blocks.append(f"# %%\n{cell.source}" if cell.code else _prose(cell.source))

@@ -93,7 +93,7 @@ def initialize_weights(
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
-# $X$ is one sequence of `x`. Each of its rows is a token, so the matrix stands on the right.
+# $X$ is one sequence of `x`. Each of its rows is a token, so the matrix stands on the right. The shape stays: `(B, S, D)` goes in, and queries, keys and values are `(B, S, D)` each.
 
 
 # %%
@@ -123,7 +123,7 @@ def project_qkv(
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence and the embedding axis of the keys. The batch axis has no part in it.
+# The transpose swaps the sequence and the embedding axis of the keys. The batch axis has no part in it. The result is `(B, S, S)`: in every sequence a row per query and a column per key.
 
 
 # %%
@@ -146,6 +146,8 @@ def compute_attention_scores(
 # A dot product adds up $D$ products, so it spreads wider the larger $D$ is: its standard deviation grows like $\sqrt{D}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish.
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{D}}$$
+#
+# The shape stays `(B, S, S)`: every score becomes smaller by the same factor, and which key comes first for a query does not change.
 
 
 # %%
@@ -211,7 +213,7 @@ def apply_mask(
 #
 # Now the scores, scaled and perhaps masked, become shares. You have the function for it, from step 1.
 #
-# Row $i$ of the result is how token $i$ divides its attention among all tokens.
+# Row $i$ of the result is how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, weights of the same shape come out.
 
 
 # %%
@@ -232,6 +234,8 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 # Each token takes the values of all tokens, each in its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# A token that gives one key the weight 1 takes the value of that key and nothing else; equal weights give the mean of all values. From weights `(B, S, S)` and values `(B, S, D)` comes one vector per token again, `(B, S, D)`.
 
 
 # %%
@@ -251,9 +255,11 @@ def apply_attention(
 # %% [markdown]
 # ## 10. Output projection
 #
-# A last learned matrix mixes what was gathered:
+# What a token has gathered is a mean of values, number by number. A last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs:
 #
 # $$\text{result} = \text{output}\; W_O$$
+#
+# The shape stays `(B, S, D)`, that of the input.
 
 
 # %%
@@ -318,3 +324,68 @@ class SingleHeadAttention:
         attention_output = apply_attention(attention_weights, values)
         return project_output(attention_output, self.output_weights)
         ### END SOLUTION
+
+
+# %% [markdown] active="ipynb"
+# ## Your layer reads a sentence
+#
+# No step and no points: the cells from here on show what you have built. They give your layer weights that were chosen by hand instead of drawn, so that one can see what it does with them.
+#
+# Each token is described by 11 numbers. The first four say what kind of word it is, the other seven are its position, with a 1 at its place. The query weights let every word look for other kinds: a verb looks for a noun and half as much for a pronoun, a pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
+#
+# The value of a token is its position and nothing else. What a token gathers is then itself the list of shares: row $i$ of the output **is** row $i$ of the attention weights.
+#
+# $$(B, S, D) = (1, 7, 11)$$
+
+# %% active="ipynb"
+# from autograder import show_attention
+#
+# tokens = "the cat slept because it was tired".split()
+#
+#
+# def attention_on_the_sentence():
+#     noun, verb, pronoun, adjective = kinds = np.eye(4)
+#     nothing = np.zeros(4)
+#     words = np.array([nothing, noun, verb, nothing, pronoun, verb, adjective])
+#     positions = np.eye(7)
+#     x = np.concatenate([words, positions], axis=-1)[np.newaxis]
+#
+#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
+#     layer = SingleHeadAttention(11, np.random.default_rng(0))
+#     layer.query_weights = np.zeros((11, 11))
+#     layer.query_weights[:4, :4] = 8 * np.array(looks_for)
+#     layer.key_weights = np.zeros((11, 11))
+#     layer.key_weights[:4, :4] = kinds
+#     layer.value_weights = np.eye(11, k=-4)  # the position, moved to the front
+#     layer.output_weights = np.eye(11)
+#     return {
+#         "every token sees all": layer.forward(x)[0, :, :7],
+#         "causal": layer.forward(x, causal=True)[0, :, :7],
+#     }
+#
+#
+# show_attention(attention_on_the_sentence, tokens)
+
+# %% [markdown] active="ipynb"
+# Read it row by row: where does “it” look, and where “slept”? In the causal picture everything above the diagonal is 0, and a row shares out among fewer tokens. So “the” attends to itself alone, and “slept”, which looks for a pronoun too, has not read “it” yet.
+#
+# ## Your layer beside the library's
+#
+# PyTorch has attention built in, `scaled_dot_product_attention`. Given the same random weights and tokens, $(B, S, D) = (2, 5, 8)$, both have to give the same numbers, up to rounding.
+
+# %% active="ipynb"
+# from autograder import compare_with_library, pytorch_attention
+#
+#
+# def yours_and_the_librarys(causal):
+#     rng = np.random.default_rng(0)
+#     layer = SingleHeadAttention(8, rng)
+#     query, key, value, output = weights = rng.normal(scale=0.5, size=(4, 8, 8))
+#     layer.query_weights, layer.key_weights = query, key
+#     layer.value_weights, layer.output_weights = value, output
+#     x = rng.normal(size=(2, 5, 8))
+#     return layer.forward(x, causal), pytorch_attention(x, *weights, causal=causal)
+#
+#
+# compare_with_library(lambda: yours_and_the_librarys(False), "PyTorch's attention")
+# compare_with_library(lambda: yours_and_the_librarys(True), "PyTorch's causal attention")

@@ -98,7 +98,7 @@ def split_heads(
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis and the head axis have no part in it.
+# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis and the head axis have no part in it. The result is `(B, heads, S, S)`: in every head a row per query and a column per key.
 
 
 # %%
@@ -169,6 +169,8 @@ def compute_attention_weights(
 # Each token takes the values of all tokens, each in its share, and in each head by that head's weights:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# From weights `(B, heads, S, S)` and values `(B, heads, S, head_dim)` comes one narrow vector per token and head, `(B, heads, S, head_dim)`. What the heads have gathered is not mixed yet.
 
 
 # %%
@@ -305,3 +307,84 @@ class CausalMultiHeadAttention(MultiHeadAttention):
         attention_output = apply_attention(attention_weights, values)
         return project_output(merge_heads(attention_output), self.Wo)
         ### END SOLUTION
+
+
+# %% [markdown] active="ipynb"
+# ## Your layer reads a sentence
+#
+# No step and no points: the cells from here on show what you have built. They give your layer weights that were chosen by hand instead of drawn, so that one can see what each head does with them.
+#
+# Each token is described by 16 numbers. The first four say what kind of word it is, the next seven are its position, with a 1 at its place, and the rest is 0. The two heads look at different parts of them:
+#
+# - **Head 0** looks at the kinds: a verb looks for a noun and half as much for a pronoun, a pronoun for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
+# - **Head 1** looks at the positions: every token looks for the one before it.
+#
+# The value of a token is its position and nothing else, in both heads. What a token gathers is then itself the list of shares, and the output holds the attention weights of head 0 and, beside them, those of head 1.
+#
+# $$(B, S, C) = (1, 7, 16) \qquad \mathit{heads} = 2 \qquad \mathit{head\_dim} = 8$$
+
+# %% active="ipynb"
+# from autograder import show_attention
+#
+# tokens = "the cat slept because it was tired".split()
+#
+#
+# def attention_on_the_sentence(layer, **causal):
+#     noun, verb, pronoun, adjective = kinds = torch.eye(4)
+#     nothing = torch.zeros(4)
+#     positions = torch.eye(7)
+#     x = torch.zeros(1, 7, 16)
+#     x[0, :, :4] = torch.stack([nothing, noun, verb, nothing, pronoun, verb, adjective])
+#     x[0, :, 4:11] = positions
+#
+#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
+#     query, key, value = parts = torch.zeros(3, 16, 16)  # each (C, C), head 0 in rows 0 to 7
+#     query[:4, :4] = 7 * torch.stack(looks_for).T
+#     key[:4, :4] = kinds
+#     query[8:14, 5:11] = 7 * torch.eye(6)  # who stands at 1 looks for who stands at 0, and so on
+#     key[8:15, 4:11] = positions
+#     value[:7, 4:11] = value[8:15, 4:11] = positions
+#
+#     with torch.no_grad():
+#         layer.Wqkv.weight.copy_(parts.flatten(end_dim=1))
+#         layer.Wo.weight.copy_(torch.eye(16))
+#         layer.Wqkv.bias.zero_()
+#         layer.Wo.bias.zero_()
+#         output = layer(x, **causal)[0]
+#     return {"head 0: kinds": output[:, :7], "head 1: positions": output[:, 8:15]}
+#
+#
+# show_attention(lambda: attention_on_the_sentence(MultiHeadAttention(16, 2)), tokens)
+
+# %% [markdown] active="ipynb"
+# Read it row by row: where does “it” look in head 0, and where in head 1? A single head would have to mix the two.
+#
+# With the bonus, the same two heads without a look ahead: everything above the diagonal is 0, and a row shares out among fewer tokens.
+
+# %% active="ipynb"
+# show_attention(
+#     lambda: attention_on_the_sentence(CausalMultiHeadAttention(16, 2), causal=True), tokens
+# )
+
+# %% [markdown] active="ipynb"
+# ## Your layer beside the library's
+#
+# PyTorch has this layer built in: `nn.MultiheadAttention`. It keeps the fused weights as `in_proj_weight`, in the order query, key, value, and calls the output layer `out_proj`. With your layer's weights loaded, both have to give the same numbers, up to rounding; $(B, S, C) = (2, 5, 12)$ with 3 heads.
+
+# %% active="ipynb"
+# from autograder import compare_with_library
+#
+#
+# def yours_and_the_librarys():
+#     layer = MultiHeadAttention(hidden_size=12, num_heads=3)
+#     library = nn.MultiheadAttention(12, 3, batch_first=True)
+#     with torch.no_grad():
+#         library.in_proj_weight.copy_(layer.Wqkv.weight)
+#         library.in_proj_bias.copy_(layer.Wqkv.bias)
+#         library.out_proj.weight.copy_(layer.Wo.weight)
+#         library.out_proj.bias.copy_(layer.Wo.bias)
+#     x = torch.randn(2, 5, 12)
+#     return layer(x), library(x, x, x, need_weights=False)[0]
+#
+#
+# compare_with_library(yours_and_the_librarys, "nn.MultiheadAttention")

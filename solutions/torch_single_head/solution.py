@@ -89,7 +89,7 @@ def project_qkv(
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the head axis of the keys. The batch axis has no part in it.
+# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis has no part in it. The result is `(B, S, S)`: in every sequence a row per query and a column per key.
 
 
 # %%
@@ -156,6 +156,8 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # Each token takes the values of all tokens, each in its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# A token that gives one key the weight 1 takes the value of that key and nothing else; equal weights give the mean of all values. From weights `(B, S, S)` and values `(B, S, head_dim)` comes one vector per token again, `(B, S, head_dim)`.
 
 
 # %%
@@ -175,7 +177,9 @@ def apply_attention(
 # %% [markdown]
 # ## 7. Output projection
 #
-# The gathered vectors are as narrow as the head. `Wo` brings them back to the hidden size, so that the layer's output has the shape of its input.
+# The gathered vectors are as narrow as the head. `Wo` mixes their numbers and brings them back to the hidden size, so that the layer's output has the shape of its input:
+#
+# $$(B, S, \mathit{head\_dim}) \;\to\; (B, S, C)$$
 
 
 # %%
@@ -230,3 +234,66 @@ class SingleHeadAttention(nn.Module):
         attention_output = apply_attention(attention_weights, values)
         return project_output(attention_output, self.Wo)
         ### END SOLUTION
+
+
+# %% [markdown] active="ipynb"
+# ## Your layer reads a sentence
+#
+# No step and no points: the cells from here on show what you have built. They give your layer weights that were chosen by hand instead of drawn, so that one can see what it does with them.
+#
+# Each token is described by 32 numbers. The first four say what kind of word it is, the next seven are its position, with a 1 at its place, and the rest is 0. The queries let every word look for other kinds: a verb looks for a noun and half as much for a pronoun, a pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
+#
+# The value of a token is its position and nothing else. What a token gathers is then itself the list of shares: row $i$ of the output **is** row $i$ of the attention weights.
+#
+# $$(B, S, C) = (1, 7, 32) \qquad \mathit{head\_dim} = 8$$
+
+# %% active="ipynb"
+# from autograder import show_attention
+#
+# tokens = "the cat slept because it was tired".split()
+#
+#
+# def attention_on_the_sentence():
+#     noun, verb, pronoun, adjective = kinds = torch.eye(4)
+#     nothing = torch.zeros(4)
+#     x = torch.zeros(1, 7, 32)
+#     x[0, :, :4] = torch.stack([nothing, noun, verb, nothing, pronoun, verb, adjective])
+#     x[0, :, 4:11] = torch.eye(7)
+#
+#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
+#     query, key, value = parts = torch.zeros(3, 8, 32)  # each (head_dim, C)
+#     query[:4, :4] = 7 * torch.stack(looks_for).T
+#     key[:4, :4] = kinds
+#     value[:7, 4:11] = torch.eye(7)
+#
+#     layer = SingleHeadAttention(hidden_size=32)
+#     with torch.no_grad():
+#         layer.Wqkv.weight.copy_(parts.flatten(end_dim=1))
+#         layer.Wo.weight.copy_(torch.eye(32, 8))
+#         layer.Wqkv.bias.zero_()
+#         layer.Wo.bias.zero_()
+#         return {"attention weights": layer(x)[0, :, :7]}
+#
+#
+# show_attention(attention_on_the_sentence, tokens)
+
+# %% [markdown] active="ipynb"
+# Read it row by row: where does “it” look, and where “slept”? Every token sees all others here, also those that come later. The exercise on several heads has a causal layer as its bonus.
+#
+# ## Your layer beside the library's
+#
+# PyTorch has attention built in, `scaled_dot_product_attention`. It starts from queries, keys and values. Here your fused layer is taken apart into the three layers that it stands for, so the comparison also shows that one wide layer does what three do. The weights are as your layer draws them, $(B, S, C) = (2, 5, 12)$.
+
+# %% active="ipynb"
+# from autograder import compare_with_library
+#
+#
+# def yours_and_the_librarys():
+#     layer = SingleHeadAttention(hidden_size=12)
+#     x = torch.randn(2, 5, 12)
+#     three_layers = zip(layer.Wqkv.weight.chunk(3), layer.Wqkv.bias.chunk(3))
+#     projected = [nn.functional.linear(x, weight, bias) for weight, bias in three_layers]
+#     return layer(x), layer.Wo(nn.functional.scaled_dot_product_attention(*projected))
+#
+#
+# compare_with_library(yours_and_the_librarys, "scaled_dot_product_attention")

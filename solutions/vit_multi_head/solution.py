@@ -75,7 +75,7 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 #
 # $$Q = X W_Q^\top + b_Q \qquad K = X W_K^\top + b_K \qquad V = X W_V^\top + b_V$$
 #
-# The transpose and the bias are what a linear layer of PyTorch does when it is called.
+# The transpose and the bias are what a linear layer of PyTorch does when it is called. The shape stays: `(B, N, D)` goes in, and queries, keys and values are `(B, N, D)` each.
 
 
 # %%
@@ -129,7 +129,7 @@ def split_heads(
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# The transpose swaps the token axis and the head size of the keys. Batch and heads have no part in it.
+# The transpose swaps the token axis and the head size of the keys. Batch and heads have no part in it. The result is `(B, heads, N, N)`: in every head a row per query and a column per key.
 #
 # The scaling: a dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish. It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden dimension.
 
@@ -180,6 +180,8 @@ def compute_attention_weights(
 # In every head, each token takes the values of all tokens, each in its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
+#
+# From weights `(B, heads, N, N)` and values `(B, heads, N, head_dim)` comes one narrow vector per token and head, `(B, heads, N, head_dim)`. What the heads have gathered is not mixed yet.
 
 
 # %%
@@ -297,3 +299,87 @@ class MultiHeadSelfAttention(nn.Module):
         merged = merge_heads(attention_output)
         return project_output(merged, self.out_linear)
         ### END SOLUTION
+
+
+# %% [markdown] active="ipynb"
+# ## Your layer looks at a picture
+#
+# No step and no points: the cells from here on show what you have built. They give your layer weights that were chosen by hand instead of drawn, so that one can see what each head does with them.
+#
+# The picture has six patches, and in front of them stands the class token:
+#
+# | | left | middle | right |
+# |---|---|---|---|
+# | **top** | sky | sun | sky |
+# | **bottom** | grass | cow | grass |
+#
+# Each token is described by 16 numbers. The first five say what it is, the next seven are its position, with a 1 at its place, and the rest is 0. The two heads look at different parts of them:
+#
+# - **Head 0** looks at what a token is: sky looks for sky, grass for grass, the cow for grass, and the class token for what stands out, sun and cow. The sun looks for nothing, so it looks everywhere alike.
+# - **Head 1** looks at the positions: every patch looks for its neighbours at the left and at the right.
+#
+# The value of a token is its position and nothing else, in both heads. What a token gathers is then itself the list of shares, and the output holds the attention weights of head 0 and, beside them, those of head 1.
+#
+# $$(B, N, D) = (1, 7, 16) \qquad \mathit{heads} = 2 \qquad \mathit{head\_dim} = 8$$
+
+# %% active="ipynb"
+# from autograder import show_attention
+#
+# tokens = ["[class]", "sky", "sun", "sky", "grass", "cow", "grass"]
+#
+#
+# def attention_on_the_picture():
+#     kinds = torch.eye(5)
+#     names = ["[class]", "sky", "sun", "grass", "cow"]
+#     class_token, sky, sun, grass, cow = kinds
+#     positions = torch.eye(7)
+#     x = torch.zeros(1, 7, 16)
+#     x[0, :, :5] = torch.stack([kinds[names.index(token)] for token in tokens])
+#     x[0, :, 5:12] = positions
+#     looks_for = torch.stack([sun + cow, sky, torch.zeros(5), grass, grass])
+#     beside = torch.zeros(7, 7)
+#     for one, other in [(1, 2), (2, 3), (4, 5), (5, 6)]:
+#         beside[one, other] = beside[other, one] = 1
+#
+#     layer = MultiHeadSelfAttention(hidden_dim=16, num_heads=2)
+#     with torch.no_grad():
+#         for parameter in layer.parameters():
+#             parameter.zero_()
+#         layer.q_linear.weight[:5, :5] = 7 * looks_for.T  # rows 0 to 7 belong to head 0
+#         layer.k_linear.weight[:5, :5] = kinds
+#         layer.q_linear.weight[8:15, 5:12] = 7 * beside
+#         layer.k_linear.weight[8:15, 5:12] = positions
+#         layer.v_linear.weight[:7, 5:12] = positions
+#         layer.v_linear.weight[8:15, 5:12] = positions
+#         layer.out_linear.weight.copy_(torch.eye(16))
+#         output = layer(x)[0]
+#     return {"head 0: what it is": output[:, :7], "head 1: where it is": output[:, 8:15]}
+#
+#
+# show_attention(attention_on_the_picture, tokens)
+
+# %% [markdown] active="ipynb"
+# Read it row by row: what does a patch of sky look at in head 0, and what in head 1? Head 0 finds the other patch of sky wherever it stands; head 1 finds a neighbour whatever it shows.
+#
+# ## Your layer beside the library's
+#
+# PyTorch has this layer built in: `nn.MultiheadAttention`. It keeps the weights for queries, keys and values in one tensor, `in_proj_weight`, one below the other, and calls the output layer `out_proj`. With your layer's weights loaded, both have to give the same numbers, up to rounding; $(B, N, D) = (2, 5, 12)$ with 3 heads.
+
+# %% active="ipynb"
+# from autograder import compare_with_library
+#
+#
+# def yours_and_the_librarys():
+#     layer = MultiHeadSelfAttention(hidden_dim=12, num_heads=3)
+#     three_layers = [layer.q_linear, layer.k_linear, layer.v_linear]
+#     library = nn.MultiheadAttention(12, 3, batch_first=True)
+#     with torch.no_grad():
+#         library.in_proj_weight.copy_(torch.cat([each.weight for each in three_layers]))
+#         library.in_proj_bias.copy_(torch.cat([each.bias for each in three_layers]))
+#         library.out_proj.weight.copy_(layer.out_linear.weight)
+#         library.out_proj.bias.copy_(layer.out_linear.bias)
+#     x = torch.randn(2, 5, 12)
+#     return layer(x), library(x, x, x, need_weights=False)[0]
+#
+#
+# compare_with_library(yours_and_the_librarys, "nn.MultiheadAttention")

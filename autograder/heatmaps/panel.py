@@ -1,0 +1,219 @@
+"""One heat map as data: two axes of an array, their labels, and one scale of colors.
+
+Whoever draws it (terminal, notebook, plain text, file) shows the same cells in the same
+words, so what is shown is decided here: which sequence and head of a batch, how a number
+is shortened, what is no number at all, and how strong each cell's color is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from autograder.compare import FLOOR, agree, first_place, place_words, shape_words
+
+# The letters of a sequence axis. An array that has it twice at its end is (query, key).
+SEQUENCE = ("S", "N", "T", "L")
+Axes = Sequence[str] | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What one heat map shows.
+
+    values: (rows, columns). axes: the names of the two. labels: a name per row and per column.
+    bound: the absolute value that gets the strongest color. notes: what is not shown, in words.
+    """
+
+    title: str
+    values: np.ndarray
+    axes: tuple[str, str]
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    bound: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """The short number of every cell, row by row."""
+        return tuple(tuple(short(float(value)) for value in row) for row in self.values)
+
+    def strength(self, row: int, column: int) -> float | None:
+        """How strong a cell's color is, from -1 to 1; None for what has no place on the scale."""
+        value = float(self.values[row, column])
+        if not math.isfinite(value) or value <= FLOOR:
+            return None
+        return max(-1.0, min(1.0, value / self.bound))
+
+    def cut(self, rows: int, columns: int) -> Panel:
+        """Return the panel with at most so many rows and columns, and a note about the rest."""
+        there = self.values.shape
+        if there[0] <= rows and there[1] <= columns:
+            return self
+        kept = tuple(max(1, most) for most in (rows, columns))
+        notes = tuple(
+            f"the first {most} of {size} along {axis}"
+            for most, size, axis in zip(kept, there, self.axes)
+            if size > most
+        )
+        return replace(
+            self,
+            values=self.values[: kept[0], : kept[1]],
+            labels=(self.labels[0][: kept[0]], self.labels[1][: kept[1]]),
+            notes=(*self.notes, *notes),
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Yours, expected and the difference, and what there is to say; no panels without a shape
+    in common."""
+
+    words: str
+    panels: tuple[Panel, ...] = ()
+    differs: bool = True
+
+
+def panel(
+    array: Any,
+    *,
+    title: str,
+    axes: Axes = ("query", "key"),
+    labels: Sequence[str] | None = None,
+    index: Sequence[int] | None = None,
+) -> Panel:
+    """Return the last two axes of `array` as a panel; of the axes before, one entry.
+
+    array: (..., rows, columns); an array with fewer axes is one row. axes: the names of the
+    last two axes, or of all, also as "B S S". labels: tokens, for each of the two axes that
+    is as long. index: which entry of the leading axes; the first one by default.
+    """
+    numbers = np.asarray(array)
+    names = axis_names(axes, numbers.ndim)
+    numbers = _floating(numbers)
+    if numbers.ndim < 2:
+        numbers = numbers.reshape(1, -1)
+        names = ("", names[-1] if names else "")
+    chosen = tuple(index or (0,) * (numbers.ndim - 2))[: numbers.ndim - 2]
+    taken = [
+        f"{name}[{number}] of {size}"
+        for name, number, size in zip(names, chosen, numbers.shape)
+        if size > 1
+    ]
+    notes = (f"shown: {', '.join(taken)}",) if taken else ()
+    values = numbers[chosen]
+    rows, columns = (_labels(size, labels) for size in values.shape)
+    return Panel(title, values, (names[-2], names[-1]), (rows, columns), _bound(values), notes)
+
+
+def comparison(
+    yours: Any,
+    expected: Any,
+    *,
+    axes: Axes = None,
+    labels: Sequence[str] | None = None,
+    precision: str = "",
+) -> Comparison:
+    """Set `yours` beside `expected`, at the first entry of the leading axes that differs.
+
+    axes: the names of all axes, such as "B S S". precision: the dtype whose tolerance holds.
+    """
+    one, two = np.asarray(yours), np.asarray(expected)
+    letters = axes if isinstance(axes, str) or axes is None else " ".join(axes)
+    if one.shape != two.shape:
+        due = shape_words(two.shape, letters)
+        return Comparison(
+            f"Yours has the shape {shape_words(one.shape, letters)}, and {due} is due."
+        )
+    one, two = _floating(one), _floating(two)
+    wrong = _differing(one, two, precision)
+    place = first_place(wrong) if wrong.any() else (0,) * one.ndim
+    with np.errstate(all="ignore"):
+        # What agrees differs by 0: the last digits are no news.
+        difference = np.where(wrong, one - two, 0.0)
+    arrays = {"yours": one, "expected": two, "difference": difference}
+    panels = [
+        panel(array, title=title, axes=axes, labels=labels, index=place[:-2])
+        for title, array in arrays.items()
+    ]
+    # One scale for both, so that equal colors are equal numbers.
+    bound = max(panels[0].bound, panels[1].bound)
+    panels[:2] = [replace(each, bound=bound) for each in panels[:2]]
+    words = _difference_words(difference, wrong, letters)
+    return Comparison(words, tuple(panels), bool(wrong.any()))
+
+
+def axis_names(axes: Axes, count: int) -> tuple[str, ...]:
+    """Return a name for each of `count` axes, "query" and "key" for a sequence axis twice."""
+    names = axes.split() if isinstance(axes, str) else list(axes or ())
+    if len(names) > count:
+        names = names[len(names) - count :]
+    if is_attention(" ".join(names)):
+        names[-2:] = ["query", "key"]
+    unknown = [f"axis {number}" for number in range(count - len(names))]
+    return (*unknown, *names)
+
+
+def is_attention(axes: str) -> bool:
+    """Whether axes such as "B heads S S" end with one sequence axis twice: queries and keys."""
+    last = axes.split()[-2:]
+    return len(last) == 2 and last[0] == last[1] and last[0] in SEQUENCE
+
+
+def short(value: float) -> str:
+    """Write a number in at most six characters; what is none is a word.
+
+    >>> [short(value) for value in (0.416, -12.34, -1e9, float("nan"))]
+    ['0.42', '-12.3', '-1e9', 'NaN']
+    """
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    size = abs(value)
+    if value == int(value) and size < 1000:
+        return str(int(value))
+    if size < 0.005 or size >= 9999.5:
+        mantissa, _, exponent = f"{value:.0e}".partition("e")
+        return f"{mantissa}e{int(exponent)}"
+    digits = 2 if size < 9.995 else 1 if size < 99.95 else 0
+    return f"{value:.{digits}f}"
+
+
+def _floating(array: np.ndarray) -> np.ndarray:
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def _labels(size: int, labels: Sequence[str] | None) -> tuple[str, ...]:
+    if labels is not None and len(labels) == size:
+        return tuple(labels)
+    return tuple(str(number) for number in range(size))
+
+
+def _bound(values: np.ndarray) -> float:
+    with np.errstate(all="ignore"):
+        sizes = np.abs(values[np.isfinite(values) & (values > FLOOR)])
+    return float(sizes.max()) if sizes.size and sizes.max() > 0 else 1.0
+
+
+def _differing(one: np.ndarray, two: np.ndarray, precision: str) -> np.ndarray:
+    """(of the arrays' shape) True where they differ: NaN is like NaN, and below the floor all is
+    one."""
+    with np.errstate(all="ignore"):
+        alike = (one == two) | (np.isnan(one) & np.isnan(two)) | ((one <= FLOOR) & (two <= FLOOR))
+    return np.asarray(~(agree(one, two, precision) | alike))
+
+
+def _difference_words(difference: np.ndarray, wrong: np.ndarray, letters: str | None) -> str:
+    if not wrong.any():
+        return "All numbers agree."
+    count = f"{int(wrong.sum())} of {wrong.size} numbers differ"
+    finite = np.isfinite(difference) & wrong
+    if not finite.any():
+        return f"{count}, the first {place_words(wrong, letters)}."
+    largest = float(np.abs(difference[finite]).max())
+    at = place_words(finite & (np.abs(difference) == largest), letters)
+    return f"{count}; the largest difference is {largest:.4g}, {at}."

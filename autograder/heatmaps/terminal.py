@@ -1,0 +1,131 @@
+"""Heat maps in a terminal: blocks of color with a number in each.
+
+A terminal does not say whether it is light or dark, so every block brings its own
+background and a text color that stands out from it. Without color the numbers remain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from autograder.heatmaps.panel import Panel
+
+# (red, green, blue) of zero, of the largest and of the most negative number; blue and orange
+# can be told apart by those who see no red or no green, too.
+ZERO = (32, 36, 48)
+POSITIVE = (86, 180, 233)
+NEGATIVE = (230, 120, 30)
+EVEN = 0.179  # the luminance on which black and white stand out alike
+OFF_THE_SCALE = Style(bold=True, italic=True)
+DIM = Style(dim=True)
+CELL = 5  # the least width of a cell, the space beside the number included
+LABEL = 9  # what is longer is cut
+ROWS = 24
+GAP = 2
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Heat maps that rich prints, side by side where the console is wide enough."""
+
+    panels: tuple[Panel, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give shelves of panels, each as full as the console is wide."""
+        shelf: list[Text] = []
+        for number, text in enumerate(block(each, options.max_width) for each in self.panels):
+            if shelf and _width([*shelf, text]) > options.max_width:
+                yield _side_by_side(shelf)
+                yield Text()
+                shelf = []
+            shelf.append(text)
+            if number == len(self.panels) - 1:
+                yield _side_by_side(shelf)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """The width of the widest panel, and of all side by side."""
+        texts = [block(each, options.max_width) for each in self.panels]
+        return Measurement(max(map(_width_of, texts), default=0), _width(texts))
+
+
+def block(panel: Panel, width: int) -> Text:
+    """Return one panel as lines at most `width` wide; what does not fit is cut, and said."""
+    rows, columns = _arrow(panel.axes[0], "↓"), _arrow(panel.axes[1], "→")
+    margin = min(LABEL, _widest(panel.labels[0], (rows,)))
+    column = max(CELL, min(LABEL, _widest(panel.labels[1], *panel.cells) + 1))
+    panel = panel.cut(ROWS, (width - margin) // column)
+    text = Text(panel.title, style="bold", no_wrap=True, overflow="ellipsis")
+    text = Text.assemble(text, "\n", no_wrap=True, overflow="ellipsis")
+    head = "".join(_fitted(label, column, right=True) for label in panel.labels[1])
+    text.append(f"{' ' * margin} {columns}\n", DIM)
+    text.append(f"{_fitted(rows, margin)}{head}\n", DIM)
+    for row, (label, cells) in enumerate(zip(panel.labels[0], panel.cells)):
+        text.append(_fitted(label, margin), DIM)
+        for place, cell in enumerate(cells):
+            text.append(_fitted(cell, column, right=True), style(panel.strength(row, place)))
+        text.append("\n")
+    for note in panel.notes:
+        text.append(f"{note}\n", DIM)
+    text.rstrip()
+    return text
+
+
+def style(strength: float | None) -> Style:
+    """The colors of a cell: its own background, and black or white on it."""
+    if strength is None:
+        return OFF_THE_SCALE
+    end = POSITIVE if strength >= 0 else NEGATIVE
+    mixed = [zero + (one - zero) * abs(strength) for zero, one in zip(ZERO, end)]
+    bright = _luminance(mixed) > EVEN
+    return Style(
+        color=Color.from_rgb(0, 0, 0) if bright else Color.from_rgb(255, 255, 255),
+        bgcolor=Color.from_rgb(*mixed),
+    )
+
+
+def _luminance(color: Sequence[float]) -> float:
+    """How bright a color looks, from 0 to 1 (the relative luminance of WCAG, sRGB as a power)."""
+    red, green, blue = (math.pow(part / 255, 2.2) for part in color)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _arrow(axis: str, arrow: str) -> str:
+    return f"{axis} {arrow}" if axis else ""
+
+
+def _widest(*texts: Sequence[str]) -> int:
+    return max((cell_len(text) for each in texts for text in each), default=0)
+
+
+def _fitted(text: str, width: int, right: bool = False) -> str:
+    most = width - 1 if right else width
+    if cell_len(text) > most:
+        text = set_cell_size(text, most - 1) + "…"
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space
+
+
+def _width_of(text: Text) -> int:
+    return _widest(text.plain.splitlines())
+
+
+def _width(texts: Sequence[Text]) -> int:
+    return sum(map(_width_of, texts)) + GAP * max(0, len(texts) - 1)
+
+
+def _side_by_side(texts: Sequence[Text]) -> Table:
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    for text in texts:
+        grid.add_column(no_wrap=True, min_width=min(_width_of(text), 1000))
+    grid.add_row(*texts)
+    return grid

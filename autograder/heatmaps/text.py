@@ -1,0 +1,42 @@
+"""Heat maps as plain text: the numbers, with the names of the axes and of their entries.
+
+What nbgrader's feedback, a log or an editor without HTML shows of a picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder.heatmaps.panel import Panel
+
+WIDEST = 72
+GAP = "   "
+MOST = (12, 10)
+
+
+def text_lines(panels: Sequence[Panel]) -> tuple[str, ...]:
+    """Return heat maps as lines: side by side where all fit, else one below the other."""
+    blocks = [_block(panel.cut(*MOST)) for panel in panels]
+    widths = [max(map(len, block)) for block in blocks]
+    if sum(widths) + len(GAP) * (len(blocks) - 1) > WIDEST:
+        return tuple(line for block in blocks for line in block)
+    height = max(map(len, blocks), default=0)
+    for block in blocks:
+        block += [""] * (height - len(block))
+    rows = zip(*blocks)
+    return tuple(
+        GAP.join(line.ljust(width) for line, width in zip(row, widths)).rstrip() for row in rows
+    )
+
+
+def _block(panel: Panel) -> list[str]:
+    """The title, the names of the axes and of the columns, the rows, and the notes."""
+    rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(panel.axes, "↓→"))
+    names = (rows, *panel.labels[0])
+    cells = (panel.labels[1], *panel.cells)
+    margin, width = max(map(len, names)), max(len(cell) for row in cells for cell in row)
+    lines = [
+        f"{name:<{margin}}  " + " ".join(f"{cell:>{width}}" for cell in row)
+        for name, row in zip(names, cells)
+    ]
+    return [f"{panel.title}:", f"{'':<{margin}}  {columns}".rstrip(), *lines, *panel.notes]
