@@ -41,12 +41,17 @@ def is_stub(node: ast.FunctionDef | ast.ClassDef) -> bool:
     if isinstance(node, ast.ClassDef):
         methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
         return all(is_stub(method) for method in methods)
-    body = [item for item in node.body if not _is_docstring(item)]
+    body = [item for item in node.body if not (_is_docstring(item) or _calls_parent(item))]
     return all(isinstance(item, ast.Pass) or _raises_not_implemented(item) for item in body)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _calls_parent(node: ast.stmt) -> bool:
+    # Given above the student's part, in a module of PyTorch.
+    return isinstance(node, ast.Expr) and ast.unparse(node.value) == "super().__init__()"
 
 
 def _raises_not_implemented(node: ast.stmt) -> bool:

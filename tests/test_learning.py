@@ -215,8 +215,10 @@ def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:
         "calls `initialize_weights`, which does not come back"
         in (found["compute_attention_weights"]["fact"])
     )
-    assert "of `" not in found["apply_attention"]["fact"]
-    assert "still running" in found["apply_attention"]["fact"]
+    # Nothing interrupts it; the line is told all the same.
+    assert re.search(
+        r"still running after [\d.]+ s at line \d+, `", found["apply_attention"]["fact"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ def test_what_the_code_prints_is_shown_apart_and_cut(workspace: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system bounds memory")
 def test_an_array_far_too_large_ends_in_words(workspace: Path) -> None:
-    put(workspace, softmax="    return np.ones((10**6, 10**6)) * scores.sum()")
+    put(workspace, softmax="    return np.empty(4 * 10**8)")
     run = attn("check", "softmax", folder=workspace)
     assert run.code == NOT_ALL
     assert "It asked for more memory" in run.words or "Unable to allocate" in run.words

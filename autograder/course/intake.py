@@ -9,6 +9,7 @@ notebook, and the original stays as it is.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from autograder.errors import KitError
 from autograder.submission import Submission
 
 TIMESTAMP = "timestamp.txt"
+SECRET = "submission_secret.txt"  # of `nbgrader submit`: where released feedback is found again
 LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not copied beside the graded notebook
 
 
@@ -68,16 +70,18 @@ def _submitted(path: Path, names: list[str]) -> NotebookNode:
 
 
 def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> None:
-    """Write `notebook`, and the submission's .py and time stamp, into the folder `target`.
+    """Write `notebook` into the folder `target`, and the submission's .py and nbgrader's own files:
+    without time stamp and secret, `nbgrader release_feedback` stops.
 
     The notebook comes last and whole: where it is, everything is.
     """
     target.mkdir(parents=True, exist_ok=True)
     folder = folder_of(submission)
     scripts = {script_name(submission.exercise), submission.path.with_suffix(".py").name}
-    for name in (*scripts, TIMESTAMP):
+    right = {TIMESTAMP: _is_timestamp, SECRET: _is_secret}
+    for name in (*scripts, *right):
         content = _bytes(folder / name)
-        if content is not None and (name != TIMESTAMP or _is_timestamp(content)):
+        if content is not None and (name not in right or right[name](content)):
             (target / name).write_bytes(content)
     path = target / notebook_name(submission.exercise)
     partial = path.with_suffix(".partial")
@@ -105,6 +109,11 @@ def _is_timestamp(content: bytes) -> bool:
         return parse_utc(content.decode().strip()) is not None
     except (ValueError, OverflowError):
         return False
+
+
+def _is_secret(content: bytes) -> bool:
+    # nbgrader reads it as text and puts a hash of it into a file name.
+    return re.fullmatch(rb"[0-9a-f]{1,256}", content) is not None
 
 
 def _bytes(path: Path) -> bytes | None:

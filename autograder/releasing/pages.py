@@ -1,0 +1,71 @@
+"""What stands in a release to be read: five lines per exercise, and the page of the whole.
+
+On a hosting service the page is the first thing a student sees, so it links to what runs there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from autograder.exercise import Exercise
+
+CHECKLIST = "CHECKLIST.md"
+COLAB = "https://colab.research.google.com"
+BINDER = "https://mybinder.org"
+
+
+def exercise_readme(exercise: Exercise, size: int) -> str:
+    """Return the README of one exercise: install (`size` bytes, 0: not known), open, check, hand in."""
+    name, first = exercise.name, exercise.steps[0].name
+    room = f" (about {size / 1e6:.0f} MB)" if size else ""
+    return f"""# {exercise.title}
+
+1. **Install**{room}, with Python 3.11 or newer, in this folder: `python -m pip install -r requirements.txt`
+2. **Open** `{name}.py` in an editor, or `{name}.ipynb` in JupyterLab (`python -m pip install jupyterlab`, then `jupyter lab`).
+3. **Check** with the cell under each step, or in a terminal in this folder: `attn check {first}`, or `attn watch`.
+4. **Tick off** the steps in [{CHECKLIST}]({CHECKLIST}), which names every shape.
+5. **Hand in** the one file you work in, under the name it has.
+"""
+
+
+def release_readme(exercises: Sequence[Exercise], repository: str) -> str:
+    """Return the README of a release; with links to Colab and Binder when `repository` is known."""
+    head = ["exercise", "steps", "about", *(["open in a browser"] if repository else [])]
+    rows = [_row(exercise, repository) for exercise in exercises]
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join(
+        [
+            "# Build attention step by step",
+            "",
+            "Each folder is one exercise; begin with the README in it.",
+            "",
+            *lines,
+            "",
+        ]
+    )
+
+
+def binder_runtime() -> str:
+    """Return the runtime.txt for Binder, whose own default may be older than the kit allows."""
+    return f"python-{sys.version_info.major}.{sys.version_info.minor}\n"
+
+
+def files_address(repository: str, folder: str) -> str:
+    """Return where the files of a folder of a GitHub repository can be downloaded."""
+    return f"https://raw.githubusercontent.com/{repository}/HEAD/{folder}"
+
+
+def _row(exercise: Exercise, repository: str) -> list[str]:
+    name = exercise.name
+    cells = [f"[{exercise.title}]({name}/)", str(len(exercise.steps)), f"{exercise.minutes} min"]
+    if repository:
+        notebook = f"{name}/{name}.ipynb"
+        colab = f"{COLAB}/github/{repository}/blob/HEAD/{notebook}"
+        binder = f"{BINDER}/v2/gh/{repository}/HEAD?labpath={quote(notebook, safe='')}"
+        cells.append(
+            f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({colab}) "
+            f"[![Binder]({BINDER}/badge_logo.svg)]({binder})"
+        )
+    return cells

@@ -1,0 +1,104 @@
+"""The folder that a release goes to, and a note of what was put there.
+
+Somebody's work may lie in it: an instructor's own files, or a student's solved notebook. So a
+folder is written to only when all in it is as a release left it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.building.build import TRACES
+from autograder.errors import KitError
+
+NOTE = ".attn-release.json"
+FORMAT_VERSION = 1
+# The release may be under version control.
+NOT_LOOKED_AT = (*TRACES, ".git")
+ANOTHER = "name a new folder with --to"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder, and the files that a release put there: path inside it to digest."""
+
+    folder: Path
+    made: Mapping[str, str]
+
+    def kept(self, exercises: frozenset[str]) -> tuple[str, ...]:
+        """Return the names of exercises that were released here before and are not in these."""
+        folders = {path.split("/")[0] for path in self.made if path.endswith("/exercise.toml")}
+        return tuple(sorted(folders - exercises))
+
+    def put(self, files: Mapping[str, bytes], keep: tuple[str, ...]) -> None:
+        """Write `files`, remove what an earlier release made, but for the exercises in `keep`."""
+        stay = {
+            path: digest
+            for path, digest in self.made.items()
+            if path.split("/")[0].removesuffix(".zip") in keep
+        }
+        for path in self.made.keys() - stay.keys() - files.keys():
+            (self.folder / path).unlink(missing_ok=True)
+        for path, content in files.items():
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / path).write_bytes(content)
+        made = {**stay, **{path: _digest(content) for path, content in files.items()}}
+        facts = {"format_version": FORMAT_VERSION, "files": dict(sorted(made.items()))}
+        (self.folder / NOTE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def open_place(folder: Path) -> Place:
+    """Return the folder as a place for a release; raise `KitError` when there is else in it."""
+    if folder.exists() and not folder.is_dir():
+        raise KitError("there is a file of that name", place=str(folder), cure=ANOTHER)
+    noted = _noted(folder / NOTE)
+    made: dict[str, str] = {}
+    for path in _files(folder):
+        inside = path.relative_to(folder).as_posix()
+        if inside == NOTE:
+            continue
+        if inside not in noted:
+            raise KitError(
+                f"{inside} is not from a release, and a release overwrites nobody's files",
+                place=str(folder),
+                cure=f"{ANOTHER}, or move that file out",
+            )
+        if path.is_symlink() or _digest(path.read_bytes()) != noted[inside]:
+            raise KitError(
+                f"{inside} was changed after it was released: it may be somebody's work",
+                place=str(folder),
+                cure=f"{ANOTHER}, or move that file out",
+            )
+        made[inside] = noted[inside]
+    return Place(folder, made)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if (path.is_symlink() or not path.is_dir()) and not set(parts) & set(NOT_LOOKED_AT):
+            yield path
+
+
+def _noted(note: Path) -> dict[str, str]:
+    if not note.is_file():
+        return {}
+    try:
+        facts = json.loads(note.read_text(encoding="utf-8"))
+    except ValueError:
+        facts = None
+    if isinstance(facts, dict) and facts.get("format_version") == FORMAT_VERSION:
+        files = facts.get("files")
+        if isinstance(files, dict):
+            return {path: str(digest) for path, digest in files.items()}
+    raise KitError(
+        "the note of what was released here cannot be read", place=str(note), cure=ANOTHER
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

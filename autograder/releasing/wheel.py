@@ -1,0 +1,108 @@
+"""The kit as students install it: a wheel with the engine and the public files of exercises.
+
+It is built from a copy that holds nothing else. So neither solutions/ nor tests/ can get into
+it by a slip in the packaging, and no build leaves traces in the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from importlib.metadata import PathDistribution
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from autograder.errors import KitError
+
+PACKAGE = Path(__file__).resolve().parent.parent
+# What setuptools reads beside the package.
+SOURCES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+# The same sources give the same bytes: the time in a zip file begins with the year 1980.
+EPOCH = "315532800"
+LAST_LINES = 5
+
+
+def build_wheel(exercises: Sequence[Path]) -> tuple[str, bytes]:
+    """Build the wheel with these folders of assignments in it; return its file name and bytes.
+
+    Works without a network. Raises `KitError` when the kit runs from an installation, which has
+    no sources, or when the build fails.
+    """
+    root = PACKAGE.parent
+    if not (root / "pyproject.toml").is_file():
+        raise KitError(
+            "the kit runs from an installation, so there are no sources to build its wheel from",
+            place=str(PACKAGE),
+            cure="name the wheel that you installed it from with --wheel, "
+            "or run this in a clone of the repository",
+        )
+    with TemporaryDirectory(prefix="attention-kit-") as folder:
+        stage, out = Path(folder, "kit"), Path(folder, "out")
+        _stage(root, stage, exercises)
+        _run_pip(stage, out)
+        wheel = next(out.glob("*.whl"))
+        return wheel.name, wheel.read_bytes()
+
+
+def read_wheel(path: Path) -> tuple[str, bytes]:
+    """Return the file name and bytes of a wheel of the kit; raise `KitError` when it is none."""
+    if not (path.name.startswith("attention_kit-") and zipfile.is_zipfile(path)):
+        raise KitError(
+            "that is no wheel of the kit", place=str(path), cure="name attention_kit-….whl"
+        )
+    return path.name, path.read_bytes()
+
+
+def wheel_texts(path: Path) -> dict[str, str]:
+    """Return every file in a wheel as text: name to content."""
+    with zipfile.ZipFile(path) as archive:
+        return {
+            name: archive.read(name).decode("utf-8", errors="replace")
+            for name in archive.namelist()
+        }
+
+
+def wheel_requires(path: Path) -> list[str]:
+    """Return what the wheel requires, as it says in its metadata."""
+    name, version = path.name.split("-")[:2]
+    inside = zipfile.Path(path, f"{name}-{version}.dist-info/")
+    return PathDistribution(inside).requires or []
+
+
+def _stage(root: Path, stage: Path, exercises: Sequence[Path]) -> None:
+    shutil.copytree(
+        PACKAGE, stage / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__", "assignments")
+    )
+    for name in SOURCES:
+        if (root / name).is_file():
+            shutil.copyfile(root / name, stage / name)
+    for folder in exercises:
+        target = stage / "assignments" / folder.name
+        target.mkdir(parents=True)
+        for file in folder.iterdir():
+            if file.is_file():
+                shutil.copyfile(file, target / file.name)
+
+
+def _run_pip(stage: Path, out: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
+    done = subprocess.run(
+        [*command, "--no-build-isolation", "--wheel-dir", str(out), str(stage)],
+        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise KitError(
+            f"pip could not build the kit's wheel: {' / '.join(said[-LAST_LINES:])}",
+            place=sys.executable,
+            cure="install what builds it and release again: python -m pip install 'setuptools>=77'",
+        )
