@@ -6,17 +6,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow check build bench clean
+BROWSER := $(VENV)/.browser
+
+.PHONY: demo test test-slow test-browser check build bench clean
 
 demo: $(READY)
 	$(BIN)/attn demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
 
 # What takes minutes: a run killed at fifty random moments.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# The learner's day in a real browser and a real terminal; needs Chromium from the system.
+test-browser: $(BROWSER)
+	$(BIN)/python -m pytest tests/browser
+
+$(BROWSER): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[browser]'
+	@touch $(BROWSER)
 
 # Style, types, the proof of the graders, and that the generated assignments are up to date.
 check: $(READY)
@@ -30,6 +40,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python tests/benchmarks/class_cost.py
 	$(BIN)/python tests/benchmarks/sandbox_overhead.py
+	$(BIN)/python tests/benchmarks/learner_times.py
 
 build: $(READY)
 	$(BIN)/attn build

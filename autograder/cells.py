@@ -1,28 +1,21 @@
 """The cells of what a student handed in, as text.
 
-Reading happens in the trusted process, so it only ever looks at text: sizes are capped,
-JSON is checked, Python is parsed and never run. What cannot be read becomes a sentence
-(`Unreadable`); what is oddly written is read all the same, as far as that goes.
+They are read in the trusted process, which only ever looks at them: JSON is checked, Python
+is parsed and never run. A text that is not Python is cut, so that an error costs one
+statement and not the whole file.
 """
 
 from __future__ import annotations
 
 import ast
-import codecs
 import json
 import re
-import tokenize
 from collections.abc import Iterable
-from dataclasses import dataclass
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 
-LARGEST_FILE = 50 * 1024 * 1024
-LARGEST_NOTEBOOK = 10 * 1024 * 1024
-LARGEST_SOURCE = 1024 * 1024
+from autograder.file_text import Unreadable, with_plain_lines
+
 MOST_CELLS = 2000
-SUFFIXES = (".ipynb", ".py")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 # What a broken text is cut into; longer ones are left whole, so that cutting stays cheap.
@@ -30,142 +23,6 @@ _MOST_LINES, _MOST_LETTERS, _MOST_PIECES, _LONGEST_STATEMENT = 5000, 200_000, 20
 _MARK = r"<{7} |={7}$|>{7} "
 _BEGINS = re.compile(rf"(?!(?:else|elif|except|finally|case)\b)[^\W\d]|@|{_MARK}")
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
-# Strings are read over as a whole, so that a bracket or a key within one is text; a quote
-# alone is one that nothing closes.
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]]', re.DOTALL)
-_OUTPUTS = re.compile(r'"outputs"\s*:\s*\[')
-_MOST_TOKENS = 3_000_000
-
-
-class Unreadable(Exception):
-    """A file cannot be read as a submission; the text says why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """The text of a file, and what is to be said about how it was read."""
-
-    text: str
-    remarks: tuple[str, ...] = ()
-
-
-def read_text(file: Path) -> Text:
-    """Return the text of a notebook or a `.py` with plain line ends; raise `Unreadable`, OSError.
-
-    Of a notebook that is large only for its outputs, the outputs are left out.
-    """
-    # A link may point at a file that the grader can read and the student may not.
-    if file.is_symlink() or (file.exists() and not file.is_file()):
-        raise Unreadable(f"{file.name} is not a plain file: hand in the file itself.")
-    notebook = is_notebook(file)
-    limit = LARGEST_FILE if notebook else LARGEST_SOURCE
-    size = file.stat().st_size
-    if size > limit:
-        shrink = "clear its outputs" if notebook else "leave data out of it"
-        raise Unreadable(
-            f"{file.name} is larger than {limit // 1024} kB: {shrink}, save it and hand it in again."
-        )
-    read = _decoded(file.read_bytes(), file.name)
-    if "\0" in read.text:
-        remark = f"{file.name} holds null bytes, which editors do not show; they are left out."
-        read = Text(read.text.replace("\0", ""), (*read.remarks, remark))
-    if notebook and size > LARGEST_NOTEBOOK:
-        return _without_outputs(read, file.name)
-    return read
-
-
-def bare(file: Path) -> Path:
-    """Return the path without the suffix that a browser hangs on a download: `a.ipynb.txt`."""
-    whole = file.with_suffix("")
-    downloaded = file.suffix.lower() in (".txt", ".json") and whole.suffix.lower() in SUFFIXES
-    return whole if downloaded else file
-
-
-def is_submission(file: Path) -> bool:
-    """Whether `file` is called a notebook or a `.py`."""
-    return bare(file).suffix.lower() in SUFFIXES
-
-
-def is_notebook(file: Path) -> bool:
-    """Whether `file` is called a notebook."""
-    return bare(file).suffix.lower() == ".ipynb"
-
-
-def _decoded(data: bytes, name: str) -> Text:
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    else:
-        encoding = _declared(data)
-    try:
-        return Text(_with_plain_lines(data.decode(encoding)))
-    except UnicodeDecodeError as error:
-        if b"\0" in data:
-            raise Unreadable(
-                f"{name} is not text (byte {error.start}): save it as UTF-8 and hand it in again."
-            ) from None
-        # One letter in a comment is no reason to lose the rest.
-        remark = (
-            f"{name} is not UTF-8 text (byte {error.start}) and was read as Latin-1, so letters "
-            "such as é may be others: save it as UTF-8."
-        )
-        return Text(_with_plain_lines(data.decode("latin-1")), (remark,))
-
-
-def _declared(data: bytes) -> str:
-    """Return the encoding that a `.py` declares, when it is a plain one; else UTF-8.
-
-    Others, such as utf-7, are a way to hide text from who reads it.
-    """
-    try:
-        declared = codecs.lookup(tokenize.detect_encoding(BytesIO(data).readline)[0]).name
-    except (SyntaxError, LookupError, ValueError):
-        return "utf-8-sig"
-    plain = ("iso8859-1", "iso8859-15", "cp1252")
-    return declared if declared in plain else "utf-8-sig"
-
-
-def _with_plain_lines(text: str) -> str:
-    # A lone carriage return ends a line in Python and in editors.
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _without_outputs(read: Text, name: str) -> Text:
-    text = without_outputs(read.text)
-    if len(text) > LARGEST_NOTEBOOK:
-        raise Unreadable(
-            f"{name} is larger than {LARGEST_NOTEBOOK // 1024} kB even without its outputs: "
-            "leave pictures and data out of it, save it and hand it in again."
-        )
-    remark = (
-        f"{name} is larger than {LARGEST_NOTEBOOK // 1024} kB because of its outputs; your code "
-        "was read without them. Clear the outputs before you hand in."
-    )
-    return Text(text, (*read.remarks, remark))
-
-
-def without_outputs(text: str) -> str:
-    """Return a notebook's JSON with every list of outputs emptied, without parsing it.
-
-    Parsed, a large file can take a hundred times its size in memory.
-    """
-    kept: list[str] = []
-    start = position = depth = tokens = 0
-    while (token := _TOKEN.search(text, position)) and tokens < _MOST_TOKENS:
-        tokens += 1
-        position = token.end()
-        if token[0] == '"':
-            break
-        if not depth:
-            found = _OUTPUTS.match(text, token.start())
-            if found:
-                kept.append(text[start : found.end()])
-                start = position = found.end()
-                depth = 1
-        elif token[0] in "[]":
-            depth += 1 if token[0] == "[" else -1
-            if not depth:
-                start = token.start()
-    return "".join([*kept, text[start:]])
 
 
 def notebook_cells(text: str, name: str) -> list[dict[str, Any]]:
@@ -222,7 +79,7 @@ def source(cell: dict[str, Any]) -> str:
     """Return the text of a cell; the format allows one text or a list of lines."""
     found = cell.get("source", cell.get("input", ""))
     lines = found if isinstance(found, list) else [found]
-    return _with_plain_lines("".join(line for line in lines if isinstance(line, str)))
+    return with_plain_lines("".join(line for line in lines if isinstance(line, str)))
 
 
 def parsed(text: str) -> ast.Module | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from autograder.card import WAITING
@@ -25,6 +26,8 @@ from autograder.undisturbed import undisturbed
 
 __all__ = ["HIDDEN", "Check", "NotRightYet", "open_exercise"]
 
+WIDTH = 96  # characters: what Validate's dialog shows of a line, with some to spare
+
 
 def _watched() -> bool:
     """Whether a person runs this cell: only then does the kernel's client take input."""
@@ -32,6 +35,11 @@ def _watched() -> bool:
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
     asked = kernel.get_parent().get("content", {}) if kernel else {}
     return bool(asked.get("allow_stdin"))
+
+
+def _folded(line: str) -> list[str]:
+    """A long line as several: Validate's dialog cuts off what does not fit into it."""
+    return [line] if len(line) <= WIDTH else wrap(line, WIDTH)
 
 
 class NotRightYet(Exception):
@@ -44,7 +52,7 @@ class NotRightYet(Exception):
     def _render_traceback_(self) -> list[str]:
         # IPython shows this instead of a traceback through our own code.
         if not _watched():
-            return str(self).splitlines()
+            return [part for line in str(self).splitlines() for part in _folded(line)]
         waits = self.checked.mark == WAITING
         return [f"{self.checked.step.name}: not {'written' if waits else 'right'} yet"]
 

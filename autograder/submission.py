@@ -7,29 +7,28 @@ instead of an error. What can be read of it counts.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.absence import not_run, without_copied_stubs, written
-from autograder.cells import (
+from autograder.cells import definitions, notebook_cells, parsed, pieces, source
+from autograder.exercise import Exercise
+from autograder.file_text import (
     LARGEST_SOURCE,
     Unreadable,
     bare,
-    definitions,
     is_notebook,
     is_submission,
-    notebook_cells,
-    parsed,
-    pieces,
     read_text,
-    source,
 )
-from autograder.exercise import Exercise
 from autograder.magics import without_magics
 from autograder.own_run import without_own_run
 from autograder.verdict import Finding, Outcome
 
+# More is no longer quick to parse: a second at this size, half a minute at the largest source.
+MOST_LINES, MOST_MARKS = 20_000, 100_000
 _PROSE = {"markdown": "a Markdown cell", "raw": "a raw cell"}
 
 
@@ -161,11 +160,7 @@ def read_code(file: Path, exercise: Exercise) -> Code:
         sources = [source(cell) for cell in cells if cell.get("cell_type") == "code"]
         prose = [(_PROSE.get(str(cell.get("cell_type"))), source(cell)) for cell in cells]
         unread = [(place, text) for place, text in prose if place]
-    if sum(len(text) for text in sources) > LARGEST_SOURCE:
-        raise Unreadable(
-            f"{file.name} holds more than {LARGEST_SOURCE // 1024} kB of code: leave data out of "
-            "it and hand it in again."
-        )
+    _refuse_too_much(file.name, "\n".join(sources))
     plain = [_python(text) for text in sources]
     names = [step.name for step in exercise.steps]
     unread += [
@@ -177,6 +172,20 @@ def read_code(file: Path, exercise: Exercise) -> Code:
     code, remarks = without_copied_stubs(kept, exercise)
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
     return Code(file, code, (*read.remarks, *remarks), not_run(unread, exercise))
+
+
+def _refuse_too_much(name: str, code: str) -> None:
+    """Raise `Unreadable` for what would take the grader long to parse: it is data, not code."""
+    for count, most, what in (
+        (-(-len(code) // 1024), LARGEST_SOURCE // 1024, "kB"),
+        (code.count("\n"), MOST_LINES, "lines"),
+        (len(re.findall(r"[^\w\s]", code)), MOST_MARKS, "brackets, commas and other signs"),
+    ):
+        if count > most:
+            raise Unreadable(
+                f"{name} holds more than {most} {what} of code: leave data out of it and hand "
+                "it in again."
+            )
 
 
 def _python(text: str) -> tuple[str, str]:

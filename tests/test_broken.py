@@ -38,6 +38,7 @@ MISPLACED = {
     "link_in_place_of_the_folder": "is a link: hand in the file itself",
     "file_in_place_of_the_folder": "is neither a notebook nor a .py file",
 }
+ALONE = "word_processor_file_alone"  # in a folder of files, a file of a wrong kind by itself
 ALL_GRADED, NOT_ALL = 0, 1
 
 
@@ -166,6 +167,8 @@ def flat_folder(handed_in: Course, fast: Door, tmp_path_factory: pytest.TempPath
             shutil.copy(files[0], flat.folder / f"{student}{suffix}")
         else:
             shutil.copytree(folder, flat.folder / student, symlinks=True)
+    (flat.folder / f"{ALONE}.docx").write_bytes(b"PK")
+    (flat.folder / "class list.csv").write_text("nobody's work", encoding="utf-8")
     return flat
 
 
@@ -341,9 +344,10 @@ def _content(folder: Path) -> Iterator[tuple[str, bytes | None]]:
 
 
 def test_in_a_folder_of_files_nobody_is_lost(flat: Door) -> None:
-    everybody = {*(case.student for case in EVERYBODY), *RIGHT}
+    everybody = {*(case.student for case in EVERYBODY), *RIGHT, ALONE}
     assert flat.code == NOT_ALL, flat.out
     assert set(flat.verdicts) == set(flat.points) == everybody
+    assert f"{ALONE}.docx is neither a notebook nor a .py file" in flat.pages[ALONE]
 
 
 @each()
@@ -356,10 +360,9 @@ def test_in_a_folder_of_files_all_have_the_same_points_and_words(case: Broken, f
 
 
 def test_without_those_that_cannot_be_read_all_is_well(flat_folder: Flat, flat: Door) -> None:
-    for case in EVERYBODY:
-        if case.rejected:
-            for path in flat_folder.folder.glob(f"{case.student}*"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for student in (*(case.student for case in EVERYBODY if case.rejected), ALONE):
+        for path in flat_folder.folder.glob(f"{student}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     again = flat_folder.grade()
     assert again.code == ALL_GRADED, again.out
     assert "not graded" not in again.out

@@ -198,6 +198,9 @@ def hand_in_all(course):
     stamp = course.submitted(TOY, "all_right") / "timestamp.txt"
     stamp.write_text("2025-03-01 12:00:00.000000 UTC\n")
     (course.submitted(TOY, "script_only") / "timestamp.txt").write_text("yesterday, I think\n")
+    # A secret of nbgrader's own kind, and one that would stop `nbgrader release_feedback`.
+    (course.submitted(TOY, "all_right") / "submission_secret.txt").write_text("5ec2e7" * 21)
+    (course.submitted(TOY, "script_only") / "submission_secret.txt").write_bytes(b"\xff\xfe")
 
 
 SCORES = {
@@ -366,6 +369,14 @@ def test_the_script_that_was_handed_in_is_what_lies_in_autograded(stock):
     kept = (course.autograded(TOY, "script_only") / f"{TOY}.py").read_text()
     assert "x + 2" in kept
     assert cell_of(graded(course, "script_only"), "shift").source.endswith("return x + 2")
+
+
+@pytest.mark.parametrize("which", ["stock", "fast"])
+def test_what_releasing_feedback_rests_on_lies_beside_the_graded_notebook(which, request):
+    course = request.getfixturevalue(which)[0]
+    secret = course.autograded(TOY, "all_right") / "submission_secret.txt"
+    assert secret.read_text() == "5ec2e7" * 21
+    assert not (course.autograded(TOY, "script_only") / "submission_secret.txt").exists()
 
 
 def test_a_check_cell_holds_the_words_and_then_one_number(stock):

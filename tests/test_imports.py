@@ -30,6 +30,7 @@ LAYERS = (
         "submission",
         "worker",
         "cells",
+        "file_text",
         "magics",
         "own_run",
         "absence",

@@ -12,19 +12,17 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.absence import misplaced, written
-from autograder.cells import (
+from autograder.cells import MOST_CELLS, parsed, pieces
+from autograder.exercise import Exercise, read_exercise
+from autograder.file_text import (
     LARGEST_FILE,
     LARGEST_NOTEBOOK,
     LARGEST_SOURCE,
-    MOST_CELLS,
-    parsed,
-    pieces,
     without_outputs,
 )
-from autograder.exercise import Exercise, read_exercise
 from autograder.magics import without_magics
 from autograder.own_run import without_own_run
-from autograder.submission import Submission, read_submission
+from autograder.submission import MOST_LINES, MOST_MARKS, Submission, read_submission
 from autograder.verdict import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -233,7 +231,7 @@ def test_sheets_of_wrong_types_hold_nothing(handed: Handed, sheets: list[object]
 @pytest.mark.parametrize(
     "source",
     [
-        *("(" * 5_000, "-" * 200_000 + "1", "+".join(["x"] * 100_000), "\0", "x = '\ud800'"),
+        *("(" * 5_000, "-" * 50_000 + "1", "+".join(["x"] * 50_000), "\0", "x = '\ud800'"),
         "if x:\n" + "".join(" " * depth + "if x:\n" for depth in range(1, 300)),
     ],
     ids=["brackets", "signs", "sums", "null", "surrogate", "blocks"],
@@ -337,6 +335,19 @@ def test_an_encoding_that_hides_code_is_not_used(handed: Handed) -> None:
 def test_what_is_too_large_is_told_with_the_limit(handed: Handed, name: str, content: str) -> None:
     sentence = told(handed(content, name))
     assert name in sentence and re.search(r"(larger|more) than \d+ kB", sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\n" * (MOST_LINES + 1), f"more than {MOST_LINES} lines of code"),
+        (f"x = [{'0,' * MOST_MARKS}]", f"more than {MOST_MARKS} brackets"),
+    ],
+    ids=["lines", "marks"],
+)
+def test_what_is_data_and_not_code_is_told_so(handed: Handed, text: str, words: str) -> None:
+    sentence = told(handed(text))
+    assert words in sentence and "leave data out of it" in sentence
 
 
 def test_a_large_notebook_with_little_code_is_read(handed: Handed) -> None:
@@ -704,6 +715,10 @@ def test_a_step_that_stands_elsewhere_is_told_where(
 def test_a_step_is_not_taken_for_another_one_of_a_similar_name(exercise: Exercise) -> None:
     cell = "def compute_attention_scores(queries, keys):\n    return queries"
     assert "compute_attention_weights" not in misplaced([cell], exercise)
+
+
+def test_a_step_of_another_kind_at_its_place_is_not_elsewhere(exercise: Exercise) -> None:
+    assert misplaced([f"async {SOFTMAX}"], exercise) == {}
 
 
 def test_a_step_that_is_written_is_nowhere_else(exercise: Exercise) -> None:

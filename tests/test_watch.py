@@ -275,7 +275,8 @@ def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: 
 def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None:
     terminal = Terminal(workspace, ATTN, "watch", TERM="dumb")
     terminal.process.expect_exact("q quit")
-    assert "\x1b" not in terminal.process.before
+    # Nothing is cleared: a line parts one answer from the next.
+    assert "\x1b" not in terminal.process.before and "────" in terminal.process.before
     terminal.press("h")
     terminal.sees("Hint 1 of 3")
     terminal.press("q")

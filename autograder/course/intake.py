@@ -17,10 +17,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 
-from autograder.cells import Unreadable, is_notebook, notebook_cells, read_text
+from autograder.cells import notebook_cells
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
+from autograder.file_text import Unreadable, is_notebook, read_text
 from autograder.submission import Submission
 
 TIMESTAMP = "timestamp.txt"

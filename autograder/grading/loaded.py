@@ -12,9 +12,9 @@ from dataclasses import replace
 from types import TracebackType
 
 from autograder.absence import misplaced
-from autograder.cells import is_notebook
 from autograder.exceptions import cause, missing_name
 from autograder.exercise import Exercise
+from autograder.file_text import is_notebook
 from autograder.grading.definitions import (
     bound_names,
     definitions_of,

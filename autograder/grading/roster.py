@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.cells import bare, is_submission
 from autograder.errors import KitError
 from autograder.exercise import Exercise
+from autograder.file_text import bare, is_submission
 from autograder.submission import Submission, read_one_of, read_submission
 
 INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions

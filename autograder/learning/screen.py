@@ -39,6 +39,7 @@ def show_checkup(console: Console, checkup: Checkup, task: Task, following: str)
     if look is None:
         console.print(Text(HIDDEN))
         show_printed(console, _all_printed(checkup))
+        console.print(Text("Go on with:"))
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))

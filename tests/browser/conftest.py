@@ -1,0 +1,88 @@
+"""Chromium, one JupyterLab for the student, and pages in it, for the tests of this folder.
+
+They need a browser of the system, so they are not part of `make test`; `make test-browser` says
+so before anything else runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from classroom import Classroom, open_classroom
+from lab import Lab, start_lab
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+PATIENCE = 90  # seconds: a machine may be busy
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+
+
+def _chromium() -> str | None:
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def pytest_configure() -> None:
+    if _chromium() is None:
+        raise pytest.UsageError(
+            "these tests need Chromium, and none is on the PATH; cure: apt install chromium"
+        )
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium."""
+    # Chromium's own sandbox does not start for root.
+    root = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    expect.set_options(timeout=PATIENCE * 1000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=_chromium(), args=[*root, *QUIET], timeout=PATIENCE * 1000
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(
+    chromium: Browser, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[..., Page]]:
+    """Make pages with nothing remembered; when the test fails, each is in a picture."""
+    pages: list[Page] = []
+
+    def make(width: int = 1280, height: int = 900, zoom: float = 1) -> Page:
+        # Zoomed to 200 %, a browser lays out for half as many pixels and draws each double.
+        size = {"width": round(width / zoom), "height": round(height / zoom)}
+        page = chromium.new_page(viewport=size, device_scale_factor=zoom)  # type: ignore[arg-type]
+        page.set_default_timeout(PATIENCE * 1000)
+        pages.append(page)
+        return page
+
+    failed = request.session.testsfailed
+    yield make
+    for number, page in enumerate(pages):
+        if request.session.testsfailed > failed:
+            picture = tmp_path / f"page-{number}.png"
+            page.screenshot(path=picture)
+            print(f"what the page showed: {picture}")
+        page.context.close()
+
+
+@pytest.fixture(scope="session")
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """An instructor with a released course, and a student."""
+    return open_classroom(tmp_path_factory.mktemp("class"))
+
+
+@pytest.fixture(scope="session")
+def lab(classroom: Classroom) -> Iterator[Lab]:
+    """The student's JupyterLab."""
+    running = start_lab(classroom.student, classroom.student.folder)
+    yield running
+    running.stop()

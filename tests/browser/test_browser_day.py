@@ -1,0 +1,117 @@
+"""A student's and an instructor's day, from the assignment list to the grade, in a browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+from classroom import COURSE, Classroom
+from lab import Lab, start_lab
+from learner_workspace import ATTN, NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
+from notebook_page import NotebookPage
+from playwright.sync_api import Locator, Page, expect
+from reference_steps import reference_steps
+
+NOTEBOOK = f"{NAME}/{NAME}.ipynb"
+
+
+def open_list(page: Page, lab: Lab) -> None:
+    """Open nbgrader's assignment list from the menu."""
+    page.goto(lab.url("lab/workspaces/list"))
+    page.get_by_role("menuitem", name="Nbgrader", exact=True).click()
+    page.locator(".lm-Menu-item", has_text="Assignment List").click()
+    expect(page.locator("#course_list_default")).to_have_text(COURSE)
+
+
+def listed(page: Page, part: str) -> Locator:
+    """One of the three parts of the list: released, fetched, submitted."""
+    return page.locator(f"#{part}_assignments_list")
+
+
+def submit(page: Page) -> None:
+    listed(page, "fetched").locator(".btn", has_text="Submit").click()
+    expect(listed(page, "submitted")).to_contain_text(NAME)
+
+
+def test_a_student_fetches_works_validates_hands_in_and_reads_the_feedback(
+    classroom: Classroom, lab: Lab, new_page: Callable[..., Page]
+) -> None:
+    assignments, folder = new_page(), classroom.student.folder
+    open_list(assignments, lab)
+    listed(assignments, "released").locator(".btn", has_text="Fetch").click()
+    expect(listed(assignments, "fetched")).to_contain_text(NAME)
+
+    notebook = NotebookPage(new_page(), lab, folder, NOTEBOOK)
+    notebook.run("setup", "given-001", "step-softmax", "check-softmax")
+    card = notebook.card("softmax")
+    expect(card).to_contain_text("softmax is not written yet.")
+    assert "`softmax` is not written yet." in notebook.validate()
+
+    notebook.write_step("softmax", WRONG_SOFTMAX)
+    notebook.run("step-softmax", "check-softmax")
+    expect(card).to_contain_text("softmax: 1 of 4 public checks pass.")
+    expect(card).to_contain_text("The shape of the result is right, (B=3, S=3, S=3).")
+    expect(card).to_contain_text("Your softmax runs down the columns")
+    expect(card.locator("table")).to_have_count(3)  # yours, expected, difference
+    for rung, words in enumerate(("One row of scores", "last axis", "keep that axis"), start=1):
+        summary = card.locator("summary", has_text=f"Hint {rung} of 3")
+        hint = summary.locator("xpath=..")
+        expect(hint).not_to_have_attribute("open", "")
+        summary.click()
+        expect(hint).to_contain_text(words)
+    assert "Your softmax runs down the columns" in notebook.validate()
+
+    notebook.write_step("softmax", RIGHT_SOFTMAX)
+    notebook.run("step-softmax", "check-softmax")
+    expect(card).to_contain_text("softmax: 4 of 4 public checks pass.")
+    expect(card).to_contain_text("Hidden graders ask the same of other inputs")
+    expect(card.locator("table")).to_contain_text("token 0")  # their own weights
+
+    for step, source in reference_steps(NAME).items():
+        notebook.write(f"step-{step}", source)
+    notebook.run_all()
+    sentence = notebook.output(notebook.order[-3])
+    expect(sentence.locator("table").first).to_contain_text("slept")
+    for trouble in ("stderr", "error"):
+        expect(notebook.page.locator(f"[data-mime-type$='jupyter.{trouble}']")).to_have_count(0)
+    assert "Success" in notebook.validate()
+
+    submit(assignments)
+    assert classroom.name in classroom.teach("nbgrader", "collect", NAME)
+    assert "22/22" in classroom.teach(ATTN, "grade", ".")
+    classroom.teach("nbgrader", "generate_feedback", NAME)
+    classroom.teach("nbgrader", "release_feedback", NAME)
+    assignments.locator("#refresh_assignments_list").click()
+    submitted = listed(assignments, "submitted")
+    submitted.locator(".btn", has_text="Fetch Feedback").click()
+    expect(submitted).to_contain_text("(view feedback)")
+    (feedback,) = (folder / NAME / "feedback").glob("*/*.html")
+    page = new_page()
+    page.goto(lab.url(f"files/{quote(feedback.relative_to(folder).as_posix())}"))
+    expect(page.locator("body")).to_contain_text("22.0 / 22.0")
+
+
+@pytest.fixture
+def instructors_lab(classroom: Classroom) -> Iterator[Lab]:
+    """A JupyterLab in the course directory."""
+    running = start_lab(classroom.instructor, classroom.course)
+    yield running
+    running.stop()
+
+
+def test_the_instructor_reads_the_scores_in_formgrader(
+    classroom: Classroom, instructors_lab: Lab, new_page: Callable[..., Page]
+) -> None:
+    handed_in = classroom.course / "submitted" / "bob" / NAME
+    handed_in.mkdir(parents=True)
+    shutil.copy(ROOT / "solutions" / NAME / "solution.py", handed_in / f"{NAME}.py")
+    classroom.teach(ATTN, "grade", ".")
+    page = new_page()
+    page.goto(instructors_lab.url("formgrader/gradebook"))
+    expect(page.locator("table")).to_contain_text("22 / 22")
+    page.get_by_role("link", name=NAME, exact=True).click()
+    page.get_by_role("link", name=NAME, exact=True).click()
+    page.get_by_role("link", name="Submission #1").click()
+    expect(page.locator("body")).to_contain_text("check(softmax)")

@@ -1,0 +1,75 @@
+"""The learner's day in a real terminal: from `attn start` to the last step, by keys and saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from learner_workspace import ATTN, NAME, WRONG_SOFTMAX, stub_file, written
+from reference_steps import pasted, reference_steps
+from test_watch import Terminal, by_rename
+
+STEPS = tuple(reference_steps(NAME))
+
+
+@pytest.fixture
+def opened() -> Iterator[list[Terminal]]:
+    """The terminals that a test opens; all are closed at its end."""
+    terminals: list[Terminal] = []
+    yield terminals
+    for terminal in terminals:
+        terminal.process.close(force=True)
+
+
+def test_a_learner_finishes_the_numpy_exercise_with_the_keyboard_alone(
+    tmp_path: Path, opened: list[Terminal]
+) -> None:
+    def terminal(folder: Path, *words: str) -> Terminal:
+        opened.append(Terminal(folder, ATTN, *words))
+        return opened[-1]
+
+    workspace = tmp_path / "work"
+    starting = terminal(tmp_path, "start", "work", "--exercise", NAME)
+    starting.sees("attn watch")
+    assert starting.ends() == 0
+    checking = terminal(workspace, "check")
+    checking.sees("`softmax` is not written yet.")
+    assert checking.ends() == 1
+    hinting = terminal(workspace, "hint")
+    hinting.sees("Hint 1 of 3: One row of scores")
+    assert hinting.ends() == 0
+
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    watching = terminal(workspace, "watch")
+    watching.sees("`softmax` is not written yet.")
+    watching.sees("q quit")
+    by_rename(file, written(stub, softmax=WRONG_SOFTMAX))
+    watching.sees("Your softmax runs down the columns")
+    watching.press("h")
+    watching.sees("Hint 2 of 3")  # the first was shown before
+    watching.press("s")
+    watching.sees("expected")
+    file.write_text(stub, encoding="utf-8")
+    watching.sees("`softmax` is not written yet.")
+    text = stub
+    for number, step in enumerate(STEPS, start=1):
+        text = pasted(text, NAME, step)
+        by_rename(file, text)
+        watching.sees(f"✓ {step} passes.")
+        if number < len(STEPS):
+            watching.sees(f"Step {number + 1} of {len(STEPS)}: {STEPS[number]}")
+    watching.sees(f"Every step of {NAME} passes.")
+    watching.press("l")
+    watching.sees(f"{len(STEPS)} of {len(STEPS)} steps passed")
+    watching.press("r")
+    watching.sees("Put the stub of")
+    watching.press("n")
+    watching.sees("Nothing was changed.")
+    watching.press("q")
+    assert watching.ends() == 0
+
+    checking = terminal(workspace, "check")
+    checking.sees("Hidden graders")
+    assert checking.ends() == 0
