@@ -190,7 +190,7 @@ def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Pat
     run = grade(folder, "--output", tmp_path / "out", "--processes", 1)
     assert run.code == RIGHT and told(run, "dora") == []
     assert (tmp_path / "out" / "grades.csv").is_file()
-    assert not (tmp_path / "class-graded").exists()
+    assert not (tmp_path / "class-graded" / "grades.csv").exists()
 
 
 def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_grader_file_with_a_syntax_error_is_told_in_three_lines(tmp_path: Path
     (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
     error = attn("grade", folder, "--exercise", NAME, "--solutions", solutions).error
     assert "SyntaxError" in error["error"] and error["where"] == str(graders)
-    assert not (tmp_path / "class-graded").exists()
+    assert not (tmp_path / "class-graded" / "grades.csv").exists()
 
 
 # --- attn check ---------------------------------------------------------------------------------

