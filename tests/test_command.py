@@ -190,7 +190,7 @@ def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Pat
     run = grade(folder, "--output", tmp_path / "out", "--processes", 1)
     assert run.code == RIGHT and told(run, "dora") == []
     assert (tmp_path / "out" / "grades.csv").is_file()
-    assert not (tmp_path / "class-graded" / "grades.csv").exists()
+    assert not (tmp_path / "class-graded").exists()
 
 
 def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> None:

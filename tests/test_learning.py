@@ -460,3 +460,9 @@ def test_it_reads_on_a_narrow_screen_without_color(workspace: Path, columns: str
         assert "\x1b" not in run.out
         long = [line for line in run.out.splitlines() if len(line) > int(columns)]
         assert long == [], words
+
+
+def test_the_hint_that_a_check_shows_is_not_told_again_as_the_next(workspace: Path) -> None:
+    assert "Hint 1 of 3" in attn("check", "softmax", folder=workspace).out
+    assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
+    assert "Hint 2 of 3" in attn("check", "softmax", folder=workspace).out

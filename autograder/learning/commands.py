@@ -18,6 +18,7 @@ from autograder.exercise import Exercise, Step
 from autograder.learning.checking import check_work
 from autograder.learning.desk import Desk, Say, open_desk
 from autograder.learning.progress import read_progress, save
+from autograder.learning.results import Checkup
 from autograder.learning.running import Child
 from autograder.learning.screen import command, hint, show_checkup
 from autograder.learning.workspace import Task
@@ -70,8 +71,20 @@ def check(
     if as_json:
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=False) + "\n")
     else:
-        show_checkup(console, checkup, task, following(desk, task))
+        rung, desk = _rung(desk, checkup)
+        show_checkup(console, checkup, task, following(desk, task), rung)
     return checkup.passes
+
+
+def _rung(desk: Desk, checkup: Checkup) -> tuple[int, Desk]:
+    """The hint that a check shows is the last one given, or the first, which counts as given then."""
+    if checkup.next is None or not checkup.next.step.hints:
+        return 0, desk
+    step = checkup.next.step
+    known = desk.known(checkup.exercise, step)
+    if known.hints:
+        return min(known.hints, len(step.hints)), desk
+    return 1, desk.noted(checkup.exercise, step, known.with_hints(1))
 
 
 def following(desk: Desk, task: Task) -> str:

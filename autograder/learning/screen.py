@@ -23,8 +23,13 @@ PRINTED_LINES = 12
 PRINTED = 2000  # characters
 
 
-def show_checkup(console: Console, checkup: Checkup, task: Task, following: str) -> None:
-    """Show the answer to `attn check`; `following` is what to type when all is right."""
+def show_checkup(
+    console: Console, checkup: Checkup, task: Task, following: str, rung: int = 1
+) -> None:
+    """Show the answer to `attn check`, with the hint on `rung` (from 1) of the step to look at.
+
+    `following` is what to type when all is right.
+    """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
         console.print(Text(remark))
@@ -43,7 +48,7 @@ def show_checkup(console: Console, checkup: Checkup, task: Task, following: str)
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))
-    show_finding(console, look)
+    show_finding(console, look, rung)
     console.print()
     for line in next_commands(task, look):
         console.print(line)
@@ -82,8 +87,8 @@ def show_trouble(console: Console, trouble: Finding) -> None:
         console.print(Padding(Text(trouble.look), (0, 0, 0, 2), expand=False))
 
 
-def show_finding(console: Console, result: StepResult, *, hinted: bool = True) -> None:
-    """Show the one thing to look at in a step, and (when `hinted`) the hint that belongs to it."""
+def show_finding(console: Console, result: StepResult, rung: int = 0) -> None:
+    """Show the one thing to look at in a step, and the hint on `rung` (from 1; 0 for none)."""
     failing = next(check for check in result.checks if check.finding)
     assert failing.finding
     finding = failing.finding
@@ -91,8 +96,8 @@ def show_finding(console: Console, result: StepResult, *, hinted: bool = True) -
         if words:
             console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
     show_printed(console, failing.printed)
-    if hinted and result.step.hints:
-        console.print(Padding(hint(result.step, 1), (1, 0, 0, 2), expand=False))
+    if rung and result.step.hints:
+        console.print(Padding(hint(result.step, rung), (1, 0, 0, 2), expand=False))
 
 
 def _system(finding: Finding) -> Iterable[str]:

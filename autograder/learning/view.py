@@ -137,7 +137,7 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
         head.append(f"  {step.title}, {worth(step)}, about {step.minutes} minutes", "dim")
     )
     console.print(Text(_where(checkup, step.name), style="cyan"), soft_wrap=True)
-    show_finding(console, view.at, hinted=False)
+    show_finding(console, view.at)
     if view.at.mark == WAITING:
         console.print(Text("  Write it there and save: the answer comes here.", style="dim"))
 
