@@ -16,9 +16,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
 
-# What takes minutes: a run killed at fifty random moments.
+# What takes minutes: a run killed at fifty random moments, the attacks through both commands.
 test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n auto --dist loadfile
 
 # The learner's day in a real browser and a real terminal; needs Chromium from the system.
 test-browser: $(BROWSER)

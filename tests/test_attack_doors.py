@@ -31,6 +31,8 @@ from autograder.course.gradebook import scores
 from autograder.course.release import command_environment, release
 from autograder.verdict import Outcome, Verdict
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 ATTN = str(Path(sys.executable).with_name("attn"))
 ATTACKS = read_corpus()
