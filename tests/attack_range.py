@@ -29,9 +29,9 @@ from test_sandbox_attacks import descendants
 
 from autograder.exercise import Exercise, read_exercise
 from autograder.grading import batch
+from autograder.reading.submission import Submission
 from autograder.request import Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.submission import Submission
 from autograder.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent

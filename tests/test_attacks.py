@@ -24,7 +24,7 @@ from attack_corpus import GROUPS, LAST_ROW, Attack, play, read_attack, read_corp
 from attack_range import LITTER, Range
 
 from autograder.grading.batch import grade_batch
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 from autograder.verdict import Outcome, Verdict
 
 HERE = Path(__file__).parent

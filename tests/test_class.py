@@ -16,8 +16,8 @@ from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.errors import KitError
 from autograder.exercise import Exercise, read_exercise
 from autograder.grading.classroom import grade_class
+from autograder.reading.submission import Submission, read_submission
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.submission import Submission, read_submission
 from autograder.verdict import Outcome, StepVerdict, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -33,7 +33,7 @@ from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
 from autograder.exercise import read_exercise
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 from autograder.verdict import (
     ChainVerdict,
     CheckVerdict,

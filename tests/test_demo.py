@@ -33,7 +33,7 @@ from autograder.course.release import command_environment
 from autograder.course.zoo import hand_in, read_zoo
 from autograder.errors import KitError
 from autograder.exercise import Exercise, read_exercise
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 from autograder.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent

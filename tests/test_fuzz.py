@@ -24,6 +24,7 @@ import pytest
 
 from autograder import wire
 from autograder.exercise import Limits, read_exercise
+from autograder.reading.submission import Submission, read_submission
 from autograder.request import ExceptionReport, Failed, Request, Returned
 from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
@@ -31,7 +32,6 @@ from autograder.sandbox import process as processes
 from autograder.sandbox.channel import Channel
 from autograder.sandbox.ending import Ending, judge
 from autograder.sandbox.process import ZygoteDied, ZygoteProcess
-from autograder.submission import Submission, read_submission
 from autograder.worker.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.exercise import read_exercise
 from autograder.grading.batch import grade_batch
-from autograder.submission import Submission
+from autograder.reading.submission import Submission
 from autograder.verdict import Verdict
 from autograder.verification.trial import read_trial
 

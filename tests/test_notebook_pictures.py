@@ -30,7 +30,7 @@ from autograder.course.zoo import DEFINITION
 from autograder.examples import write_examples
 from autograder.heatmaps.panel import is_attention
 from autograder.notebook import Check, NotRightYet, open_exercise
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 from autograder.undisturbed import undisturbed
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -27,11 +27,11 @@ from autograder.checked import HIDDEN
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
 from autograder.exercise import read_exercise
+from autograder.reading.submission import read_code, written
 from autograder.releasing.first_cell import with_first_cell
 from autograder.releasing.pages import files_address
 from autograder.releasing.release import Order, release
 from autograder.releasing.search import MARKERS, Source
-from autograder.submission import read_code, written
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.absence import misplaced, written
-from autograder.cells import MOST_CELLS, parsed, pieces
 from autograder.exercise import Exercise, read_exercise
-from autograder.file_text import (
+from autograder.reading.absence import misplaced, written
+from autograder.reading.cells import MOST_CELLS, parsed, pieces
+from autograder.reading.file_text import (
     LARGEST_FILE,
     LARGEST_NOTEBOOK,
     LARGEST_SOURCE,
     without_outputs,
 )
-from autograder.magics import without_magics
-from autograder.own_run import without_own_run
-from autograder.submission import MOST_LINES, MOST_MARKS, Submission, read_submission
+from autograder.reading.magics import without_magics
+from autograder.reading.own_run import without_own_run
+from autograder.reading.submission import MOST_LINES, MOST_MARKS, Submission, read_submission
 from autograder.verdict import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent

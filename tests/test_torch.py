@@ -17,7 +17,7 @@ from autograder.checks.reference import load_module
 from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.exercise import read_exercise
 from autograder.grading.classroom import grade_class
-from autograder.submission import Submission, read_submission
+from autograder.reading.submission import Submission, read_submission
 from autograder.verdict import Outcome, Verdict
 
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,7 @@ from autograder.course.creation import FACTS, Course, notebook_name, read_course
 from autograder.course.intake import lay_out, notebook_of, release_notebook
 from autograder.course.verdict_cells import finished
 from autograder.errors import KitError
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 
 PREFIX = ".submissions-"
 

@@ -33,8 +33,8 @@ from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.verdict_cells import with_verdict
 from autograder.errors import KitError
 from autograder.exercise import Exercise
+from autograder.reading.submission import Submission
 from autograder.reports.roll import class_roll
-from autograder.submission import Submission
 from autograder.verdict import Verdict
 
 BATCH = 250  # students in one transaction

@@ -17,12 +17,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 
-from autograder.cells import notebook_cells
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
-from autograder.file_text import Unreadable, is_notebook, read_text
-from autograder.submission import Submission
+from autograder.reading.cells import notebook_cells
+from autograder.reading.file_text import Unreadable, is_notebook, read_text
+from autograder.reading.submission import Submission
 
 TIMESTAMP = "timestamp.txt"
 SECRET = "submission_secret.txt"  # of `nbgrader submit`: where released feedback is found again

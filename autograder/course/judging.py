@@ -14,7 +14,7 @@ from autograder.course.creation import Course
 from autograder.exercise import Exercise
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 from autograder.verdict import Verdict
 
 

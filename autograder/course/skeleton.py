@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.cells import MOST_CELLS
+from autograder.reading.cells import MOST_CELLS
 
 DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 MARKER = re.compile(r"^# ?%%(.*)$")

@@ -26,8 +26,8 @@ from autograder.exercise import Limits
 from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.loaded import Loaded
 from autograder.grading.shortcuts import remarks_on
+from autograder.reading.submission import Submission
 from autograder.sandbox import Zygote
-from autograder.submission import Submission
 from autograder.verdict import (
     ChainVerdict,
     CheckVerdict,

@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.checks.reference import read_reference
 from autograder.exercise import Exercise
 from autograder.grading.batch import grade_batch, infrastructure
-from autograder.submission import Submission
+from autograder.reading.submission import Submission
 from autograder.verdict import Verdict
 
 LARGEST_BATCH = 16

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.submission import Submission
+from autograder.reading.submission import Submission
 from autograder.verdict import Verdict
 
 JOURNAL = "journal.sqlite"

@@ -11,20 +11,20 @@ import re
 from dataclasses import replace
 from types import TracebackType
 
-from autograder.absence import misplaced
 from autograder.exceptions import cause, missing_name
 from autograder.exercise import Exercise
-from autograder.file_text import is_notebook
 from autograder.grading.definitions import (
     bound_names,
     definitions_of,
     given_imports,
     statements,
 )
+from autograder.reading.absence import misplaced
+from autograder.reading.file_text import is_notebook
+from autograder.reading.submission import Submission
 from autograder.request import ExceptionReport, Failed, Reply, Request
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.student import Answer
-from autograder.submission import Submission
 from autograder.verdict import Outcome
 
 _MOST_LOADS = 4

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise
-from autograder.file_text import bare, is_submission
-from autograder.submission import Submission, read_one_of, read_submission
+from autograder.reading.file_text import bare, is_submission
+from autograder.reading.submission import Submission, read_one_of, read_submission
 
 INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions
 

@@ -17,13 +17,13 @@ from autograder.grading.classroom import grade_class
 from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
 from autograder.grading.roster import Roster, course_roster, flat_roster
 from autograder.plain import terminal_line
+from autograder.reading.submission import Submission
 from autograder.reports.feedback import write_feedback
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import write_verdicts
 from autograder.sandbox import Zygote
-from autograder.submission import Submission
 from autograder.verdict import Outcome, Verdict
 
 COURSE = "attn.toml"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from autograder.cells import parsed
 from autograder.exercise import Exercise
-from autograder.submission import Submission
+from autograder.reading.cells import parsed
+from autograder.reading.submission import Submission
 
 
 def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from autograder.learning import words
 from autograder.learning.limits import GRACE, WALL
 from autograder.learning.results import CheckResult, Checkup, StepResult, read_check, read_finding
 from autograder.learning.running import STARTING, Child, Ended, Silent, Stop, Stopped
-from autograder.submission import Submission, read_submission
+from autograder.reading.submission import Submission, read_submission
 from autograder.verdict import Finding
 
 LOADING = 0.5  # of a submission's seconds: for its top level

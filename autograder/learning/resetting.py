@@ -18,7 +18,7 @@ from autograder.errors import KitError
 from autograder.exercise import Exercise, Step
 from autograder.learning.laying import original
 from autograder.learning.workspace import MARK
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 
 
 def work_file(exercise: Exercise) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.building.build import build
 from autograder.exercise import Exercise
 from autograder.grading.batch import grade_batch
-from autograder.submission import read_submission
+from autograder.reading.submission import read_submission
 
 IMPORTS_ONLY = "import math\n\nimport numpy as np\n"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autograder.exercise import Exercise, read_exercise
 from autograder.grading.classroom import grade_class
-from autograder.submission import Submission
+from autograder.reading.submission import Submission
 
 ROOT = Path(__file__).parents[2]
 SMALL, LARGE = 8, 108

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.cells import parsed
+from autograder.reading.cells import parsed
 
 KIT = "autograder"
 _NAMES = frozenset({"check", "open_exercise", "get_ipython", "display"})

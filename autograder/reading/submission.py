@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.absence import not_run, without_copied_stubs, written
-from autograder.cells import definitions, notebook_cells, parsed, pieces, source
 from autograder.exercise import Exercise
-from autograder.file_text import (
+from autograder.reading.absence import not_run, without_copied_stubs, written
+from autograder.reading.cells import definitions, notebook_cells, parsed, pieces, source
+from autograder.reading.file_text import (
     LARGEST_SOURCE,
     Unreadable,
     bare,
@@ -23,8 +23,8 @@ from autograder.file_text import (
     is_submission,
     read_text,
 )
-from autograder.magics import without_magics
-from autograder.own_run import without_own_run
+from autograder.reading.magics import without_magics
+from autograder.reading.own_run import without_own_run
 from autograder.verdict import Finding, Outcome
 
 # More is no longer quick to parse: a second at this size, half a minute at the largest source.

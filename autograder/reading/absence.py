@@ -11,8 +11,8 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from autograder.cells import definitions, parsed
 from autograder.exercise import Exercise
+from autograder.reading.cells import definitions, parsed
 
 _ALIKE = 0.7
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

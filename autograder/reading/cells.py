@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from autograder.file_text import Unreadable, with_plain_lines
+from autograder.reading.file_text import Unreadable, with_plain_lines
 
 MOST_CELLS = 2000
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
