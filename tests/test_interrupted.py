@@ -271,12 +271,19 @@ def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
     assert result_of(half_graded) == undisturbed
 
 
-def test_two_runs_at_once_do_not_disturb_each_other(
+def test_of_two_runs_at_once_one_waits_and_judges_nobody(
     pristine: Course, undisturbed: Result, tmp_path: Path
 ) -> None:
     course = copied(pristine, tmp_path / "course")
-    runs = [started(course), started(course)]
-    assert [run.wait() for run in runs] == [0, 0]
+    runs = [
+        subprocess.Popen(command(course), stdout=subprocess.PIPE, text=True, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    said = [run.communicate(timeout=PATIENCE * 3) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    everybody = len(undisturbed.verdicts)
+    waited = [out for out, _ in said if "another run is grading this class" in out]
+    assert len(waited) == 1 and f"{everybody} of {everybody} submissions were judged" in waited[0]
     assert result_of(course) == undisturbed
 
 

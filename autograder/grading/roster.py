@@ -37,10 +37,6 @@ def flat_roster(folder: Path, exercise: Exercise) -> Roster:
 
     Whatever has a student's name is theirs, also a file of a wrong kind: nobody is left out.
     """
-    if not folder.is_dir():
-        raise KitError(
-            "there is no such folder", place=str(folder), cure="name a folder of submissions"
-        )
     by_student: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):

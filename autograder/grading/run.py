@@ -16,6 +16,7 @@ from autograder.grading.batch import exercise_hash
 from autograder.grading.classroom import grade_class
 from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
 from autograder.grading.roster import Roster, course_roster, flat_roster
+from autograder.grading.turn import turn
 from autograder.plain import terminal_line
 from autograder.reading.submission import Submission
 from autograder.reports.feedback import write_feedback
@@ -62,9 +63,31 @@ def grade_path(
     manner: Manner,
     console: Console,
 ) -> Graded:
-    """Grade what lies at `path`, write and print the results; raise `KitError` on bad input."""
-    if (path / COURSE).is_file():
-        return _grade_course(path, exercise, output, manner, console)
+    """Grade what lies at `path`, write and print the results; raise `KitError` on bad input.
+
+    Another run on the same class is waited for.
+    """
+    if not path.is_dir():
+        raise KitError(
+            "there is no such folder",
+            place=str(path),
+            cure="name a course, or a folder of submissions",
+        )
+    waits = Text("another run is grading this class: waiting for it to end")
+    with turn(path, lambda: console.print(waits)):
+        if (path / COURSE).is_file():
+            return _grade_course(path, exercise, output, manner, console)
+        return _grade_folder(path, exercise, solutions, output, manner, console)
+
+
+def _grade_folder(
+    path: Path,
+    exercise: str | None,
+    solutions: Path | None,
+    output: Path | None,
+    manner: Manner,
+    console: Console,
+) -> Graded:
     if exercise is None:
         raise KitError(
             "it is not said which exercise this is",
