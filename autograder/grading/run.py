@@ -71,7 +71,7 @@ def grade_path(
         raise KitError(
             "there is no such folder",
             place=str(path),
-            cure="name a course, or a folder of submissions",
+            cure="name a folder of submissions, or a course",
         )
     waits = Text("another run is grading this class: waiting for it to end")
     with turn(path, lambda: console.print(waits)):
