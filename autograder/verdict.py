@@ -31,6 +31,10 @@ class Outcome(enum.StrEnum):
     INFRASTRUCTURE = "infrastructure"
 
 
+# In place of a protection level where nothing of a submission could be run.
+NOT_RUN = "not run"
+
+
 @dataclass(frozen=True)
 class Finding:
     """What a check saw, as a person reads it.

@@ -29,6 +29,7 @@ from autograder.grading.shortcuts import remarks_on
 from autograder.reading.submission import Submission
 from autograder.sandbox import Zygote
 from autograder.verdict import (
+    NOT_RUN,
     ChainVerdict,
     CheckVerdict,
     Finding,
@@ -185,7 +186,7 @@ def without_judging(reference: Reference, submission: Submission, finding: Findi
     )
     chain = ChainVerdict(finding.outcome, None, finding)
     judged = Judged(steps, chain, 0.0)
-    return _verdict(reference, submission, judged, submission.remarks, "not run")
+    return _verdict(reference, submission, judged, submission.remarks, NOT_RUN)
 
 
 def infrastructure(reference: Reference, submission: Submission, detail: str) -> Verdict:

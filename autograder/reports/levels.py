@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autograder.verdict import Verdict
+from autograder.verdict import NOT_RUN, Verdict
 
 
 def level_words(verdicts: Iterable[Verdict]) -> str:
-    """Return the levels that held, as in "Protection while grading: full."; "" without verdicts."""
-    levels = sorted({verdict.protection for verdict in verdicts})
+    """Return the levels that held, as in "Protection while grading: full."; "" when nothing ran."""
+    levels = sorted({verdict.protection for verdict in verdicts} - {NOT_RUN})
     return f"Protection while grading: {', '.join(levels)}." if levels else ""
 
 
