@@ -38,8 +38,6 @@ from autograder.verdict import (
     Verdict,
 )
 
-OnVerdict = Callable[[Verdict], None]
-
 
 def grade_batch(
     folder: Path,
