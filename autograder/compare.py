@@ -7,22 +7,28 @@ words name axes by the letters of the reference's signature, such as B S D.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from autograder.precision import (
+    DIGITS,
+    LOWER,
+    asked_precision,
+    is_lower,
+    rounded_to,
+    tolerance,
+)
+from autograder.value_words import (
+    first_place,
+    place_words,
+    shape_words,
+    type_words,
+    with_article,
+)
 from autograder.verdict import Finding, Outcome
-from autograder.wire import Linear, Opaque, Value
-
-# Relative and absolute tolerance by the returned dtype: an answer in float32 is right to
-# float32 precision. Known mistakes move results by 100 times this.
-TOLERANCES = {
-    "bfloat16": (5e-2, 3e-2),
-    "float16": (2e-2, 5e-3),
-    "float32": (1e-4, 1e-5),
-    "float64": (1e-5, 1e-6),
-}
+from autograder.wire import Value
 
 # Scores at or below this are forbidden: their share after a softmax is 0 in every precision.
 FLOOR = -1e4
@@ -36,7 +42,7 @@ class Form:
 
     `compare` is the step's way of making results comparable (see `exercise.Step`).
     A single array has one name and no tuple around it. `noun` is what a student calls one
-    ("array" or "tensor"); `precision` is the dtype whose tolerance holds, "" for the result's.
+    ("array" or "tensor"); `precision` is the dtype that was asked for, "" for the expected array's.
     """
 
     names: tuple[str, ...]
@@ -53,17 +59,13 @@ def arrays_of(value: Value, form: Form) -> tuple[Value, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def shape_words(shape: tuple[int, ...], axes: str | None) -> str:
-    """Write a shape with its axis letters: (B=2, S=5, S=5), or (2, 5, 5) when they are unknown."""
-    letters = axes.split() if axes else []
-    if len(letters) != len(shape):
-        return str(tuple(shape))
-    return "(" + ", ".join(f"{axis}={size}" for axis, size in zip(letters, shape)) + ")"
-
-
 def compare(returned: Value, expected: Value, form: Form) -> Finding | None:
     """Return the first thing that is not as expected, or None when all is."""
-    return compare_form(returned, expected, form) or _each(_values, returned, expected, form)
+    finding = compare_form(returned, expected, form)
+    if finding:
+        return finding
+    wrong = _each(_values, returned, expected, form)
+    return wrong and (coarse(returned, expected, form) or wrong)
 
 
 def compare_form(returned: Value, expected: Value, form: Form) -> Finding | None:
@@ -98,32 +100,65 @@ def _number(returned: Value, expected: Value, form: Form) -> Finding | None:
 
 
 def _each(compare_one: CompareOne, returned: Value, expected: Value, form: Form) -> Finding | None:
-    given, wanted = arrays_of(returned, form), arrays_of(expected, form)
-    for name, axes, one, due in zip(form.names, form.axes, given, wanted):
-        if type(due) is int:
-            continue
-        label = name if len(wanted) > 1 else ""
-        finding = compare_one(one, np.asarray(due), label, axes, form)
+    for name, axes, one, due in _arrays(returned, expected, form):
+        finding = compare_one(one, due, name, axes, form)
         if finding:
             return finding
     return None
 
 
-def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np.ndarray:
-    """Say per entry whether two arrays of one shape agree, within the returned dtype's tolerance.
+def _arrays(
+    returned: Value, expected: Value, form: Form
+) -> Iterator[tuple[str, str | None, Value, np.ndarray]]:
+    """Give (label, axes, returned, expected) of every array; the label is "" for the only one."""
+    given, wanted = arrays_of(returned, form), arrays_of(expected, form)
+    for name, axes, one, due in zip(form.names, form.axes, given, wanted):
+        if type(due) is not int:
+            yield name if len(wanted) > 1 else "", axes, one, np.asarray(due)
 
-    With a `precision`, the tolerance of that dtype is taken instead.
+
+def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np.ndarray:
+    """Say per entry whether two arrays of one shape agree, within the tolerance of what was asked.
+
+    That is a result like `expected`, or one of the dtype `precision`.
     """
-    relative, absolute = tolerance(returned, precision)
+    relative, absolute = tolerance(returned, expected, precision)
     with np.errstate(all="ignore"):
         # As np.isclose, in a fraction of its time; NaN and infinity agree with nothing.
         near = np.abs(returned - expected) <= absolute + relative * np.abs(expected)
         return np.asarray(near & np.isfinite(expected))
 
 
-def tolerance(array: np.ndarray, precision: str = "") -> tuple[float, float]:
-    """Return the (relative, absolute) tolerance that belongs to an array's dtype."""
-    return TOLERANCES.get(precision or array.dtype.name, TOLERANCES["float64"])
+def coarse(returned: Value, expected: Value, form: Form) -> Finding | None:
+    """Return the finding when all that differs does so by rounding to a lower precision.
+
+    The form has to be right. None when nothing differs, or when anything differs by more.
+    """
+    found: list[Finding] = []
+    for name, axes, one, due in _arrays(returned, expected, form):
+        one, due = comparable(one, form.compare), comparable(due, form.compare)
+        wrong = ~agree(one, due, form.precision)
+        if not wrong.any():
+            continue
+        lower = rounded_to(one[wrong], due[wrong], form.precision)
+        if not lower:
+            return None
+        found.append(_coarse(lower, asked_precision(due, form.precision), name, due.shape, axes))
+    return found[0] if found else None
+
+
+def _coarse(
+    lower: str, asked: str, label: str, shape: tuple[int, ...], axes: str | None
+) -> Finding:
+    subject = f"The numbers of `{label}`" if label else "Your numbers"
+    back = "float32" if asked == "float32" else "at least float32"
+    return Finding(
+        Outcome.WRONG_VALUES,
+        f"{subject} agree with the expected ones to about {DIGITS[lower]} digits only: they are "
+        f"{LOWER[lower]}.",
+        right=_right_shape(label, shape, axes),
+        look=f"The inputs are {asked}, and {back} is expected back. Where is the precision lost?",
+    )
 
 
 def comparable(array: np.ndarray, mode: str) -> np.ndarray:
@@ -135,37 +170,18 @@ def comparable(array: np.ndarray, mode: str) -> np.ndarray:
     return array
 
 
-def type_words(value: Value, noun: str = "array") -> str:
-    """Name a value's type as a student would."""
-    if value is None:
-        return "None"
-    if isinstance(value, np.ndarray):
-        return f"{_a(noun)} of shape {value.shape}"
-    if isinstance(value, Linear):
-        return "a linear layer"
-    if isinstance(value, tuple):
-        return f"a list or tuple of {len(value)}"
-    if isinstance(value, Opaque):
-        return f"an object of type {value.type_name}"
-    return f"a single value of type {type(value).__name__}"
-
-
-def _a(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
-
-
 def _type(one: Value, due: np.ndarray, label: str, axes: str | None, form: Form) -> Finding | None:
     subject = f"`{label}`" if label else "It"
     if not isinstance(one, np.ndarray):
         verb = "is" if label else "returns"
         look = "Is there a `return` at the end?" if one is None and not label else ""
-        wanted = f"{_a(form.noun)} of shape {shape_words(due.shape, axes)}"
+        wanted = f"{with_article(form.noun)} of shape {shape_words(due.shape, axes)}"
         given = type_words(one, form.noun)
         return Finding(
             Outcome.WRONG_TYPE, f"{subject} {verb} {given}, and {wanted} is due.", look=look
         )
-    one = comparable(one, form.compare)
-    if one.dtype.kind != "f":
+    numbers = "fbui" if form.compare == "numbers" else "f"
+    if one.dtype.kind not in numbers:
         has = "has" if label else "returns"
         return Finding(
             Outcome.WRONG_TYPE,
@@ -190,8 +206,7 @@ def _values(
     one: Value, due: np.ndarray, label: str, axes: str | None, form: Form
 ) -> Finding | None:
     one, due = comparable(one, form.compare), comparable(due, form.compare)
-    subject = f"`{label}`" if label else "the result"
-    right = f"The shape of {subject} is right, {shape_words(due.shape, axes)}."
+    right = _right_shape(label, due.shape, axes)
     broken = ~np.isfinite(one) & np.isfinite(due)
     if broken.any():
         kinds = "NaN" if np.isnan(one[broken]).all() else "NaN or infinite"
@@ -214,20 +229,20 @@ def _values(
     example = f"{place_words(wrong, axes)} it is {one[place]:.4g}, and {due[place]:.4g} is due"
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{count.capitalize()} as expected.",
+        f"{count.capitalize()} as expected.{_lower_words(one, due, form)}",
         right=right,
         look=f"For example, {example}.",
     )
 
 
-def first_place(marked: np.ndarray) -> tuple[int, ...]:
-    """Return the index of the first entry that is marked."""
-    return tuple(int(index) for index in np.argwhere(marked)[0])
+def _right_shape(label: str, shape: tuple[int, ...], axes: str | None) -> str:
+    subject = f"`{label}`" if label else "the result"
+    return f"The shape of {subject} is right, {shape_words(shape, axes)}."
 
 
-def place_words(marked: np.ndarray, axes: str | None) -> str:
-    """Say where the first marked entry stands: at [0, 1, 2] (axes B, S, S)."""
-    index = ", ".join(str(index) for index in first_place(marked))
-    letters = axes.split() if axes else []
-    named = f" (axes {', '.join(letters)})" if len(letters) == marked.ndim else ""
-    return f"at [{index}]{named}"
+def _lower_words(one: np.ndarray, due: np.ndarray, form: Form) -> str:
+    """Name the precision of an array that has less than was asked for."""
+    if not is_lower(one, asked_precision(due, form.precision)):
+        return ""
+    name = one.dtype.name
+    return f" They are {LOWER[name]}, which keeps about {DIGITS[name]} digits."

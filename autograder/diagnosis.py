@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.compare import Form, agree, arrays_of, comparable, compare
+from autograder.compare import Form, agree, arrays_of, coarse, compare, compare_form
 from autograder.exceptions import meaning
+from autograder.fingerprint import fingerprint, near, numbers
 from autograder.request import ExceptionReport, Failed, Reply, Returned
 from autograder.verdict import Finding, Outcome
 from autograder.wire import Value
@@ -37,14 +38,9 @@ def diagnose(
     reply: Reply, expected: Value, form: Form, candidates: Iterable[Candidate]
 ) -> Finding | None:
     """Return what is wrong with `reply`, named when it can be; None when it is right."""
-    if isinstance(reply, Failed):
-        finding = failure(reply)
-    else:
-        compared = compare(reply.value, expected, form)
-        if compared is None:
-            return None
-        finding = compared
-    if finding.outcome is Outcome.NOT_WRITTEN:
+    finding = failure(reply) if isinstance(reply, Failed) else compare(reply.value, expected, form)
+    # Where precision alone is lacking, no mistake is near enough to be told instead.
+    if finding is None or finding.outcome is Outcome.NOT_WRITTEN or _coarse(reply, expected, form):
         return finding
     matching = [
         candidate
@@ -53,7 +49,15 @@ def diagnose(
     ]
     if matching:
         return named(finding, matching)
-    return replace(finding, look=fingerprint(reply, expected, form) or finding.look)
+    if isinstance(reply, Failed):
+        return finding
+    return replace(finding, look=fingerprint(reply.value, expected, form) or finding.look)
+
+
+def _coarse(reply: Reply, expected: Value, form: Form) -> bool:
+    if isinstance(reply, Failed) or compare_form(reply.value, expected, form):
+        return False
+    return coarse(reply.value, expected, form) is not None
 
 
 def _right(reply: Reply, expected: Value, form: Form) -> bool:
@@ -122,96 +126,11 @@ def _same_array(one: Value, two: Value, form: Form) -> bool:
         return one is None and two is None
     if one.shape != two.shape or not {one.dtype.kind, two.dtype.kind} <= set("biuf"):
         return False
-    one, two = comparable(one, form.compare), comparable(two, form.compare)
-    nowhere = np.isnan(one.astype(float)) & np.isnan(two.astype(float))
-    infinite = np.isinf(one.astype(float)) & (one == two)
-    return bool((agree(one, two, form.precision) | nowhere | infinite).all())
-
-
-def fingerprint(reply: Reply, expected: Value, form: Form) -> str:
-    """Describe the difference of two arrays of one shape, or return "" when nothing stands out."""
-    if not isinstance(reply, Returned):
-        return ""
-    for name, axes, one, due in zip(
-        form.names, form.axes, arrays_of(reply.value, form), arrays_of(expected, form)
-    ):
-        if not isinstance(one, np.ndarray) or one.dtype.kind not in "biuf":
-            continue
-        one, due = comparable(one, form.compare), comparable(np.asarray(due), form.compare)
-        label = f"`{name}`" if len(form.names) > 1 else "The result"
-        sentence = _swapped(one, due, label, axes)
-        if not sentence and one.shape == due.shape and not agree(one, due).all():
-            sentence = (
-                _factor(one, due, label)
-                or _offset(one, due, label)
-                or _dropped(one, due, label)
-                or _rows(one, due, label, axes)
-            )
-        if sentence:
-            return sentence
-    return ""
-
-
-def _swapped(one: np.ndarray, due: np.ndarray, label: str, axes: str | None) -> str:
-    letters = axes.split() if axes else []
-    for first in range(one.ndim):
-        for second in range(first + 1, one.ndim):
-            swapped = one.swapaxes(first, second)
-            if swapped.shape == due.shape and agree(swapped, due).all():
-                if len(letters) != one.ndim:
-                    return f"{label} would be right with axes {first} and {second} swapped."
-                return (
-                    f"{label} would be right with two axes swapped: axis {first} ({letters[first]}) "
-                    f"and axis {second} ({letters[second]})."
-                )
-    return ""
-
-
-def _factor(one: np.ndarray, due: np.ndarray, label: str) -> str:
-    usable = np.isfinite(one) & np.isfinite(due) & (np.abs(due) > 1e-6)
-    if usable.sum() < 3:
-        return ""
-    ratios = one[usable] / due[usable]
-    middle = float(np.median(ratios))
-    if abs(middle) > 1e-6 and agree(one, due * middle).all():
-        return f"{label} is {middle:.4g} times what is due, everywhere."
-    return ""
-
-
-def _offset(one: np.ndarray, due: np.ndarray, label: str) -> str:
-    usable = np.isfinite(one) & np.isfinite(due)
-    if usable.sum() < 3:
-        return ""
-    middle = float(np.median(one[usable] - due[usable]))
-    if agree(one, due + middle).all():
-        return f"{label} is what is due plus {middle:.4g}, everywhere."
-    return ""
-
-
-def _dropped(one: np.ndarray, due: np.ndarray, label: str) -> str:
-    kept = (one != 0) & (due != 0)
-    if kept.all() or kept.sum() < 3:
-        return ""
-    middle = float(np.median(one[kept] / due[kept]))
-    if middle > 1 and agree(one[kept], due[kept] * middle).all():
-        return (
-            f"{label} has {int((one == 0).sum())} zeros, and the other numbers are {middle:.4g} times "
-            "what is due, as dropout leaves them."
-        )
-    return ""
-
-
-def _rows(one: np.ndarray, due: np.ndarray, label: str, axes: str | None) -> str:
-    letters = axes.split() if axes else []
-    right = agree(one, due)
-    for axis in range(one.ndim):
-        others = tuple(other for other in range(one.ndim) if other != axis)
-        whole = right.all(axis=others)
-        if 0 < whole.sum() < whole.size:
-            places = ", ".join(str(int(place)) for place in np.flatnonzero(whole))
-            name = f"axis {axis} ({letters[axis]})" if len(letters) == one.ndim else f"axis {axis}"
-            return f"Along {name}, the entries at {places} are right and the others are not."
-    return ""
+    precision = near(one, form)
+    one, two = numbers(one, form), numbers(two, form)
+    nowhere = np.isnan(one) & np.isnan(two)
+    infinite = np.isinf(one) & (one == two)
+    return bool((agree(one, two, precision) | nowhere | infinite).all())
 
 
 def failure(reply: Failed) -> Finding:
@@ -236,9 +155,9 @@ def failure(reply: Failed) -> Finding:
         case Outcome.OUTPUT_LIMIT:
             fact = "It printed more than a submission may print."
             return Finding(reply.outcome, fact, look="Is there a `print` inside a loop?")
-        case Outcome.PROTOCOL:
+        case Outcome.PROTOCOL | Outcome.PASSED:  # what did not return has not passed
             fact = "What it returned is not something that can be sent back as arrays."
-            return Finding(reply.outcome, fact, details=_details(reply.detail))
+            return Finding(Outcome.PROTOCOL, fact, details=_details(reply.detail))
         case Outcome.INFRASTRUCTURE:
             fact = "It could not be judged, through no fault of yours. Your instructor is told."
             return Finding(reply.outcome, fact, details=_details(reply.detail))

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder.compare import agree, shape_words
+from autograder.compare import agree
 from autograder.heatmaps.page import render_panels
 from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.undisturbed import undisturbed
+from autograder.value_words import shape_words
 
 ROW_SUM_TOLERANCE = 1e-3
 WIDEST = 72

@@ -7,13 +7,16 @@ of the student's: the order of the steps stands in `solution.py` and nowhere els
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from autograder.checks.attribution import OURS
 from autograder.checks.reference import Reference
-from autograder.compare import compare
+from autograder.compare import Form, arrays_of, compare, compare_form
 from autograder.diagnosis import diagnose, failure
 from autograder.inprocess import crossed
 from autograder.request import Failed, Reply, Request, Respondent, Returned
@@ -23,13 +26,17 @@ from autograder.worker.library import inward
 
 Run = Callable[[ModuleType], Value]
 
+# A step may give another shape than is expected, and a later one put it right. Where it gives so
+# many times the numbers, what the reference's class makes of them here would have no bound.
+LARGER = 8
+
 
 class ChainBroken(Exception):
-    """A step gave nothing that the next one could use."""
+    """A step gave nothing that could be gone on with; `finding` says what it gave."""
 
-    def __init__(self, reply: Failed) -> None:
-        super().__init__(reply.outcome)
-        self.reply = reply
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,70 @@ class Call:
 
     request: Request
     reply: Reply
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One way through the chain: who answers its calls, the calls so far, what `ask` raised.
+
+    `right` are the calls of the reference's own walk, which are what is expected here; it has
+    none itself.
+    """
+
+    library: str
+    ask: Callable[[Request], Reply]
+    right: tuple[Call, ...] = ()
+    calls: list[Call] = field(default_factory=list)
+    faults: list[Exception] = field(default_factory=list)
+
+    def step(self, name: str, form: Form, random: Callable[..., Any] | None) -> Callable[..., Any]:
+        """Return a function that asks for a step; `random` goes on in place of a draw."""
+
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            given = tuple(crossed(argument, self.library) for argument in arguments)
+            named = {name: crossed(value, self.library) for name, value in keywords.items()}
+            value = self._answer(Request(name, given, named)).value
+            if random:
+                return random(*arguments, **keywords)
+            self._demand_form(value, form)
+            return inward(value, self.library)
+
+        return step
+
+    def is_to_blame(self, error: Exception) -> bool:
+        """Say whether only the answers of this walk can have brought about an exception."""
+        return bool(self.right) and not self.faults and not isinstance(error, OURS)
+
+    def _answer(self, request: Request) -> Returned:
+        try:
+            reply = self.ask(request)
+        except Exception as error:
+            self.faults.append(error)
+            raise
+        self.calls.append(Call(request, reply))
+        if isinstance(reply, Failed):
+            raise ChainBroken(failure(reply))
+        return reply
+
+    def _demand_form(self, value: Value, form: Form) -> None:
+        """Raise `ChainBroken` unless the last answer is as many arrays as are expected, none huge."""
+        due = next(iter(self.right[len(self.calls) - 1 : len(self.calls)]), None)
+        if due is None or not isinstance(due.reply, Returned):
+            return
+        expected = due.reply.value
+        given, wanted = arrays_of(value, form), arrays_of(expected, form)
+        alike = len(given) == len(wanted) and (len(wanted) == 1 or isinstance(value, tuple))
+        if alike and all(_usable(one, two) for one, two in zip(given, wanted)):
+            return
+        finding = compare_form(value, expected, form)
+        assert finding
+        raise ChainBroken(finding)
+
+
+def _usable(one: Value, due: Value) -> bool:
+    if not isinstance(due, np.ndarray):
+        return type(one) is type(due)
+    return isinstance(one, np.ndarray) and one.size <= LARGER * max(1, due.size)
 
 
 @dataclass(frozen=True)
@@ -53,26 +124,37 @@ class Chain:
         Only the final result decides: steps that deviate together and give the right
         result are not broken.
         """
-        right, expected = self._run(run, self._ask_reference)
-        own, result = self._run(run, self.respondent.ask)
-        if isinstance(expected, Failed):
-            raise RuntimeError(f"the reference fails on its own chain: {expected}")
-        finding = self._finding(own, result, expected)
-        if finding is None:
-            return ChainVerdict(Outcome.PASSED)
-        return self._broken(right, own, finding)
-
-    def _run(self, run: Run, ask: Callable[[Request], Reply]) -> tuple[list[Call], Value | Failed]:
-        calls: list[Call] = []
         library = self.reference.exercise.library
+        own_way = Walk(library, self._ask_reference)
+        try:
+            expected = self._end(run, own_way)
+        except ChainBroken as broken:
+            raise RuntimeError(f"the reference fails on its own chain: {broken}") from broken
+        right = tuple(own_way.calls)
+        walk = Walk(library, self.respondent.ask, right)
+        try:
+            last = self.reference.form(right[-1].request.target)
+            finding = compare(self._end(run, walk), expected, last)
+        except ChainBroken as broken:
+            finding = broken.finding
+        return self._broken(right, walk.calls, finding) if finding else ChainVerdict(Outcome.PASSED)
+
+    def _end(self, run: Run, walk: Walk) -> Value:
+        """Return what comes out at the end; raise `ChainBroken` when the answers lead nowhere."""
         steps = {
-            name: _asking(name, ask, calls, library, self._random(name)) for name in self._functions
+            name: walk.step(name, self.reference.form(name), self._random(name))
+            for name in self._functions
         }
         with self.reference.replaced(steps):
             try:
-                return calls, crossed(run(self.reference.module), library)
-            except ChainBroken as broken:
-                return calls, broken.reply
+                return crossed(run(self.reference.module), walk.library)
+            except ChainBroken:
+                raise
+            except Exception as error:
+                # With the reference's answers the very same way came to its end.
+                if not walk.is_to_blame(error):
+                    raise
+                raise ChainBroken(_stopped(walk.calls, error)) from error
 
     def _ask_reference(self, request: Request) -> Reply:
         # Within one of its own steps the reference calls itself, not the student.
@@ -90,12 +172,7 @@ class Chain:
         functions = {name: getattr(self.reference.module, name) for name in steps}
         return {name: step for name, step in functions.items() if not isinstance(step, type)}
 
-    def _finding(self, own: list[Call], result: Value | Failed, expected: Value) -> Finding | None:
-        if isinstance(result, Failed):
-            return failure(result)
-        return compare(result, expected, self.reference.form(own[-1].request.target))
-
-    def _broken(self, right: list[Call], own: list[Call], finding: Finding) -> ChainVerdict:
+    def _broken(self, right: tuple[Call, ...], own: list[Call], finding: Finding) -> ChainVerdict:
         for call, due in zip(own, right):
             step = call.request.target
             assert isinstance(due.reply, Returned)
@@ -109,24 +186,14 @@ class Chain:
         return ChainVerdict(finding.outcome, None, finding)
 
 
-def _asking(
-    name: str,
-    ask: Callable[[Request], Reply],
-    calls: list[Call],
-    library: str,
-    random: Callable[..., Any] | None,
-) -> Callable[..., Any]:
-    def step(*arguments: Any, **keywords: Any) -> Any:
-        given = tuple(crossed(argument, library) for argument in arguments)
-        named = {name: crossed(value, library) for name, value in keywords.items()}
-        request = Request(name, given, named)
-        reply = ask(request)
-        calls.append(Call(request, reply))
-        if isinstance(reply, Failed):
-            raise ChainBroken(reply)
-        return random(*arguments, **keywords) if random else inward(reply.value, library)
-
-    return step
+def _stopped(calls: list[Call], error: Exception) -> Finding:
+    """The finding on answers after which the layer cannot go on, each right by itself or not."""
+    at = f" after `{calls[-1].request.target}`" if calls else ""
+    return Finding(
+        Outcome.WRONG_TYPE,
+        f"Your own steps, one after the other, cannot go on{at}.",
+        details=(f"{type(error).__name__}: {error}"[:300],),
+    )
 
 
 def broken_by(step: StepVerdict) -> ChainVerdict:

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograder.compare import Form, arrays_of, compare_form
 from autograder.diagnosis import Candidate, diagnose, named
+from autograder.precision import LOWER
 from autograder.request import Failed, Reply, Returned
 from autograder.verdict import Finding, Outcome
 from autograder.wire import Value
@@ -87,6 +88,9 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             return _Fault("finite", name, 0.0, f"`{name}` holds numbers that are not finite.")
+        if array.dtype.name in LOWER:
+            kept = f"`{name}` holds {LOWER[array.dtype.name]} numbers, and at least float32 is expected."
+            return _Fault("precision", name, 0.0, kept)
         spread = float(array.std())
         if not abs(spread / deviation - 1) < 0.08:
             sentence = (

@@ -6,8 +6,10 @@ written into the worked examples and judged in a learner's notebook: one engine.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
 
 import numpy as np
 
@@ -18,6 +20,10 @@ from autograder.diagnosis import Candidate, diagnose, failure, named
 from autograder.request import Failed, Reply, Request, Returned
 from autograder.verdict import Finding, Outcome
 from autograder.wire import Value
+
+# What a student's process calls attributes is quoted only where it can be one.
+_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+_LONGEST_NAME, _MOST_NAMES = 60, 16
 
 
 class CheckFailed(Exception):
@@ -30,7 +36,7 @@ class CheckFailed(Exception):
 
 @dataclass(frozen=True)
 class Agrees:
-    """The result is the expected one, within the tolerance of its dtype."""
+    """The result is the expected one, within the tolerance of what was asked."""
 
     expected: Value
     form: Form
@@ -94,14 +100,21 @@ def _missing(request: Request, reply: Reply) -> Finding | None:
     absent = [name for name in request.read if name not in reply.attributes]
     if not absent:
         return None
-    there = reply.attributes.get("*") or ()
-    others = ", ".join(f"`{name}`" for name in there if isinstance(name, str))
+    others = ", ".join(f"`{name}`" for name in _names(reply.attributes.get("*")))
     return Finding(
         Outcome.WRONG_TYPE,
         f"After `__init__` there is no attribute `{absent[0]}`.",
         look="The check reads what the class keeps by the names in its docstring."
         + (f" There are {others}." if others else ""),
     )
+
+
+def _names(listed: Value) -> tuple[str, ...]:
+    """Return the first names of attributes in a list that the student's process made."""
+    items = listed if isinstance(listed, tuple) else ()
+    names = (item for item in items if isinstance(item, str))
+    fit = (name for name in names if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name))
+    return tuple(islice(fit, _MOST_NAMES))
 
 
 def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) -> Finding | None:
@@ -128,7 +141,7 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
 
 
 def _changed(before: tuple[Value, ...], after: tuple[Value, ...]) -> int | None:
-    for number, (one, two) in enumerate(zip(before, after)):
+    for number, (one, two) in enumerate(zip_longest(before, after)):
         if isinstance(one, np.ndarray) and not (
             isinstance(two, np.ndarray) and np.array_equal(one, two, equal_nan=True)
         ):
@@ -140,4 +153,5 @@ def _refused(expectation: Refused, reply: Reply) -> Finding | None:
     if isinstance(reply, Returned):
         return Finding(Outcome.WRONG_VALUES, expectation.fact)
     raised = reply.exception.type_name if reply.exception else ""
-    return None if raised in expectation.kinds else failure(reply)
+    refused = reply.outcome is Outcome.RAISED and raised in expectation.kinds
+    return None if refused else failure(reply)

@@ -14,10 +14,10 @@ from autograder.errors import KitError
 def run_graders(plugin: GradingPlugin) -> None:
     """Let pytest collect the grader file of the plugin's exercise and run its loop.
 
-    Raises `KitError` when the file cannot be collected or holds no checks.
+    Raises `KitError` when the file cannot be collected or holds no checks, and MemoryError.
     """
     graders = plugin.reference.exercise.folder.resolve() / "graders.py"
-    raised: list[KitError] = []
+    raised: list[KitError | MemoryError] = []
     plugin_code = _collected(graders, plugin, raised)
     if raised:
         raise raised[0]
@@ -29,7 +29,7 @@ def run_graders(plugin: GradingPlugin) -> None:
         )
 
 
-def _collected(graders: Path, plugin: GradingPlugin, raised: list[KitError]) -> int:
+def _collected(graders: Path, plugin: GradingPlugin, raised: list[KitError | MemoryError]) -> int:
     options = "-s --assert=plain --strict-markers --noconftest --import-mode=importlib"
     # Each of them would look at every check of every submission, or write where nobody reads.
     without = (
@@ -44,7 +44,7 @@ def _collected(graders: Path, plugin: GradingPlugin, raised: list[KitError]) -> 
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
-            if isinstance(excinfo.value, KitError):
+            if isinstance(excinfo.value, KitError | MemoryError):
                 raised.append(excinfo.value)
                 return True
             return False

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.compare import FLOOR, agree, first_place, place_words, shape_words
+from autograder.compare import FLOOR, agree
+from autograder.value_words import first_place, place_words, shape_words
 
 # The letters of a sequence axis. An array that has it twice at its end is (query, key).
 SEQUENCE = ("S", "N", "T", "L")
@@ -119,7 +120,7 @@ def comparison(
 ) -> Comparison:
     """Set `yours` beside `expected`, at the first entry of the leading axes that differs.
 
-    axes: the names of all axes, such as "B S S". precision: the dtype whose tolerance holds.
+    axes: the names of all axes, such as "B S S". precision: the dtype that was asked for.
     """
     one, two = np.asarray(yours), np.asarray(expected)
     letters = axes if isinstance(axes, str) or axes is None else " ".join(axes)

@@ -19,6 +19,7 @@ from autograder.diagnosis import reconciled
 from autograder.examples import Example, read_examples
 from autograder.inprocess import InProcess
 from autograder.learning.results import Drawn, finding_facts
+from autograder.precision import asked_precision
 from autograder.request import Failed, Reply, Request
 from autograder.verdict import Finding
 from autograder.wire import Value
@@ -82,7 +83,8 @@ def _drawn(example: Example, reply: Reply | None) -> list[dict[str, Any]]:
     ):
         yours = given[place] if place < len(given) else None
         if isinstance(due, np.ndarray) and due.size <= MOST_NUMBERS:
-            drawn.append(asdict(Drawn(name, axes, form.precision, _numbers(yours), due.tolist())))
+            asked = asked_precision(due, form.precision)
+            drawn.append(asdict(Drawn(name, axes, asked, _numbers(yours), due.tolist())))
     return drawn
 
 

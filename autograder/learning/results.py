@@ -23,8 +23,8 @@ FORMAT_VERSION = 1
 class Drawn:
     """One array of a check: the learner's and the expected one, as nested lists of numbers.
 
-    axes: the names of the axes, such as "B S S", or None. precision: the dtype whose
-    tolerance holds, or "". `yours` is None when no array came back.
+    axes: the names of the axes, such as "B S S", or None. precision: the dtype
+    that was asked for. `yours` is None when no array came back.
     """
 
     name: str
