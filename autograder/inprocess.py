@@ -22,9 +22,9 @@ from autograder.verdict import Outcome
 from autograder.wire import Linear, Payload, Value, decode, encode
 from autograder.worker.library import inward, outward, shape
 from autograder.worker.performing import Call, Missing, perform
+from autograder.worker.report import MESSAGE, SHAPES
 
 OURS = (Path(__file__).parent, Path(__file__).parent / "worker", Path(__file__).parent / "learning")
-MOST_SHAPES = 12
 
 
 class InProcess:
@@ -110,7 +110,7 @@ def report(error: BaseException) -> ExceptionReport:
     steps = list(traceback.walk_tb(error.__traceback__))
     outside = [step for step in steps if Path(_file(step[0])).parent not in OURS]
     own = [step for step in outside if "site-packages" not in _file(step[0])]
-    message = str(error)[:500]
+    message = str(error)[:MESSAGE]
     if not outside:
         return ExceptionReport(type(error).__name__, message)
     frame, line = (own or outside)[-1]
@@ -126,4 +126,4 @@ def _shapes(frame: FrameType) -> dict[str, tuple[int, ...]]:
     """The shapes of the arrays that the code had there, by name; the first twelve."""
     found = {name: shape(value) for name, value in frame.f_locals.items()}
     known = {name: size for name, size in found.items() if size is not None}
-    return dict(list(known.items())[:MOST_SHAPES])
+    return dict(list(known.items())[:SHAPES])

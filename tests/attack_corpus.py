@@ -25,7 +25,7 @@ CORPUS = Path(__file__).resolve().parent / "attacks"
 GROUPS = ("verdict", "steal", "deny", "nondeterminism")
 OTHERS = ("pass", "any")
 KINDS = ("attack", "control")
-LAST_ROW = 79
+LAST_ROW = 82
 END = "# ---"
 
 

@@ -138,7 +138,8 @@ class Range:
     def state(self, name: str) -> dict[str, Any]:
         """Return all that no submission may change, in words of what it is to its value."""
         ground = self.ground(name)
-        users = {worker.uid for worker in (ground.sibling._worker,) if worker} - {os.getuid()}
+        sibling = ground.sibling._alone._worker
+        users = ({sibling.uid} if sibling else set()) - {os.getuid()}
         family = sorted(descendants(ground.zygote.pid))
         return {
             **{str(path): _file_facts(path) for path in sorted(self.folder.rglob("*"))},
@@ -241,7 +242,10 @@ def _tightened(manifest: Path) -> str:
 
 def _alive(sibling: SandboxedStudent) -> bool:
     """Whether the same sibling as ever answers: a new one would have another process."""
+    before = sibling._alone._worker
     reply = sibling.ask(Request("alive"))
+    if before and sibling._alone._worker is not before:
+        return False  # it was killed, and another answers in its place
     return isinstance(reply, Returned) and reply.value == "alive"
 
 

@@ -132,7 +132,7 @@ def test_what_shows_the_other_rows_is_there() -> None:
     ("header", "told"),
     [
         ("rows = [1]\nstep = 'softmax'\noutcomes = ['raised']", "attack"),
-        ("rows = [80]\nattack = 'a'\nstep = 'softmax'\noutcomes = ['raised']", "rows"),
+        ("rows = [800]\nattack = 'a'\nstep = 'softmax'\noutcomes = ['raised']", "rows"),
         ("rows = [1]\nattack = 'a'\nstep = 'soft'\noutcomes = ['raised']", "no step"),
         ("rows = [1]\nattack = 'a'\nstep = 'softmax'\noutcomes = ['lost']", "lost"),
         ("rows = [1]\nattack = 'a'\nstep = 'softmax'\noutcomes = ['passed']", "reason"),

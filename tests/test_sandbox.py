@@ -19,6 +19,7 @@ from autograder.request import Failed, Reply, Request, Returned
 from autograder.sandbox import Protection, SandboxedStudent, Zygote, process
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.ending import Ending
+from autograder.sandbox.workers import MOST_ANSWERED
 from autograder.sandbox.zygote import Worker
 from autograder.verdict import Outcome
 from autograder.wire import Opaque, Seed, Value
@@ -215,6 +216,15 @@ def test_an_exception_is_told_with_its_line_and_the_shapes_around_it(zygote: Zyg
     assert report.shapes == {"x": (2, 5), "y": (3, 4)}
 
 
+def test_the_shape_of_an_array_that_could_not_be_sent_is_not_told_either(zygote: Zygote) -> None:
+    code = (
+        "import numpy as np\ndef f(x):\n    many = x.reshape((1,) * 12)\n"
+        "    long = np.broadcast_to(x, (1 << 40, 1))\n    raise ValueError\n"
+    )
+    report = failed(ask(zygote, code, np.ones(1))).exception
+    assert report and report.shapes == {"x": (1,)}
+
+
 def test_a_stub_is_not_written_yet(zygote: Zygote) -> None:
     reply = failed(ask(zygote, CHAIN, np.ones(1), name="unfinished"))
     assert reply.outcome is Outcome.NOT_WRITTEN
@@ -409,6 +419,165 @@ def test_a_budget_is_charged_for_what_the_processor_did() -> None:
     budget.settle()
     assert budget.spent == pytest.approx(0.4)
     assert Budget(60.0, lambda: None).spent < 1.0
+
+
+def test_what_we_compute_for_a_worker_is_its_own_time(zygote: Zygote) -> None:
+    code = "def g(): return 0\ndef f():\n    for _ in range(12): g()\n    return 1"
+
+    def computed(*_: object) -> Value:
+        begun = time.process_time()
+        while time.process_time() - begun < 0.2 * LIMITS.seconds_per_call:
+            pass
+        return 1
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=computed) as student:
+        assert failed(student.ask(Request("f"), ("g",))).outcome is Outcome.TIMED_OUT
+
+
+COUNTING = "def g(): return 0\ndef f(count): return sum(g() for _ in range(count))"
+
+
+def test_a_few_dozen_questions_of_a_call_are_answered_and_then_its_own_code(
+    zygote: Zygote,
+) -> None:
+    with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=lambda *_: 1) as student:
+        few, many = (returned(student.ask(Request("f", (n,)), ("g",))).value for n in (24, 400))
+    assert (few, many) == (24, MOST_ANSWERED)
+    assert MOST_ANSWERED < 100
+
+
+def test_the_questions_of_a_submission_are_bounded_together(zygote: Zygote) -> None:
+    asked = []
+    with SandboxedStudent(
+        zygote, (COUNTING,), seed=1, answer=lambda *_: asked.append(1) or 1
+    ) as student:
+        values = [
+            returned(student.ask(Request("f", (400,)), ("g", f"and {number}"))).value
+            for number in range(20)
+        ]
+    assert sum(value for value in values if type(value) is int) == len(asked) < 1000
+    assert values[-1] == 0
+
+
+# --- who is killed from outside is asked once more -------------------------------------------------
+
+
+class Struck(Zygote):
+    """A zygote whose next workers are struck by a signal from outside, as many as `strikes`."""
+
+    strikes = 0
+    signal = signal.SIGKILL
+    forked = 0
+
+    def fork(self, seed: int) -> Worker:
+        before = set(descendants(self.pid)) if self.pid else set()
+        worker = super().fork(seed)
+        self.forked += 1
+        if self.strikes:
+            self.strikes -= 1
+            (pid,) = set(descendants(self.pid)) - before
+            os.kill(pid, self.signal)
+        return worker
+
+
+@pytest.fixture(scope="module")
+def struck() -> Iterator[Struck]:
+    with Struck("numpy", LIMITS) as zygote:
+        yield zygote
+
+
+OUTSIDE = (
+    signal.SIGKILL,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGXCPU,
+)
+
+
+@pytest.mark.parametrize("sent", OUTSIDE)
+def test_a_worker_killed_from_outside_while_loading_is_replaced(
+    struck: Struck, sent: signal.Signals
+) -> None:
+    struck.strikes, struck.signal = 1, sent
+    assert returned(ask(struck, "def f(): return 1")).value == 1
+
+
+def test_a_worker_killed_twice_while_loading_has_crashed(struck: Struck) -> None:
+    struck.strikes, struck.signal = 2, signal.SIGKILL
+    with SandboxedStudent(struck, ("def f(): return 1",), seed=1) as student:
+        first, second = (failed(student.ask(Request("f"))) for _ in range(2))
+    assert first.outcome is Outcome.CRASHED and second == first and struck.strikes == 0
+
+
+@pytest.mark.parametrize("sent", OUTSIDE)
+def test_a_worker_killed_from_outside_during_a_call_is_asked_once_more(
+    zygote: Zygote, sent: signal.Signals
+) -> None:
+    code = "import time\ndef g(): return 0\ndef f():\n    g()\n    time.sleep(1)\n    return 7"
+    strikes = [sent]
+
+    def strike(*_: object) -> Value:
+        if strikes:
+            os.kill(max(descendants(zygote.pid)), strikes.pop())
+        return 0
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=strike) as student:
+        assert returned(student.ask(Request("f"), ("g",))).value == 7
+    assert not strikes
+
+
+@pytest.mark.parametrize(
+    ("body", "times"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", 2),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 2),
+        ("os._exit(1)", 1),
+        ("os.abort()", 1),
+    ],
+)
+def test_who_ends_the_own_process_has_crashed_after_one_more_try(
+    struck: Struck, body: str, times: int
+) -> None:
+    code = f"import os, signal\ndef f():\n    {body}\ndef g(): return 1"
+    before = struck.forked
+    with SandboxedStudent(struck, (code,), seed=1) as student:
+        assert failed(student.ask(Request("f"))).outcome is Outcome.CRASHED
+        assert struck.forked - before == times
+        assert returned(student.ask(Request("g"))).value == 1
+
+
+# --- a worker that may ask the reference knows no other step's inputs ----------------------------
+
+
+def test_who_leans_on_the_reference_has_a_worker_of_its_own_for_each_step(zygote: Zygote) -> None:
+    code = (
+        "KEPT = []\ndef first(x): KEPT.append(x); return len(KEPT)\n"
+        "def second(x): KEPT.append(x); return len(KEPT)\n"
+        "def third(x): KEPT.append(x); return len(KEPT)"
+    )
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
+
+        def kept(name: str, leaning_on: tuple[str, ...] = ()) -> Value:
+            return returned(student.ask(Request(name, (1,)), leaning_on)).value
+
+        assert [kept("first"), kept("second")] == [1, 2]
+        assert [kept("second", ("first",)), kept("second", ("first",))] == [1, 2]
+        assert kept("third", ("first", "second")) == 1
+        assert kept("third") == 3  # those that lean have left nothing behind
+        assert kept("third", ("first", "second")) == 1
+
+
+def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls() -> None:
+    limits = Limits(seconds_per_call=1.0, seconds_per_submission=2.0)
+    load = "import time\nbegun = time.process_time()\nwhile time.process_time() - begun < 0.6: pass"
+    code = f"{load}\ndef f(): return 1"
+    with Zygote("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert returned(student.ask(Request("f"))).value == 1
+        for number in range(2):
+            assert returned(student.ask(Request("f"), (f"step {number}",))).value == 1
+        assert returned(student.ask(Request("f"))).value == 1
 
 
 # --- when ours dies or hangs ------------------------------------------------------------------------

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from autograder.exercise import read_exercise
-from autograder.verification.matrix import kill_matrix, matrix_text
+from autograder.grading.input_seed import input_seed
+from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
+from autograder.verification.matrix import LEAST_MARGIN, kill_matrix, matrix_text
 from autograder.verification.run import HEAD
 from autograder.verification.trial import read_trial
 from autograder.verification.variants import Variant, read_variants, refusals
@@ -108,6 +110,39 @@ def test_a_tolerance_that_lets_a_mistake_through_by_a_hair_is_found(tmp_path: Pa
         ),
     )
     assert any("tolerances only (100 are due)" in gap for gap in gaps(weak))
+
+
+def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_path: Path) -> None:
+    weak = copied(
+        "numpy_single_head",
+        tmp_path,
+        (
+            "misconceptions.py",
+            "return attention_scores.copy()",
+            "divisor = 1.0 if attention_scores.flat[0] > 0 else np.sqrt(embedding_dimension)\n"
+            "    return attention_scores / divisor",
+        ),
+    )
+    trial = read_trial(weak)
+    assert kill_matrix(trial).gaps() == (), "on the exercise's own inputs it shows"
+    many = on_many_inputs(trial, range(FIRST_SEED + 6, FIRST_SEED + 8))
+    (escaped,) = [gap for gap in many.gaps if "catches scores_not_scaled" in gap]
+    assert escaped.startswith("with seed 2000007, no check of scale_scores"), escaped
+    assert (many.seeds, many.least_margin) == (2, 0.0)
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_mistake_is_caught_and_named_whatever_the_inputs(name: str) -> None:
+    trial = read_trial(SOLUTIONS / name)
+    seed = input_seed(b"a course", trial.reference.exercise, "a hand-in")
+    many = on_many_inputs(trial, [seed])
+    print(f"seed {seed}: the least margin is {many.least_margin:,.0f}")
+    assert many.gaps == ()
+    assert many.least_margin >= LEAST_MARGIN
+
+
+def test_mistakes_are_tried_on_a_tenth_of_the_seeds_and_on_three_at_least() -> None:
+    assert [len(seeds_for_mistakes(seeds)) for seeds in (1, 20, 200, 1000)] == [3, 3, 20, 100]
 
 
 def test_a_refused_variant_is_found_with_its_seed() -> None:

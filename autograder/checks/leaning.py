@@ -7,7 +7,7 @@ is computed, in the trusted process.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from autograder.worker.library import inward
 
 LARGEST_ANSWER = 1 << 14
 LARGEST_AXIS = 256
+HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 
 
 def lean(
@@ -37,7 +38,8 @@ def lean(
 
     The arguments come from untrusted code, so only a call that fits the
     reference's signature is answered, axis by axis, and only a small one: the
-    work and the memory it takes are bounded.
+    work and the memory it takes are bounded. Half precision, which no processor
+    multiplies fast, is computed in single precision and answered in half.
     """
     function = getattr(reference.module, step)
     try:
@@ -46,10 +48,47 @@ def lean(
         return None
     if not _fits(bound.arguments, dict(signature_of(function).parameters)):
         return None
+    dtypes = {array.dtype for array in _arrays((*arguments, *keywords.values(), *cotangents))}
+    if {dtype for dtype in dtypes if dtype.kind == "f"} != {HALF}:
+        return _answer(reference, Request(step, arguments, keywords), cotangents)
+    wide = Request(
+        step,
+        tuple(_cast(value, HALF, SINGLE) for value in arguments),
+        {name: _cast(value, HALF, SINGLE) for name, value in keywords.items()},
+    )
+    answer = _answer(reference, wide, tuple(_cast(one, HALF, SINGLE) for one in cotangents))
+    with np.errstate(over="ignore"):  # what is too large for half precision is infinite in it
+        return _cast(answer, SINGLE, HALF)
+
+
+def _answer(reference: Reference, request: Request, cotangents: tuple[Value, ...]) -> Value | None:
     if cotangents:
-        return gradients(function, (*arguments, *keywords.values()), cotangents)
-    reply = reference.ask(Request(step, arguments, keywords))
+        function = getattr(reference.module, request.target)
+        arguments = (*request.arguments, *request.keywords.values())
+        return gradients(function, arguments, cotangents)
+    reply = reference.ask(request)
     return reply.value if isinstance(reply, Returned) else None
+
+
+def _arrays(values: Iterable[Value]) -> Iterator[np.ndarray]:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays(value)
+        elif isinstance(value, Linear):
+            yield from _arrays((value.weight, value.bias))
+
+
+def _cast(value: Value, source: np.dtype, target: np.dtype) -> Value:
+    """Return `value` with the arrays in it that are of the type `source` as `target`."""
+    if isinstance(value, np.ndarray):
+        return value.astype(target) if value.dtype == source else value
+    if isinstance(value, tuple):
+        return tuple(_cast(item, source, target) for item in value)
+    if isinstance(value, Linear):
+        return Linear(_cast(value.weight, source, target), _cast(value.bias, source, target))
+    return value
 
 
 def gradients(

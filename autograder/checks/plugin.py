@@ -2,29 +2,33 @@
 
 pytest collects `graders.py` once, in the trusted process; its run loop then goes
 over the submissions and runs every check against each of them. A verdict is made
-of what the checks raised: `CheckFailed` is about the student, anything else is a
-fault of ours and becomes `infrastructure`, never a zero.
+of what the checks raised: `CheckFailed` is about the student, and so is what only the
+student's answers make a check raise; anything else is a fault of ours and becomes
+`infrastructure`, never a zero.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
 
+from autograder.checks.attribution import OURS, Playback, Witness, of_ours, of_the_student
 from autograder.checks.chain import Chain, Run, broken_by, traced_back
 from autograder.checks.draw import Draw
 from autograder.checks.expectation import CheckFailed
-from autograder.checks.reference import Reference
+from autograder.checks.reference import Reference, load_module
+from autograder.checks.replay import suspects_after
 from autograder.checks.student import Recorder, Student
 from autograder.diagnosis import reconciled
 from autograder.errors import KitError
 from autograder.exercise import Step
-from autograder.request import Respondent
+from autograder.request import Reply, Respondent
 from autograder.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 PUBLIC_DECIMALS = 1
@@ -32,6 +36,7 @@ PUBLIC_DECIMALS = 1
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
 # No other check of the step could see anything new.
 FINAL = (Outcome.NOT_WRITTEN, Outcome.INFRASTRUCTURE, *STUCK)
+NAMED = re.compile(r"`(\w+)[^`]*`")  # the step in "`Layer.forward` is not written yet."
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,10 @@ class _Running:
     leaning: bool = False
     naming: bool = True
     record: Recorder | None = None
+    suspects: frozenset[str] | None = None  # the pairs of mistakes that are left; None: all
     finding: Finding | None = None
     chain: ChainVerdict | None = None
-    errors: list[str] = field(default_factory=list)
+    errors: list[BaseException] = field(default_factory=list)
 
 
 class GradingPlugin:
@@ -75,6 +81,7 @@ class GradingPlugin:
         self._public = public
         self._items: list[pytest.Item] = []
         self._running = _Running()
+        self._seed: int | None = None  # of the inputs; None: the exercise's own
 
     # What pytest calls.
 
@@ -123,7 +130,7 @@ class GradingPlugin:
             if isinstance(error, CheckFailed):
                 self._running.finding = error.finding
             else:
-                self._running.errors.append(f"{item.name}: {type(error).__name__}: {error}")
+                self._running.errors.append(error)
         outcome: Any = "passed" if call.excinfo is None else "failed"
         return pytest.TestReport(
             item.nodeid,
@@ -142,7 +149,13 @@ class GradingPlugin:
         assert step and running.respondent
         leaning_on = self.reference.exercise.before(step) if running.leaning else ()
         return Student(
-            step, self.reference, running.respondent, leaning_on, running.record, running.naming
+            step,
+            self.reference,
+            running.respondent,
+            leaning_on,
+            running.record,
+            running.naming,
+            running.suspects,
         )
 
     @pytest.fixture
@@ -154,7 +167,7 @@ class GradingPlugin:
             name = getattr(request.node, "originalname", request.node.name)
             sizes = {**exercise.grading.public_sizes, **mark.kwargs}
             return Draw(sizes, 0, name, exercise.dtype, PUBLIC_DECIMALS)
-        return Draw.hidden(exercise, request.node.name, getattr(request, "param", {}))
+        return Draw.hidden(exercise, request.node.name, getattr(request, "param", {}), self._seed)
 
     @pytest.fixture
     def chain(self) -> Callable[[Run], None]:
@@ -173,12 +186,24 @@ class GradingPlugin:
         """The checks, in the order of the steps."""
         return tuple(self._items)
 
-    def judged_by(self, respondent: Respondent) -> Judged:
-        """Run every check against `respondent`, step by step, then the chain."""
+    def judged_by(
+        self,
+        respondent: Respondent,
+        told: Callable[[StepVerdict], None] = lambda step: None,
+        *,
+        seed: int | None = None,
+    ) -> Judged:
+        """Run every check against `respondent`, step by step, then the chain.
+
+        `told` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
+        from `seed`, or from the exercise's own when there is none.
+        """
         begun = time.monotonic()
+        self._draw_from(seed)
         steps: list[StepVerdict] = []
         for step in self.reference.exercise.steps:
             steps.append(self._step(step, respondent, _stuck(steps) is not None))
+            told(steps[-1])
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), tuple(steps))
@@ -202,6 +227,11 @@ class GradingPlugin:
         }
         return list(reversed(functions.values()))
 
+    def _draw_from(self, seed: int | None) -> None:
+        if seed != self._seed:
+            self.reference.forget()  # nobody is asked that again, and it would grow without end
+        self._seed = seed
+
     def _step(self, step: Step, respondent: Respondent, stuck: bool) -> StepVerdict:
         """Judge one step; when an earlier one got stuck, only with the reference in its place."""
         # What is wrong is named in the run that counts: the second, where there are two.
@@ -211,7 +241,7 @@ class GradingPlugin:
             checks = self._checks(step, _Running(respondent, naming=not earlier))
         leaning = False
         # Also where it got stuck, since that may be on what an earlier step of the student's gave.
-        if stuck or (earlier and not _passed(checks)):
+        if stuck or (earlier and not _passed(checks) and not _unwritten(step, checks)):
             checks = self._checks(step, _Running(respondent, leaning=True))
             leaning = _passed(checks)
         outcome = _outcome(checks)
@@ -220,11 +250,13 @@ class GradingPlugin:
 
     def _checks(self, step: Step, running: _Running) -> tuple[CheckVerdict, ...]:
         checks: list[CheckVerdict] = []
+        suspects: frozenset[str] | None = None
         for item in self._items:
             if step_of(item) == step.name:
                 if checks and checks[-1].outcome in FINAL:
                     break
-                checks.append(self._run(item, running))
+                checks.append(self._run(item, replace(running, suspects=suspects)))
+                suspects = suspects_after(checks[-1].finding, suspects)
         findings = reconciled([check.finding for check in checks])
         return tuple(replace(check, finding=finding) for check, finding in zip(checks, findings))
 
@@ -232,31 +264,63 @@ class GradingPlugin:
         items = [item for item in self._items if item.get_closest_marker("chain_of_steps")]
         verdict = ChainVerdict(Outcome.PASSED)
         for item in items:
-            running = _Running(respondent)
-            check = self._run(item, running)
+            check = self._run(item, _Running(respondent))
             if check.finding:
                 return ChainVerdict(check.outcome, None, check.finding)
-            assert running.chain
-            if running.chain.outcome is not Outcome.PASSED:
-                return running.chain
+            chain = self._running.chain
+            assert chain
+            if chain.outcome is not Outcome.PASSED:
+                return chain
         return verdict
 
     def _run(self, item: pytest.Item, running: _Running) -> CheckVerdict:
-        """Run one check through pytest's own set-up, call and tear-down."""
-        self._running = running
-        running.finding, running.errors[:] = None, []
+        """Run one check; what it raises is an outcome of somebody's. Raises MemoryError."""
+        assert running.respondent
+        witness = Witness(running.respondent)
+        seen = self._protocol(item, replace(running, respondent=witness))
+        finding = seen.finding
+        for error in seen.errors:
+            if isinstance(error, MemoryError):
+                raise error  # a bound of this process: who watches it tells whose doing that is
+        if seen.errors:
+            finding = self._attributed(item, running, witness.replies, seen.errors)
+        self._running = seen
+        outcome = finding.outcome if finding else Outcome.PASSED
+        return CheckVerdict(item.name, title_of(item), outcome, finding)
+
+    def _protocol(self, item: pytest.Item, running: _Running) -> _Running:
+        """Run one check through pytest's own set-up, call and tear-down; return what it raised."""
+        self._running = replace(running, finding=None, chain=None, errors=[])
         index = self._items.index(item)
         following = self._items[(index + 1) % len(self._items)]
         runtestprotocol(item, log=False, nextitem=following)
-        if running.errors:
-            running.finding = Finding(
-                Outcome.INFRASTRUCTURE,
-                "This check could not be run, through no fault of yours. Your instructor is told.",
-                details=tuple(running.errors),
-            )
-        finding = running.finding
-        outcome = finding.outcome if finding else Outcome.PASSED
-        return CheckVerdict(item.name, title_of(item), outcome, finding)
+        return self._running
+
+    def _attributed(
+        self,
+        item: pytest.Item,
+        running: _Running,
+        replies: list[Reply],
+        errors: list[BaseException],
+    ) -> Finding:
+        """Say whose doing the errors of a check are, with the same inputs asked again."""
+        first = errors[0]
+        if not isinstance(first, OURS) and self._goes_through(item, running):
+            played = replace(running, respondent=Playback(replies), record=None)
+            again = self._protocol(item, played)
+            if any(type(error) is type(first) for error in again.errors):
+                return of_the_student(item.name, replies[-1] if replies else None, first)
+        return of_ours(item.name, *errors)
+
+    def _goes_through(self, item: pytest.Item, running: _Running) -> bool:
+        """Say whether the reference passes a check, in the student's place."""
+        # A module of its own: the chain puts the student's steps into the other one.
+        folder = self.reference.exercise.folder.resolve()
+        module = load_module(folder / "solution.py", "respondent")
+        reference = replace(self.reference, module=module)
+        seen = self._protocol(item, replace(running, respondent=reference, record=None))
+        chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
+        return chain and not seen.errors and seen.finding is None
 
     def _wrong(self, fact: str, cure: str) -> KitError:
         return KitError(fact, place=str(self.reference.exercise.folder / "graders.py"), cure=cure)
@@ -281,6 +345,15 @@ def _outcome(checks: Iterable[CheckVerdict]) -> Outcome:
 
 def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:
     return next((step for step in steps if step.outcome in STUCK), None)
+
+
+def _unwritten(step: Step, checks: Sequence[CheckVerdict]) -> bool:
+    """Whether the step itself is what is not written: what it leans on cannot change that."""
+    finding = next((check.finding for check in checks if check.finding), None)
+    if finding is None or finding.outcome is not Outcome.NOT_WRITTEN:
+        return False
+    named = NAMED.search(finding.fact)
+    return named is not None and named[1] == step.name
 
 
 def _passed(checks: Iterable[CheckVerdict]) -> bool:

@@ -23,6 +23,7 @@ from autograder.compare import Form
 from autograder.errors import KitError
 from autograder.exercise import Exercise, read_exercise
 from autograder.inprocess import InProcess
+from autograder.machine_fault import fault_of
 from autograder.request import Reply, Request
 from autograder.signature import signature_of
 
@@ -81,12 +82,17 @@ class Reference:
     def expected(self, request: Request) -> Reply:
         """Return the reference's answer to a check's own request, computed once.
 
-        A check asks every submission the same, so this is kept; what a student's code brings
-        about is asked with `ask` and is not.
+        A check asks the same again for the same inputs, so this is kept until `forget`; what a
+        student's code brings about is asked with `ask` and is not.
         """
         if request.key not in self._expected:
             self._expected[request.key] = self.ask(request)
         return self._expected[request.key]
+
+    def forget(self) -> None:
+        """Forget every answer that was kept: the checks are given other inputs from now on."""
+        self._expected.clear()
+        self.replay.forget()
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer a request as the reference does."""
@@ -138,16 +144,21 @@ def return_names(function: Callable[..., Any]) -> tuple[str, ...]:
 def read_reference(folder: Path) -> Reference:
     """Load an exercise with its reference and its misconceptions.
 
-    Raises `KitError` when a file is missing or a misconception names no step.
+    Raises `KitError` when a file is missing, a misconception names no step, or a package that the
+    exercise needs cannot be imported.
     """
     exercise = read_exercise(folder)
     folder = folder.resolve()
-    if exercise.library == "torch":
-        _one_thread()
-    module = load_module(folder / "solution.py")
-    return Reference(
-        exercise, module, _misconceptions(exercise, load_module(folder / "misconceptions.py"))
-    )
+    try:
+        if exercise.library == "torch":
+            _one_thread()
+        module = load_module(folder / "solution.py")
+        known = load_module(folder / "misconceptions.py")
+    except ImportError as error:
+        if fault := fault_of(error):
+            raise fault from error
+        raise
+    return Reference(exercise, module, _misconceptions(exercise, known))
 
 
 def _one_thread() -> None:

@@ -1,6 +1,6 @@
 """Counterfactual replay: what every known mistake gives for a check's own request.
 
-A check asks every submission the same, so each answer is computed once and kept.
+Each answer is computed once and kept for as long as the inputs stay the same.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 
 from autograder.diagnosis import Candidate
 from autograder.request import Request
+from autograder.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     from autograder.checks.reference import Misconception, Reference
+
+
+_PAIR = " and "  # between the names of two mistakes; no name of one holds it
 
 
 class Replay:
@@ -23,6 +27,11 @@ class Replay:
         self._reference = reference
         self._singles: dict[bytes, tuple[Candidate, ...]] = {}
         self._pairs: dict[bytes, tuple[Candidate, ...]] = {}
+
+    def forget(self) -> None:
+        """Forget every answer that was kept."""
+        self._singles.clear()
+        self._pairs.clear()
 
     def singles(self, request: Request) -> tuple[Candidate, ...]:
         """Return what every mistake that can show in `request` makes of it.
@@ -38,25 +47,49 @@ class Replay:
             self._singles[request.key] = tuple(self._replayed(request, one) for one in chosen)
         return self._singles[request.key]
 
-    def pairs(self, request: Request) -> tuple[Candidate, ...]:
-        """Return what two mistakes in two functions together make of a class."""
+    def pairs(
+        self, request: Request, suspects: frozenset[str] | None = None
+    ) -> tuple[Candidate, ...]:
+        """Return what two mistakes in two functions together make of a class.
+
+        There are thousands; with `suspects`, only those of these names are tried.
+        """
+        if suspects is not None:
+            return tuple(self._paired(request, suspects))
         if request.key not in self._pairs:
-            self._pairs[request.key] = tuple(self._paired(request))
+            self._pairs[request.key] = tuple(self._paired(request, None))
         return self._pairs[request.key]
 
-    def _paired(self, request: Request) -> Iterator[Candidate]:
+    def _paired(self, request: Request, suspects: frozenset[str] | None) -> Iterator[Candidate]:
         if request.method is None:
             return
         known = [one for one in self._reference.misconceptions if one.step != request.target]
         for one, two in combinations(known, 2):
-            if one.step != two.step:
+            if one.step != two.step and (suspects is None or _name(one, two) in suspects):
                 yield self._replayed(request, one, two)
 
     def _replayed(self, request: Request, *mistakes: Misconception) -> Candidate:
         with self._reference.replaced({one.step: one.wrong for one in mistakes}):
             reply = self._reference.ask(request)
-        name = " and ".join(one.name for one in mistakes)
-        return Candidate(name, _words(request, mistakes), reply)
+        return Candidate(_name(*mistakes), _words(request, mistakes), reply)
+
+
+def suspects_after(
+    finding: Finding | None, suspects: frozenset[str] | None
+) -> frozenset[str] | None:
+    """Return the pairs that may still explain another check of the step; None is all of them.
+
+    They are all tried once in a step, and not in each of its checks.
+    """
+    if finding is None or finding.outcome is not Outcome.WRONG_VALUES:
+        return suspects
+    names = frozenset(name for name, _ in finding.matches)
+    explained_by_one = names and not any(_PAIR in name for name in names)
+    return suspects if explained_by_one else names
+
+
+def _name(*mistakes: Misconception) -> str:
+    return _PAIR.join(one.name for one in mistakes)
 
 
 def _words(request: Request, mistakes: tuple[Misconception, ...]) -> str:

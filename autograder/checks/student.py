@@ -22,7 +22,7 @@ from autograder.checks.expectation import (
 )
 from autograder.checks.layers import Layers
 from autograder.checks.reference import Reference
-from autograder.compare import Form
+from autograder.compare import Form, arrays_of, compare_form
 from autograder.diagnosis import Candidate, failure
 from autograder.request import Failed, Reply, Request, Respondent, Returned
 from autograder.verdict import Finding, Outcome
@@ -35,7 +35,8 @@ Recorder = Callable[[Request, Expectation], None]
 class Student:
     """One step of a submission, ready to be asked.
 
-    Without `naming`, a difference is found but not traced to a known mistake.
+    Without `naming`, a difference is found but not traced to a known mistake. With `suspects`,
+    only these pairs of mistakes are tried: another check of the step has ruled out the rest.
     """
 
     step: str
@@ -44,6 +45,7 @@ class Student:
     leaning_on: tuple[str, ...] = ()
     record: Recorder | None = None
     naming: bool = True
+    suspects: frozenset[str] | None = None
 
     def __call__(self, *arguments: Value, **keywords: Value) -> Answer:
         """Call the step's function."""
@@ -139,12 +141,23 @@ class Answer:
 
     def differs_from(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, when both answers hold the same numbers."""
-        for answer in (self, other):
-            if isinstance(answer.reply, Failed):
-                raise CheckFailed(failure(answer.reply))
-        ours, theirs = _numbers(self.reply), _numbers(other.reply)
-        if len(ours) == len(theirs) and all(map(np.array_equal, ours, theirs)):
+        ours, theirs = self._arrays(), other._arrays()
+        if all(np.array_equal(one, two, equal_nan=True) for one, two in zip(ours, theirs)):
             raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """The arrays that came back; fail when they are not the arrays that are expected."""
+        form = self._form()
+        reply = self.reply
+        finding = (
+            failure(reply)
+            if isinstance(reply, Failed)
+            else compare_form(reply.value, self._expected(), form)
+        )
+        if finding:
+            raise CheckFailed(finding)
+        assert isinstance(reply, Returned)
+        return arrays_of(reply.value, form)
 
     def _expect(self, expectation: Expectation) -> None:
         if self.student.record:
@@ -159,7 +172,10 @@ class Answer:
         # A generator: only when something is wrong is there anything to replay.
         if self.student.naming:
             replay = self.student.reference.replay
-            yield from replay.pairs(self.request) if pairs else replay.singles(self.request)
+            suspects = self.student.suspects
+            yield from (
+                replay.pairs(self.request, suspects) if pairs else replay.singles(self.request)
+            )
 
     def _expected(self) -> Value:
         # In full precision, whatever the student's code is to compute with.
@@ -179,11 +195,6 @@ class Answer:
     def _form(self) -> Form:
         request = self.request
         if request.read:
-            return Form(self._names, (None,) * len(self._names))
+            return Form(self._names, (None,) * len(self._names), precision=request.dtype)
         form = self.student.reference.form(request.target, request.method)
         return replace(form, precision=request.dtype)
-
-
-def _numbers(reply: Reply) -> tuple[Value, ...]:
-    assert isinstance(reply, Returned)
-    return reply.value if isinstance(reply.value, tuple) else (reply.value,)

@@ -4,6 +4,7 @@ Right code that is slow only because the machine is busy must not fail, and code
 processor (it sleeps, or has stopped itself) must not be waited for without end. So the budget
 is of processor time, and three times as much on the wall is the end of it. The kernel is asked
 for the worker's processor time only when there has been a wait, so quick answers pay nothing.
+What this process computes because the worker asks for it is the worker's time too.
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 _WALL = 3.0
 _FIRST_LOOK = 0.05  # of the budget: what a worker uses before it counts for nothing
 _SHORTEST_WAIT = 0.01
+
+
+@dataclass
+class Allowance:
+    """What several workers may use together and is left of it: seconds, and questions answered."""
+
+    seconds: float
+    questions: int = 0
 
 
 class Late(Exception):
@@ -33,12 +43,13 @@ class Budget:
         self._next_look = _FIRST_LOOK * seconds  # in seconds since the beginning, as we count
         self._before: float | None = None
         self._processor = 0.0
+        self._on_our_side = 0.0  # processor time of this process, spent for the worker
 
     @property
     def spent(self) -> float:
         """What is to be charged, in seconds: the processor time, a third of the wait at least."""
         processor = self._waited if self._before is None else self._processor
-        return max(processor, self._waited / _WALL)
+        return max(processor, self._waited / _WALL) + self._on_our_side
 
     def left(self) -> float:
         """Return how many seconds to wait before asking again; raise `Late` when all is used up."""
@@ -68,6 +79,18 @@ class Budget:
         finally:
             self.forgive(time.monotonic() - begun)
 
+    @contextlib.contextmanager
+    def charged(self) -> Iterator[None]:
+        """Charge the processor time that is used here meanwhile; not how long it takes."""
+        begun = time.process_time()
+        try:
+            with self.ours():
+                yield
+        finally:
+            seconds = time.process_time() - begun
+            self._on_our_side += seconds
+            self._next_look -= seconds
+
     @property
     def _waited(self) -> float:
         return time.monotonic() - self._begun
@@ -80,4 +103,4 @@ class Budget:
             if self._before is None:
                 self._before = used
             self._processor = used - self._before
-        return self._seconds - self._processor
+        return self._seconds - self._processor - self._on_our_side

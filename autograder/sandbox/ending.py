@@ -18,6 +18,14 @@ from autograder.verdict import Outcome
 _MEMORY_ERRORS = ("MemoryError", "_ArrayMemoryError", "OutOfMemoryError")
 _MEMORY_TEXTS = ("can't allocate memory", "could not create a primitive", "Unable to allocate")
 _NEAR = 0.9
+_FROM_OUTSIDE = (
+    signal.SIGKILL,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGXCPU,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,14 @@ class Ending:
     kilobytes: int
     milliseconds: int
     killed_by_us: bool
+
+
+@dataclass(frozen=True)
+class Killed(Failed):
+    """Ended by a signal that somebody else may have sent: the kernel short of memory, an operator.
+
+    The code may have sent it itself as well, so that it is believed the second time.
+    """
 
 
 def cpu_seconds(limits: Limits) -> int:
@@ -42,13 +58,13 @@ def judge(ending: Ending, limits: Limits) -> Failed:
         return Failed(Outcome.CRASHED, "It closed the connection to the grader.")
     if code >= 0:
         return Failed(Outcome.CRASHED, f"The process ended with exit code {code}.")
-    if code == -signal.SIGXCPU:
-        return Failed(Outcome.TIMED_OUT)
-    if code == -signal.SIGKILL and ending.milliseconds >= 1000 * cpu_seconds(limits):
+    at_its_time = ending.milliseconds >= _NEAR * 1000 * cpu_seconds(limits)
+    if code in (-signal.SIGXCPU, -signal.SIGKILL) and at_its_time:
         return Failed(Outcome.TIMED_OUT)
     if code == -signal.SIGKILL and ending.kilobytes >= _NEAR * 1024 * limits.memory_megabytes:
         return Failed(Outcome.OUT_OF_MEMORY)
-    return Failed(Outcome.CRASHED, f"The process was ended by {_name(-code)}.")
+    ended = Killed if -code in _FROM_OUTSIDE else Failed
+    return ended(Outcome.CRASHED, f"The process was ended by {_name(-code)}.")
 
 
 def _name(number: int) -> str:

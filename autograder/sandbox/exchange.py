@@ -15,8 +15,7 @@ from autograder.plain import clean
 from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.sandbox.ending import is_memory_error
 from autograder.verdict import Outcome
-
-_MESSAGE, _CODE, _NAME, _SHAPES = 500, 200, 80, 12
+from autograder.worker.report import CODE, MESSAGE, NAME, SHAPES
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def _values(items: Any, payload: wire.Payload) -> tuple[wire.Value, ...]:
 def _named(items: Any, payload: wire.Payload) -> dict[str, wire.Value]:
     if type(items) is not dict or len(items) > wire.MAX_ITEMS:
         raise wire.WireError("values are not named, or are too many")
-    return {clean(name, _NAME): wire.decode(item, payload) for name, item in items.items()}
+    return {clean(name, NAME): wire.decode(item, payload) for name, item in items.items()}
 
 
 def _missing(name: Any, request: Request) -> Failed:
@@ -152,7 +151,7 @@ def _raised(facts: Any) -> Failed:
     report = _report(facts)
     stub = facts.get("stub")
     if type(stub) is str:
-        return Failed(Outcome.NOT_WRITTEN, f"`{clean(stub, _NAME)}` is not written yet.", report)
+        return Failed(Outcome.NOT_WRITTEN, f"`{clean(stub, NAME)}` is not written yet.", report)
     outcome = Outcome.OUT_OF_MEMORY if is_memory_error(report) else Outcome.RAISED
     return Failed(outcome, exception=report)
 
@@ -163,20 +162,20 @@ def _report(facts: Any) -> ExceptionReport:
     line, shapes = facts.get("line"), facts.get("shapes")
     if type(line) is not int or not 0 <= line < 1 << 31:
         raise wire.WireError("a line has no number")
-    if type(shapes) is not dict or len(shapes) > _SHAPES:
+    if type(shapes) is not dict or len(shapes) > SHAPES:
         raise wire.WireError("shapes are not named, or are too many")
     return ExceptionReport(
-        type_name=clean(wire.text(facts.get("type"), _NAME), _NAME),
-        message=clean(wire.text(facts.get("message"), _MESSAGE), _MESSAGE),
+        type_name=clean(wire.text(facts.get("type"), NAME), NAME),
+        message=clean(wire.text(facts.get("message"), MESSAGE), MESSAGE),
         line=line,
-        code=clean(wire.text(facts.get("code"), _CODE), _CODE),
-        shapes={clean(name, _NAME): _shape(shape) for name, shape in shapes.items()},
+        code=clean(wire.text(facts.get("code"), CODE), CODE),
+        shapes={clean(name, NAME): _shape(shape) for name, shape in shapes.items()},
     )
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    if type(shape) is not list or len(shape) > 4 * wire.MAX_AXES:
+    if type(shape) is not list or len(shape) > wire.MAX_AXES:
         raise wire.WireError("a shape is not a list")
-    if any(type(size) is not int or not 0 <= size < 1 << 63 for size in shape):
+    if any(type(size) is not int or not 0 <= size <= wire.MAX_AXIS for size in shape):
         raise wire.WireError("an axis has no valid size")
     return tuple(shape)

@@ -14,8 +14,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from autograder.sandbox.ending import Ending
@@ -33,12 +34,25 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",
 }
+_LIBRARY_PATH = "LD_LIBRARY_PATH"
 _MESSAGE = 1 << 16
 _MOST_HEARD = 1000  # messages that wait for someone
 # It never waits for a worker, so that a longer silence than this is no busy machine's.
 _TO_START, _TO_FORK, _TO_CONFIRM = 120.0, 20.0, 10.0
 
 Facts = dict[str, Any]
+
+
+def _library_path(readable: Iterable[str]) -> dict[str, str]:
+    """Return where a cluster's `module load` has libraries looked for, as far as workers see it."""
+    named = os.environ.get(_LIBRARY_PATH, "").split(os.pathsep)
+    shown = tuple(os.path.realpath(place) for place in readable)
+    kept = [
+        place
+        for place in filter(os.path.isabs, named)
+        if any(Path(os.path.realpath(place)).is_relative_to(each) for each in shown)
+    ]
+    return {_LIBRARY_PATH: os.pathsep.join(kept)} if kept else {}
 
 
 class ZygoteDied(Exception):
@@ -64,7 +78,7 @@ class ZygoteProcess:
                     str(PACKAGE / "worker/__main__.py"),
                     str(far.fileno()),
                 ],
-                env=_ENVIRONMENT,
+                env=_ENVIRONMENT | _library_path(plan.readable),
                 pass_fds=[far.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -78,7 +92,8 @@ class ZygoteProcess:
             self.greeting = self._hear(lambda facts: True, _TO_START)
         except (ZygoteDied, OSError) as error:
             self.close()
-            raise ZygoteDied(f"{error} {self.errors}".strip()) from None
+            said = self.errors.rpartition("\n")[2]
+            raise ZygoteDied(str(error) if said in str(error) else f"{error}: {said}") from None
 
     @property
     def pid(self) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.worker.plan import readable
 
 _FIRST_THROW_AWAY_UID, _THROW_AWAY_UIDS = 60001, 512
 _ENTER_AS_OTHERS, _READ_AS_OTHERS = 0o001, 0o004
@@ -24,7 +24,11 @@ def throw_away_uid() -> int:
     uid = _FIRST_THROW_AWAY_UID + os.getpid() % _THROW_AWAY_UIDS
     if os.geteuid() != 0:
         return 0
-    maps = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
+    try:
+        lines = Path("/proc/self/uid_map").read_text("ascii").splitlines()
+    except OSError:  # without /proc nothing is graded, and `attn doctor` says so
+        return 0
+    maps = [line.split() for line in lines]
     mapped = any(int(first) <= uid < int(first) + int(count) for first, _, count in maps)
     return uid if mapped else 0
 
@@ -38,15 +42,15 @@ def gate(path: Path) -> Path | None:
     return None if real.stat().st_mode & _READ_AS_OTHERS else real
 
 
-def closed() -> dict[Path, Path]:
-    """Return what a worker has to read and another user cannot, each with what closes it."""
-    found = {path: gate(path) for path in map(Path, readable())}
+def closed(readable: Iterable[str]) -> dict[Path, Path]:
+    """Return what of `readable` another user cannot reach, each with what closes it."""
+    found = {path: gate(path) for path in map(Path, readable)}
     return {path: closing for path, closing in found.items() if closing}
 
 
-def out_of_reach(uid: int, detail: str) -> KitError | None:
-    """Return the error that says what user `uid` cannot reach, or None when that is not it."""
-    for path, closing in closed().items() if uid else ():
+def out_of_reach(uid: int, detail: str, readable: Iterable[str]) -> KitError | None:
+    """Return the error that says what of `readable` user `uid` cannot reach, None when it can."""
+    for path, closing in closed(readable).items() if uid else ():
         return KitError(
             f"a worker becomes user {uid}, who may not enter {closing}, and needs {path} ({detail})",
             place=str(closing),
@@ -68,7 +72,7 @@ def folder_for_a_canary(uid: int) -> Path:
         places = (own, *_OPEN_PLACES) if uid else (own,)
         usable = [place for place in map(Path, places) if os.access(place, os.W_OK)]
         place = next((place for place in usable if not uid or gate(place) is None), Path(own))
-        folder = Path(tempfile.mkdtemp(prefix="attn-", dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=_prefix(os.getpid()), dir=place))
     except OSError as error:
         raise KitError(
             f"the sandbox has no folder for temporary files: {error}",
@@ -77,3 +81,13 @@ def folder_for_a_canary(uid: int) -> Path:
         ) from None
     folder.chmod(0o755)
     return folder
+
+
+def canaries_of(pid: int) -> tuple[Path, ...]:
+    """Return the folders for a canary that a process left behind when it was killed."""
+    places = dict.fromkeys((tempfile.gettempdir(), *_OPEN_PLACES))
+    return tuple(path for place in places for path in Path(place).glob(f"{_prefix(pid)}*"))
+
+
+def _prefix(pid: int) -> str:
+    return f"attn-{pid}-"

@@ -28,6 +28,10 @@ USER = (
     "(not within a user namespace that maps only root)"
 )
 LIMITS = "grade on Linux, where a process can be given limits"
+OWN_LIMITS = "raise it in the shell that grades (`ulimit -a` shows all), or have it raised for you"
+CONFINEMENT = (
+    "grade as an ordinary user, or where namespaces are allowed; `attn doctor` says what is missing"
+)
 REPORT = "run `attn doctor`; if it shows nothing missing, report it with this message"
 
 

@@ -14,11 +14,15 @@ from typing import Any
 from autograder import wire
 from autograder.errors import KitError
 from autograder.exercise import Limits
+from autograder.machine_fault import limit_named_in, limit_reached
 from autograder.plain import clean
 from autograder.sandbox import channel as channels
 from autograder.sandbox import probe, reach
 from autograder.sandbox.channel import Channel
 from autograder.sandbox.ending import Ending, cpu_seconds
+from autograder.sandbox.load_failure import load_failure
+from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
+from autograder.sandbox.preconditions import demand_preconditions, unconfined
 from autograder.sandbox.process import ZygoteDied, ZygoteProcess
 from autograder.sandbox.protection import Measured, Protection, demand
 from autograder.sandbox.student import SandboxedStudent
@@ -45,8 +49,9 @@ class Zygote:
     `library` is "numpy" or "torch", `limits` hold for each submission.
     `allow_process` accepts a machine that gives less than the default demand.
     `secrets` are files and folders that a worker must not be able to read (the
-    solutions beside the package when not given), `without` names layers to leave
-    out (namespaces, landlock, seccomp, rlimits), to show what each is for.
+    solutions beside the package when not given); no folder of packages that holds
+    one of them, or what is `hidden`, is shown to workers. `without` names layers to
+    leave out (namespaces, landlock, seccomp, rlimits), to show what each is for.
 
     Entering raises `KitError` when the demand is not met, naming what is missing.
     The thread that enters must live as long as the zygote: it dies with it.
@@ -59,12 +64,14 @@ class Zygote:
         allow_process: bool = False,
         *,
         secrets: tuple[Path, ...] | None = None,
+        hidden: tuple[Path, ...] = (),
         without: tuple[str, ...] = (),
     ) -> None:
-        default = (_SOLUTIONS,) if _SOLUTIONS.is_dir() else ()
         self.limits = limits
         self._library, self._allow_process = library, allow_process
-        self._secrets = default if secrets is None else secrets
+        self._secrets = _beside_the_package() if secrets is None else secrets
+        self._hidden = hidden
+        self._folders = PackageFolders(())
         self._without = without
         self._as_root = False
         self._process: ZygoteProcess | None = None
@@ -89,16 +96,20 @@ class Zygote:
                 place=sys.platform,
                 cure="grade in a Linux container or virtual machine (Docker, Lima)",
             )
+        demand_preconditions()
+        hidden = (*_beside_the_package(), *self._secrets, *self._hidden)
+        self._folders = find_package_folders(hidden)
         self._folder = reach.folder_for_a_canary(reach.throw_away_uid())
         try:
             self._canary.write_text("what no worker may read\n", encoding="ascii")
             self._canary.chmod(0o644)  # so that only the sandbox can keep it from a worker
             self._start()
         except OSError as error:
+            place = str(self._folder)
             self.close()
-            raise KitError(
+            raise limit_reached(error) or KitError(
                 f"the sandbox cannot be set up: {error}",
-                place=str(self._folder),
+                place=place,
                 cure="make room there, or set TMPDIR to a folder that can be written",
             ) from None
         except BaseException:
@@ -173,11 +184,7 @@ class Zygote:
     ) -> None:
         ready = greeting.get("ready")
         if type(ready) is not dict:
-            raise KitError(
-                f"the sandbox cannot load {self._library}: {greeting.get('failed', greeting)}",
-                place=sys.prefix,
-                cure=f"install {self._library} into this environment",
-            )
+            raise load_failure(self._library, greeting, self._folders)
         self.measured = Measured(
             namespaces=tuple(ready["namespaces"]),
             landlock=ready["landlock"],
@@ -189,7 +196,8 @@ class Zygote:
             self._measure(process)
         except (KitError, ZygoteDied) as error:
             uid = 0 if self.measured.namespaces else self._uid  # with them, all is bound first
-            raise reach.out_of_reach(uid, str(error).splitlines()[0]) or error from None
+            detail, needed = str(error).splitlines()[0], needed_for(self._library)
+            raise reach.out_of_reach(uid, detail, needed) or error from None
         if not self._allow_process:
             demand(self.measured)
 
@@ -202,11 +210,13 @@ class Zygote:
             uid=self._uid,
             without=without,
             as_root=self._as_root,
+            import_path=self._folders.path,
+            linked=self._folders.linked,
         )
         try:
             process = ZygoteProcess(plan)
         except ZygoteDied as error:
-            raise KitError(
+            raise limit_named_in(str(error)) or KitError(
                 f"the sandbox does not start: {error}",
                 place=sys.executable,
                 cure="run it again; if it stays, report it with this message",
@@ -229,12 +239,7 @@ class Zygote:
             worker = self._fork(process, 0)
             self.end(worker)
         except ZygoteDied as error:
-            raise KitError(
-                f"a worker cannot be confined: {error}",
-                place=f"{sys.prefix} and {sys.base_prefix}",
-                cure="grade as an ordinary user, or where namespaces are allowed; "
-                "`attn doctor` says what is missing",
-            ) from None
+            raise unconfined(str(error)) from None
         self.measured = replace(self.measured, landlock=worker.landlock, uid=worker.uid)
         bait = probe.Bait(self._canary, self._secrets, self._uid, self._library)
         self._measuring = True
@@ -266,3 +271,7 @@ class Zygote:
             process.close()
             channel.close()
             raise ZygoteDied(f"a worker does not report: {error!r}") from None
+
+
+def _beside_the_package() -> tuple[Path, ...]:
+    return (_SOLUTIONS,) if _SOLUTIONS.is_dir() else ()

@@ -28,6 +28,27 @@ class Row:
     margin: float
     named: str | None
 
+    def gaps(self) -> tuple[str, ...]:
+        """Return one sentence for each thing that is not as it should be."""
+        if not self.caught_by:
+            return (
+                f"no check of {self.step} catches {self.misconception}: write one that does, or "
+                "take the misconception out",
+            )
+        gaps = []
+        if self.margin < LEAST_MARGIN:
+            gaps.append(
+                f"{self.misconception} moves the result of {self.step} by {self.margin:.3g} "
+                f"tolerances only ({LEAST_MARGIN:.0f} are due): draw inputs on which it shows more"
+            )
+        if self.named != self.misconception:
+            gaps.append(
+                f"a student with {self.misconception} is told "
+                f"{self.named or 'only that values differ'}: draw inputs for the first check of "
+                f"{self.step} that tell the two apart"
+            )
+        return tuple(gaps)
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -38,7 +59,7 @@ class Matrix:
 
     def gaps(self) -> tuple[str, ...]:
         """Return one sentence for each gap."""
-        found = [gap for row in self.rows for gap in _row_gaps(row)]
+        found = [gap for row in self.rows for gap in row.gaps()]
         for step, check, reason in self.checks:
             if not reason and not self.own_kills(step, check):
                 found.append(
@@ -55,26 +76,6 @@ class Matrix:
             for row in self.rows
             if row.step == step and set(row.caught_by) == {check}
         )
-
-
-def _row_gaps(row: Row) -> tuple[str, ...]:
-    if not row.caught_by:
-        return (
-            f"no check of {row.step} catches {row.misconception}: write one that does, or take "
-            "the misconception out",
-        )
-    gaps = []
-    if row.margin < LEAST_MARGIN:
-        gaps.append(
-            f"{row.misconception} moves the result of {row.step} by {row.margin:.3g} tolerances "
-            f"only ({LEAST_MARGIN:.0f} are due): draw inputs on which it shows more"
-        )
-    if row.named != row.misconception:
-        gaps.append(
-            f"a student with {row.misconception} is told {row.named or 'only that values differ'}: "
-            f"draw inputs for the first check of {row.step} that tell the two apart"
-        )
-    return tuple(gaps)
 
 
 def kill_matrix(trial: Trial) -> Matrix:

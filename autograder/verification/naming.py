@@ -60,4 +60,6 @@ def _alike(trial: Trial, step: str, told: str, known: Misconception) -> bool:
             seen = [trial.run(check) for check in trial.checks_of(step)]
             margins.append([one.margin for one in seen if one.finding])
     one, two = margins
-    return len(one) == len(two) and bool(np.allclose(one, two, rtol=0.02))
+    # Counted in tolerances: results that agree within one differ by one at most, which is much
+    # where half precision leaves a mistake few of them.
+    return len(one) == len(two) and bool(np.allclose(one, two, rtol=0.02, atol=1.0))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.verification.closed import closed_gaps
+from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.naming import class_naming_gaps
 from autograder.verification.trial import read_trial
@@ -16,10 +18,14 @@ from autograder.verification.words import word_gaps
 
 @dataclass(frozen=True)
 class Caught:
-    """One half of a proof: wrong code is caught, named and told."""
+    """One half of a proof: wrong code is caught, named and told, whatever the inputs.
+
+    `seeds` counts the draws that were tried beside the exercise's own; the least margin is of all.
+    """
 
     exercise: str
     mistakes: int
+    seeds: int
     checks: int
     least_margin: float
     matrix: str
@@ -38,26 +44,30 @@ class Accepted:
     seconds: float
 
 
-def prove_caught(folder: Path) -> Caught:
+def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
     """Prove that every known mistake is caught by margin and named, and nothing gets points.
 
-    Raises `KitError` when the files of the exercise do not fit together at all.
+    That is shown on the exercise's own inputs, and on those of each of `seeds`. Raises
+    `KitError` when the files of the exercise do not fit together at all.
     """
     begun = time.monotonic()
     trial = read_trial(folder)
     exercise = trial.reference.exercise
     matrix = kill_matrix(trial)
+    own_gaps = (*matrix.gaps(), *class_naming_gaps(trial))
+    many = on_many_inputs(trial, seeds)
     gaps = (
-        *matrix.gaps(),
-        *class_naming_gaps(trial),
+        *own_gaps,
+        *many.gaps,
         *word_gaps(trial.reference),
         *closed_gaps(exercise),
     )
     return Caught(
         exercise=exercise.name,
         mistakes=len(matrix.rows),
+        seeds=many.seeds,
         checks=len(matrix.checks),
-        least_margin=min((row.margin for row in matrix.rows), default=0.0),
+        least_margin=min([many.least_margin, *(row.margin for row in matrix.rows)]),
         matrix=matrix_text(exercise.title, matrix),
         gaps=gaps,
         seconds=time.monotonic() - begun,

@@ -24,9 +24,10 @@ from autograder.checks.plugin import GradingPlugin, step_of
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.session import run_graders
 from autograder.checks.student import Student
-from autograder.compare import arrays_of, comparable, tolerance
+from autograder.compare import arrays_of, comparable
 from autograder.diagnosis import reconciled
 from autograder.inprocess import InProcess
+from autograder.precision import tolerance
 from autograder.request import Reply, Request, Returned
 from autograder.verdict import Finding
 
@@ -40,12 +41,26 @@ class Seen:
 
 
 class Trial:
-    """The checks of an exercise, and a module of its own in which steps can be replaced."""
+    """The checks of an exercise, and a module of its own in which steps can be replaced.
 
-    def __init__(self, reference: Reference, checks: tuple[pytest.Function, ...]) -> None:
+    Inputs are drawn from `seed`, the exercise's own when there is none.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        checks: tuple[pytest.Function, ...],
+        seed: int | None = None,
+    ) -> None:
         self.reference = reference
         self.checks = checks
+        self.seed = seed
         self.module = load_module(reference.exercise.folder.resolve() / "solution.py", "trial")
+
+    def drawn_from(self, seed: int) -> Trial:
+        """Return the same trial with the inputs of another seed; those before are forgotten."""
+        self.reference.forget()
+        return Trial(self.reference, self.checks, seed)
 
     def checks_of(self, step: str) -> tuple[pytest.Function, ...]:
         """Return the checks that belong to a step."""
@@ -59,7 +74,7 @@ class Trial:
             yield module
 
     def run(self, check: pytest.Function, seed: int | None = None, naming: bool = True) -> Seen:
-        """Run one check over the module under trial, with the inputs of a seed.
+        """Run one check over the module under trial, with the inputs of a seed or its own.
 
         Without `naming`, nothing is explained and no margin is measured.
         """
@@ -71,7 +86,10 @@ class Trial:
         fixtures = {
             "student": student,
             "draw": Draw.hidden(
-                self.reference.exercise, check.name, _parameters(check).get("draw", {}), seed
+                self.reference.exercise,
+                check.name,
+                _parameters(check).get("draw", {}),
+                self.seed if seed is None else seed,
             ),
         }
         given = {
@@ -129,7 +147,7 @@ def _margin(one: Any, due: Any, compare: str, precision: str) -> float:
     if not isinstance(one, np.ndarray) or one.shape != due.shape or one.dtype.kind not in "biuf":
         return math.inf
     one, due = comparable(one, compare), comparable(due, compare)
-    relative, absolute = tolerance(one, precision)
+    relative, absolute = tolerance(one, due, precision)
     with np.errstate(all="ignore"):
         off = np.abs(one.astype(float) - due) / (absolute + relative * np.abs(due))
     return float(np.nan_to_num(off, nan=math.inf, posinf=math.inf).max(initial=0.0))

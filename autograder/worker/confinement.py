@@ -18,11 +18,11 @@ import tempfile
 from dataclasses import dataclass
 
 from autograder.worker import kernel, landlock, root, syscalls
-from autograder.worker.plan import BOX, DEVICES, Layers, Plan, readable
+from autograder.worker.plan import BOX, DEVICES, FILE_MEGABYTES, OPEN_FILES, TOO_LOW, Layers, Plan
 
 CHANNEL = 3
 _MEGABYTE = 1 << 20
-_FILE_MEGABYTES, _OPEN_FILES, _THREADS = 16, 64, 128
+_THREADS = 128
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def prepare(plan: Plan, layers: Layers) -> Prepared:
     if layers.namespaces or plan.uid:
         kernel.drop_bounding_set()
     box = (BOX,) if layers.namespaces else ()
-    files = landlock.rules((*readable(), *DEVICES), box, ("/dev/null",))
+    files = landlock.rules((*plan.readable, *DEVICES), box, ("/dev/null",))
     places = syscalls.own_number_at(layers.seccomp) if layers.seccomp else ()
     return Prepared(plan, layers, files, places)
 
@@ -97,18 +97,28 @@ def _default_signals() -> None:
 
 
 def _limit(plan: Plan, address_space: int, *, threads: bool) -> None:
-    def limit(what: int, soft: int, hard: int) -> None:
-        resource.setrlimit(what, (soft, hard))
-
     memory = address_space + plan.memory_megabytes * _MEGABYTE
-    limit(resource.RLIMIT_AS, memory, memory)
-    limit(resource.RLIMIT_CPU, plan.cpu_seconds, plan.cpu_seconds + 1)
-    limit(resource.RLIMIT_FSIZE, _FILE_MEGABYTES * _MEGABYTE, _FILE_MEGABYTES * _MEGABYTE)
-    limit(resource.RLIMIT_NOFILE, _OPEN_FILES, _OPEN_FILES)
+    file = FILE_MEGABYTES * _MEGABYTE
+    _set_limit(resource.RLIMIT_AS, memory, memory, "memory (`ulimit -v`)")
+    seconds = plan.cpu_seconds
+    _set_limit(resource.RLIMIT_CPU, seconds, seconds + 1, "processor time (`ulimit -t`)")
+    _set_limit(resource.RLIMIT_FSIZE, file, file, "the size of files (`ulimit -f`)")
+    _set_limit(resource.RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES, "open files (`ulimit -n`)")
     for nothing in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
-        limit(nothing, 0, 0)
+        resource.setrlimit(nothing, (0, 0))
     if threads:  # else it would count every process of the person who grades
-        limit(resource.RLIMIT_NPROC, _THREADS, _THREADS)
+        _set_limit(resource.RLIMIT_NPROC, _THREADS, _THREADS, "threads (`ulimit -u`)")
+
+
+def _set_limit(what: int, soft: int, hard: int, name: str) -> None:
+    """Set a limit; RuntimeError where somebody has set a lower one, which a student would pay for."""
+    try:
+        resource.setrlimit(what, (soft, hard))
+    except ValueError:
+        most = resource.getrlimit(what)[1]
+        raise RuntimeError(
+            f"the limit of {most} on {name} {TOO_LOW} {hard} that a submission is promised"
+        ) from None
 
 
 def _become(uid: int) -> None:

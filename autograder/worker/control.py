@@ -10,7 +10,7 @@ import os
 import socket
 from typing import Any
 
-_LONGEST = 1 << 16
+_LONGEST = 1 << 18  # a plan has the whole import path
 
 
 class Control:

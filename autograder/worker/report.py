@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
+from autograder import wire
 from autograder.worker import library
 
-_MESSAGE, _CODE, _NAME, _SHAPES = 500, 200, 80, 12
+# How much of an exception is told, in characters and in shapes: who reads it wants to know what
+# went wrong, and code has no other way to take numbers home.
+MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 _name_of = type.__dict__["__name__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
@@ -27,7 +30,7 @@ def describe(error: BaseException, lines: Lines) -> dict[str, Any]:
     """
     kind = type(error)
     facts: dict[str, Any] = {
-        "type": str.__getitem__(_name_of(kind), slice(_NAME)),
+        "type": str.__getitem__(_name_of(kind), slice(NAME)),
         "message": _message(error),
         "line": 0,
         "code": "",
@@ -39,7 +42,7 @@ def describe(error: BaseException, lines: Lines) -> dict[str, Any]:
         facts["line"], facts["code"] = number, _line(source, number)
         facts["shapes"] = _shapes(frame)
         if own and issubclass(kind, NotImplementedError):
-            facts["stub"] = frame.f_code.co_qualname.split(".<locals>")[0][:_NAME]
+            facts["stub"] = frame.f_code.co_qualname.split(".<locals>")[0][:NAME]
     elif issubclass(kind, SyntaxError):
         _add_place(error, facts, lines)
     return facts
@@ -52,7 +55,7 @@ def brief(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _message(error: BaseException) -> str:
     try:
-        return str.__getitem__(str(error), slice(_MESSAGE))
+        return str.__getitem__(str(error), slice(MESSAGE))
     except BaseException:  # the student's own __str__ may raise anything at all
         return "(the exception has no message that can be shown)"
 
@@ -71,7 +74,7 @@ def _innermost(trace: TracebackType | None, lines: Lines) -> tuple[FrameType | N
 
 
 def _line(source: list[str], number: int) -> str:
-    return source[number - 1].strip()[:_CODE] if 0 < number <= len(source) else ""
+    return source[number - 1].strip()[:CODE] if 0 < number <= len(source) else ""
 
 
 def _shapes(frame: FrameType) -> dict[str, list[int]]:
@@ -80,11 +83,16 @@ def _shapes(frame: FrameType) -> dict[str, list[int]]:
     try:
         for name, value in frame.f_locals.items():
             shape = library.shape(value)
-            if type(name) is str and shape is not None and len(shapes) < _SHAPES:
-                shapes[name[:_NAME]] = list(shape)
+            if type(name) is str and shape is not None and _is_told(shape) and len(shapes) < SHAPES:
+                shapes[name[:NAME]] = list(shape)
     except BaseException:  # a class body's namespace may be the student's own mapping
         return {}
     return shapes
+
+
+def _is_told(shape: tuple[int, ...]) -> bool:
+    """Whether the host takes a shape: no more than that of an array that can be sent."""
+    return len(shape) <= wire.MAX_AXES and all(size <= wire.MAX_AXIS for size in shape)
 
 
 def _add_place(error: BaseException, facts: dict[str, Any], lines: Lines) -> None:

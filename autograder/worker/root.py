@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 
 from autograder.worker import kernel
-from autograder.worker.plan import BOX, DEVICES, PROCESSOR, readable
+from autograder.worker.plan import BOX, DEVICES, PROCESSOR
 
 _ALWAYS = kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
 # The files in /proc/self/ns are called otherwise than people call what they are.
@@ -67,10 +67,10 @@ def refusals(as_root: bool) -> dict[str, str]:
     return found
 
 
-def enter_minimal_root() -> None:
+def enter_minimal_root(readable: Iterable[str]) -> None:
     """Make a read-only root of what a worker may read, and let go of the rest."""
     kernel.mount("none", "/", None, kernel.MOUNT_RECURSIVE | kernel.MOUNT_PRIVATE)
-    paths = [*readable(), *filter(os.path.exists, PROCESSOR)]
+    paths = [*readable, *filter(os.path.exists, PROCESSOR)]
     paths.sort(key=lambda path: len(os.path.realpath(path)))  # a folder before what is in it
     base = _free_place(paths)
     kernel.mount("tmpfs", base, "tmpfs", kernel.MOUNT_NOSUID, "size=1m,mode=755")

@@ -11,6 +11,7 @@ import __future__
 import io
 import linecache
 import os
+import signal
 import sys
 import types
 from typing import Any, NoReturn
@@ -38,6 +39,8 @@ class Session:
 
     def serve(self) -> NoReturn:
         """Answer until the host closes the channel; end the process when an answer cannot be."""
+        # An interrupt ends the process, as any signal from outside does: nobody sits before it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         while True:
             try:
                 header, payload = channel.receive(self._descriptor)

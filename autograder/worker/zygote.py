@@ -14,11 +14,12 @@ import os
 import sys
 from typing import NoReturn
 
-from autograder.worker import kernel, landlock, root, syscalls
+from autograder.worker import kernel, landlock, root
 from autograder.worker.control import Control, Itself
 from autograder.worker.plan import Layers, Plan
 
 REFUSED = 96
+MOST_SAID = 2000  # characters about why a library cannot be imported
 
 
 def main(descriptor: int) -> NoReturn:
@@ -28,7 +29,9 @@ def main(descriptor: int) -> NoReturn:
     os.umask(0o022)  # folders made for workers are entered by another user
     kernel.die_with_parent()
     facts, _ = control.hear()
-    plan = Plan(**{**facts, "without": tuple(facts["without"])})
+    plan = Plan.read(facts)
+    if plan.import_path:
+        sys.path[:] = plan.import_path
     layers, missing = _find_layers(plan)
     outside, inside = root.identities(), {}
     try:
@@ -37,7 +40,7 @@ def main(descriptor: int) -> NoReturn:
         itself = Itself()
         inside = root.identities()
         if layers.namespaces:
-            root.enter_minimal_root()
+            root.enter_minimal_root(plan.readable)
     except OSError as error:
         control.tell(refused={"namespaces": str(error)} | root.refusals(plan.uid != 0))
         sys.exit(REFUSED)
@@ -45,8 +48,8 @@ def main(descriptor: int) -> NoReturn:
         # Only now, so that the import shows that a worker can import NumPy too.
         forks = importlib.import_module("autograder.worker.forks")
         forks.library.warm_up(plan.library)
-    except ImportError as error:
-        control.tell(failed=str(error))
+    except Exception as error:  # a library may end in anything, as where a file of its is missing
+        control.tell(**_why_not_loaded(error))
         sys.exit(REFUSED)
     if (threads := itself.threads()) != 1:
         control.tell(failed=f"{threads} threads are running after the import")
@@ -72,12 +75,22 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
         if not abi:
             missing["landlock"] = _why_no_landlock(ctypes.get_errno())
     if "seccomp" not in plan.without:
+        # Not at the top: where its package lies may be known by the host's import path alone.
+        syscalls = importlib.import_module("autograder.worker.syscalls")
         try:
             program = syscalls.assemble()  # before the root changes: it looks for libseccomp
         except (OSError, RuntimeError) as error:
             missing["seccomp"] = str(error)
     namespaces, bounded = "namespaces" not in plan.without, "rlimits" not in plan.without
     return Layers(namespaces, abi, program, bounded), missing
+
+
+def _why_not_loaded(error: BaseException) -> dict[str, str]:
+    """Return the error that an import began with, and the module that was not found, if one."""
+    while error.__cause__:  # NumPy puts a page of advice around it
+        error = error.__cause__
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    return {"failed": f"{type(error).__name__}: {error}"[:MOST_SAID], "module": name or ""}
 
 
 def _why_no_landlock(number: int) -> str:

@@ -1,0 +1,32 @@
+"""The seeds of one hand-in: drawn from a secret of the course and from the code itself.
+
+Whoever changes a letter gets other inputs, so what one hand-in learns of its own is of no use to
+the next; the same code gets the same, so that a regrade gives the same verdict. The generators
+of a worker are seeded apart from the inputs: what code can read in them tells nothing of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+from autograder.exercise import Exercise
+
+_BYTES = 8  # of which 63 bits are used: an integer that JSON and SQLite hold everywhere
+
+
+def input_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:
+    """Return the seed of the hidden inputs for the code with this hash, 63 bits."""
+    return _seed("inputs", secret, exercise, code_hash)
+
+
+def worker_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:
+    """Return the seed of the generators that the code finds in its worker, 63 bits."""
+    return _seed("worker", secret, exercise, code_hash)
+
+
+def _seed(purpose: str, secret: bytes, exercise: Exercise, code_hash: str) -> int:
+    facts = json.dumps([purpose, exercise.name, exercise.grading.seed, code_hash])
+    digest = hmac.new(secret, facts.encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:_BYTES], "big") >> 1

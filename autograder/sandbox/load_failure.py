@@ -1,0 +1,120 @@
+"""Why a library that workers need cannot be loaded for them: the real cause, and its cure.
+
+"It is not installed" is one of many: it may lie where no worker looks, need a file that is not
+shown, or be broken outside of the sandbox just as well. So the host looks, and tries, for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.plain import terminal_line
+from autograder.sandbox import remedies
+from autograder.sandbox.package_folders import PackageFolders, location
+
+_SECONDS, _MOST_WORDS = 120.0, 300
+_MISSING_FILES = ("cannot open shared object file", "No such file", "Permission denied")
+
+
+def load_failure(library: str, greeting: Mapping[str, object], folders: PackageFolders) -> KitError:
+    """Return the error about `library`, which no worker can use; `greeting` is what the zygote said.
+
+    That is how it `failed`, and where it was an import: the `module` that was not found, if one.
+    """
+    said = str(greeting.get("failed", greeting))
+    if "module" not in greeting:
+        return KitError(
+            f"the sandbox cannot work with {library}: {said}",
+            place=sys.executable,
+            cure=remedies.REPORT,
+        )
+    return _not_imported(library, said, str(greeting["module"]), folders)
+
+
+def _not_imported(library: str, said: str, module: str, folders: PackageFolders) -> KitError:
+    name = (module or library).partition(".")[0]
+    what = library if name == library else f"{library}, which needs {name}"
+    where = location(name)
+    if where is None:
+        return KitError(
+            f"the sandbox cannot load {what}: {name} is not installed for this Python",
+            place=sys.executable,
+            cure=f"install it: `{sys.executable} -m pip install {name}`",
+        )
+    exclusion = folders.exclusion_of(where)
+    if exclusion and not folders.shows(where):
+        return KitError(
+            f"the sandbox cannot load {what}: it is installed in {exclusion.folder}, which no "
+            f"worker may see: {exclusion.reason}",
+            place=str(where),
+            cure=f"install {name} into a folder of its own for packages, such as {sys.prefix}",
+        )
+    if hidden := _not_shown(where, folders):
+        return KitError(
+            f"the sandbox cannot load {what}: {name} lies in {where}, {hidden}",
+            place=str(where),
+            cure=f"install {name} as files of its own into a folder of sys.path: no `--editable`, "
+            "no links to a cache (`uv pip install --link-mode=copy`)",
+        )
+    return _broken(what, library, where, said)
+
+
+def _not_shown(where: Path, folders: PackageFolders) -> str:
+    """Say what of a package no worker can see, "" where all of it is shown."""
+    if not folders.shows(where):
+        return "where an import hook finds it; workers look in the folders of sys.path alone"
+    for folder, _, names in os.walk(where):
+        for file in (Path(folder, name) for name in names):
+            if file.is_symlink() and not folders.shows(file):
+                return f"and its files are links to {file.resolve().parent}, which is not shown"
+    return ""
+
+
+def _broken(what: str, library: str, where: Path, said: str) -> KitError:
+    outside = _import_outside(library)
+    if outside:
+        return KitError(
+            f"{what} cannot be imported by this Python, inside the sandbox or outside: {outside}",
+            place=str(where),
+            cure=f"install it anew (`{sys.executable} -m pip install --force-reinstall {library}`)",
+        )
+    fact = f"the sandbox cannot load {what}, though it is installed and loads outside: "
+    cure = f"let every user read it (`chmod -R go+rX {where}`)"
+    if any(words in said for words in _MISSING_FILES):
+        cure += ", and install it from a wheel, which brings the libraries that it needs"
+        if os.environ.get("LD_LIBRARY_PATH"):
+            cure += (
+                "; of LD_LIBRARY_PATH workers see what lies below the interpreter or its packages"
+            )
+    return KitError(
+        fact + terminal_line(said, _MOST_WORDS),
+        place=str(where),
+        cure=f"{cure}; `attn doctor` shows it again",
+    )
+
+
+def _import_outside(library: str) -> str:
+    """Import the library in a process of its own, without the sandbox; return how it failed."""
+    code = f"import sys; sys.path[:] = {sys.path!r}; import {library}"
+    try:
+        run = subprocess.run(
+            [sys.executable, "-P", "-c", code],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it takes longer than {_SECONDS:g} seconds"
+    if run.returncode == 0:
+        return ""
+    lines = [line for line in run.stderr.splitlines() if line.strip()]
+    return terminal_line(lines[-1] if lines else f"exit code {run.returncode}", _MOST_WORDS)

@@ -1,0 +1,59 @@
+"""What a machine has to have before a sandbox can be started at all, and what is missing of it.
+
+A submission is promised so many open files and so much of a file; what grades it needs no less.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.machine_fault import limit_named_in, no_proc
+from autograder.sandbox import remedies
+from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
+
+_OF_PROC = ("/proc/self/statm", "/proc/self/task", "/proc/self/ns/mnt")
+
+
+def demand_preconditions() -> None:
+    """Raise `KitError` where there is no /proc, or too few or too small files may be open.
+
+    Only on Linux: elsewhere nothing is started.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    if not all(Path(path).exists() for path in _OF_PROC):
+        raise no_proc()
+    _demand(
+        resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        OPEN_FILES,
+        "{} files may be open at once",
+        "the limit on open files of this process (`ulimit -n`)",
+        "raise it (`ulimit -n 1024`; a container is started with `--ulimit nofile=1024`)",
+    )
+    _demand(
+        resource.getrlimit(resource.RLIMIT_FSIZE)[0],
+        FILE_MEGABYTES << 20,
+        "{} bytes may be in a file",
+        "the limit on the size of files of this process (`ulimit -f`)",
+        "raise it (`ulimit -f unlimited`), and run the same command again",
+    )
+
+
+def unconfined(why: str) -> KitError:
+    """Return the error about a worker that cannot be confined, for the reason that it gave."""
+    limited = TOO_LOW in why
+    return limit_named_in(why) or KitError(
+        f"a worker cannot be confined: {why}",
+        place="the limits of this process" if limited else f"{sys.prefix} and {sys.base_prefix}",
+        cure=remedies.OWN_LIMITS if limited else remedies.CONFINEMENT,
+    )
+
+
+def _demand(allowed: int, least: int, words: str, place: str, cure: str) -> None:
+    if 0 <= allowed < least:  # no limit at all is a negative number
+        fact = f"only {words.format(f'{allowed:,}')}, and grading needs {least:,}"
+        raise KitError(fact, place=place, cure=cure)

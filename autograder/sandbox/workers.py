@@ -1,0 +1,219 @@
+"""Workers with the same cells, one after the other: a fresh one after any end.
+
+One budget of time covers writing, computing, reading, and what we compute for the worker
+meanwhile. A step that crashes costs only itself, and a worker that somebody outside may have
+killed (the kernel short of memory, an operator) is replaced once and asked the same again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from autograder import wire
+from autograder.request import ExceptionReport, Failed, Reply, Request
+from autograder.sandbox import channel as channels
+from autograder.sandbox import exchange
+from autograder.sandbox.budget import Allowance, Budget
+from autograder.sandbox.ending import Killed, judge
+from autograder.sandbox.process import ZygoteDied
+from autograder.verdict import Outcome
+from autograder.wire import Value
+
+if TYPE_CHECKING:
+    from autograder.sandbox.zygote import Worker, Zygote
+
+Answer = Callable[[str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None]
+T = TypeVar("T")
+
+MOST_ANSWERED = 64  # questions of one call: who loops over a batch asks a few dozen
+_MOST_QUESTIONS = 2_000  # of one call, those that are refused among them
+_LARGEST_QUESTION = 256 * 1024  # bytes; what the reference computes from it may be the square
+_SLOWER_TO_LOAD = 2.0
+_TO_END_BY_ITSELF = 1.0
+# What else NumPy raises for a shape that was forged counts as a forgery too.
+_BREACHES = (wire.WireError, ValueError, OverflowError, RecursionError)
+
+
+class Workers:
+    """Has `cells` loaded in a worker of `zygote`, and asks it.
+
+    Calls are paid from `calls`, its questions too, and loading the cells from `loading`.
+    `answer` answers a worker's questions, see `SandboxedStudent`.
+    """
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        cells: tuple[str, ...],
+        *,
+        seed: int,
+        answer: Answer | None,
+        calls: Allowance,
+        loading: Allowance,
+    ) -> None:
+        self._zygote, self._cells, self._seed = zygote, cells, seed
+        self._answer, self._calls, self._loading = answer, calls, loading
+        self._worker: Worker | None = None
+        self._failures: tuple[ExceptionReport | None, ...] = ()
+        self._unloadable: Failed | None = None
+        self._number = 0
+        self._questions = 0  # that this worker has asked
+        self._output = bytearray()
+
+    @property
+    def load_failures(self) -> tuple[ExceptionReport | None, ...]:
+        """For each cell the exception it raised, or None; empty when loading itself did not end."""
+        self._load()
+        return self._failures
+
+    @property
+    def unloadable(self) -> Failed | None:
+        """How loading ended, when it has been tried and no worker came of it."""
+        return self._unloadable
+
+    @property
+    def output(self) -> bytes:
+        """What all of them printed, as far as it is kept."""
+        return bytes(self._output) + (self._worker.channel.output if self._worker else b"")
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`; see `SandboxedStudent.ask`."""
+        reply = self._asked(request, leaning_on)
+        return self._asked(request, leaning_on) if isinstance(reply, Killed) else reply
+
+    def close(self) -> None:
+        """End the worker, if there is one."""
+        worker, self._worker = self._worker, None
+        if worker:
+            with contextlib.suppress(ZygoteDied):  # the worker has died with it then
+                self._zygote.end(worker)
+            self._keep_output(worker)
+
+    def _asked(self, request: Request, leaning_on: tuple[str, ...]) -> Reply:
+        unloadable = self._load()
+        if unloadable:
+            return unloadable
+        self._number += 1
+        data = exchange.call_frame(self._number, request, leaning_on)
+        seconds = self._zygote.limits.seconds_per_call
+        reply = self._watched(
+            seconds, self._calls, lambda budget: self._call(data, request, leaning_on, budget)
+        )
+        if isinstance(reply, Failed) and reply.outcome is Outcome.OUT_OF_MEMORY:
+            self.close()  # alive, but with little memory left
+        return reply
+
+    def _load(self) -> Failed | None:
+        """Have a worker with the cells loaded; return why there can be none."""
+        if self._unloadable or self._worker:
+            return self._unloadable
+        loaded = self._loaded()
+        if isinstance(loaded, Killed):
+            loaded = self._loaded()
+        if not isinstance(loaded, Failed):
+            self._failures = loaded
+            return None
+        if loaded.outcome is not Outcome.INFRASTRUCTURE:
+            self._unloadable = loaded  # it would end the same way again, after the same time
+        return loaded
+
+    def _loaded(self) -> tuple[ExceptionReport | None, ...] | Failed:
+        try:
+            self._worker = self._zygote.fork(self._seed)  # takes no time of the student's
+        except ZygoteDied as error:
+            return Failed(Outcome.INFRASTRUCTURE, str(error))
+        self._number, self._questions = self._number + 1, 0
+        seconds = _SLOWER_TO_LOAD * self._zygote.limits.seconds_per_call
+        return self._watched(seconds, self._loading, self._load_cells)
+
+    def _load_cells(self, budget: Budget) -> tuple[ExceptionReport | None, ...]:
+        assert self._worker is not None
+        channel = self._worker.channel
+        channel.send(exchange.load_frame(self._number, self._cells), budget)
+        header, payload = channel.receive(budget)
+        payload.end()
+        return exchange.read_failures(header, self._number, len(self._cells))
+
+    def _call(
+        self, data: bytes, request: Request, leaning_on: tuple[str, ...], budget: Budget
+    ) -> Reply:
+        assert self._worker is not None
+        channel = self._worker.channel
+        channel.send(data, budget)
+        for asked in range(_MOST_QUESTIONS + 1):
+            header, payload = channel.receive(budget)
+            if "ask" not in header:
+                return exchange.read_reply(header, payload, self._number, request)
+            self._questions += 1
+            with budget.charged():
+                question = exchange.read_question(header, payload, self._questions, leaning_on)
+                answer = self._answered(question) if asked < MOST_ANSWERED else None
+                answered = exchange.answer_frame(self._questions, answer)
+            channel.send(answered, budget)
+        raise wire.WireError("it calls earlier steps without end")
+
+    def _answered(self, question: exchange.Question) -> Value | None:
+        given = (*question.arguments, *question.keywords.values(), *question.cotangents)
+        if self._answer is None or _bytes_of(given) > _LARGEST_QUESTION:
+            return None
+        if not self._calls.questions:
+            return None
+        self._calls.questions -= 1
+        try:
+            return self._answer(
+                question.step, question.arguments, question.keywords, question.cotangents
+            )
+        except Exception:  # what the student's code passed is wrong; its own step may say how
+            return None
+
+    def _watched(
+        self, seconds: float, allowance: Allowance, work: Callable[[Budget], T]
+    ) -> T | Failed:
+        """Do `work` within one budget; turn every end of the worker into a `Failed`."""
+        if allowance.seconds <= 0:
+            limit = self._zygote.limits.seconds_per_submission
+            return Failed(Outcome.TIMED_OUT, f"All steps together have used their {limit:g} s.")
+        worker = self._worker
+        assert worker is not None
+        budget = Budget(min(seconds, allowance.seconds), lambda: worker.process.used(worker.pid))
+        try:
+            done = work(budget)
+            budget.settle()
+            return done
+        except channels.Closed:
+            return self._post_mortem()
+        except ZygoteDied as error:
+            self.close()
+            return Failed(Outcome.INFRASTRUCTURE, str(error))
+        except _BREACHES as error:
+            self.close()
+            return Failed(Outcome.PROTOCOL, f"The answer is not well formed: {error}.")
+        except (channels.Late, channels.Flooded) as error:
+            self.close()
+            late = isinstance(error, channels.Late)
+            return Failed(Outcome.TIMED_OUT if late else Outcome.OUTPUT_LIMIT)
+        finally:
+            allowance.seconds -= budget.spent
+
+    def _post_mortem(self) -> Failed:
+        worker, self._worker = self._worker, None
+        assert worker is not None
+        try:
+            ending = self._zygote.end(worker, _TO_END_BY_ITSELF)
+        except ZygoteDied as error:
+            return Failed(Outcome.INFRASTRUCTURE, str(error))
+        finally:
+            self._keep_output(worker)
+        return judge(ending, self._zygote.limits)
+
+    def _keep_output(self, worker: Worker) -> None:
+        self._output += worker.channel.output
+
+
+def _bytes_of(values: tuple[Value, ...]) -> int:
+    return sum(
+        _bytes_of(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
+        for value in values
+    )
