@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 
 # CSI; then OSC, DCS, SOS, PM and APC with their end; then every other two-part escape.
 # The bodies exclude what could begin the next one, so that a scan stays linear.
@@ -28,6 +29,8 @@ HIDDEN = re.compile(
 # By category: controls (bidi among them), private use, not assigned (noncharacters among them).
 UNSEEN = ("Cc", "Cf", "Co", "Cn")
 SURROGATES = re.compile("[\ud800-\udfff]")
+# What Python makes of a byte in a file's name that is not UTF-8.
+RAW_BYTES = range(0xDC80, 0xDD00)
 # A tower of combining marks covers the lines around it; no language needs more than four.
 TOWERS = re.compile(
     "([\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4})"
@@ -36,15 +39,18 @@ TOWERS = re.compile(
 # What GitHub's runner, which reads every line that a job prints, takes for an order.
 ORDERS = re.compile(r":(?=:[A-Za-z])|##(?=\[)")
 ELLIPSIS = "…"
+LONGEST_NAME = 80
+UNSEEN_NAME = "(a name that cannot be seen)"
 
 
 def clean(text: str, longest: int) -> str:
     """Return `text` without controls, escapes and hidden characters, at most `longest` long.
 
-    Line ends become `\\n`; `\\n` and `\\t` stay. What is cut off shows as an ellipsis.
+    Line ends become `\\n`; `\\n` and `\\t` stay; a byte of a file's name that is not UTF-8 is
+    written out, as `\\xe9`. What is cut off shows as an ellipsis.
     """
     text = LINE_ENDS.sub("\n", ESCAPES.sub("", text))
-    text = _seen(SURROGATES.sub("\ufffd", HIDDEN.sub("", text)))
+    text = _seen(SURROGATES.sub(_written_out, HIDDEN.sub("", text)))
     text = TOWERS.sub(r"\1", text)
     return text if len(text) <= longest else text[: longest - 1].rstrip() + ELLIPSIS
 
@@ -59,6 +65,16 @@ def clean_line(text: str, longest: int) -> str:
 def terminal_line(text: str, longest: int) -> str:
     """Return `text` as `clean_line` does, such that a terminal or a CI job only shows it."""
     return ORDERS.sub(r"\g<0> ", clean_line(text, longest))
+
+
+def file_name(path: Path) -> str:
+    """Return the name of a file or folder in one clean line of at most 80 characters."""
+    return clean_line(path.name, LONGEST_NAME) or UNSEEN_NAME
+
+
+def _written_out(surrogate: re.Match[str]) -> str:
+    number = ord(surrogate[0])
+    return f"\\x{number - 0xDC00:02x}" if number in RAW_BYTES else "\ufffd"
 
 
 def _seen(text: str) -> str:

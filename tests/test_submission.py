@@ -14,6 +14,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from autograder.exercise import Exercise, read_exercise
 from autograder.reading.absence import misplaced, written
 from autograder.reading.cells import MOST_CELLS, parsed, pieces
+from autograder.reading.code import MOST_LINES, MOST_MARKS
 from autograder.reading.file_text import (
     LARGEST_FILE,
     LARGEST_NOTEBOOK,
@@ -22,7 +23,7 @@ from autograder.reading.file_text import (
 )
 from autograder.reading.magics import without_magics
 from autograder.reading.own_run import without_own_run
-from autograder.reading.submission import MOST_LINES, MOST_MARKS, Submission, read_submission
+from autograder.reading.submission import Submission, read_submission
 from autograder.verdict import Outcome
 
 ROOT = Path(__file__).resolve().parent.parent

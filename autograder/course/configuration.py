@@ -63,6 +63,7 @@ c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
     "clean_html": "autograder.course.page.clean_html",
     "markdown2html": "autograder.course.page.clean_markdown",
+    "highlight_code": "autograder.course.page.highlight_code",
 }
 # Text that hides or turns its neighbours is taken out, and names are text in pages and in CSV.
 c.HTMLExporter.preprocessors = ["autograder.course.page.PlainText"]

@@ -14,8 +14,9 @@ from typing import Any
 from nbgrader.plugins.export import CsvExportPlugin
 
 from autograder.reports.grades_csv import cell
+from autograder.reports.roll import shown_names
 
-WORDS = ("id", "last_name", "first_name", "email")
+WORDS = ("last_name", "first_name", "email")
 
 
 class CleanCsv(CsvExportPlugin):
@@ -27,12 +28,23 @@ class CleanCsv(CsvExportPlugin):
 
 
 class _Word(str):
-    """A word that is itself, and a cell of CSV where it is put into a line."""
+    """A word that is itself, and a cell of CSV that says `shown` where it is put into a line."""
+
+    shown: str
+
+    def __new__(cls, word: str, shown: str) -> _Word:
+        made = super().__new__(cls, word)
+        made.shown = shown
+        return made
 
     def __format__(self, spec: str) -> str:
         line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow([cell(str(self))])
+        csv.writer(line, lineterminator="").writerow([cell(self.shown)])
         return "" if not self else line.getvalue()
+
+
+def _words(student: Any) -> list[tuple[str, str]]:
+    return [(name, getattr(student, name) or "") for name in WORDS]
 
 
 class _Quoted:
@@ -41,8 +53,12 @@ class _Quoted:
     def __init__(self, gradebook: Any) -> None:
         self._gradebook = gradebook
         self.assignments = gradebook.assignments
+        names = shown_names(student.id for student in gradebook.students)
         self.students = [
-            SimpleNamespace(**{name: _Word(getattr(student, name) or "") for name in WORDS})
+            SimpleNamespace(
+                id=_Word(student.id, names[student.id]),
+                **{name: _Word(word, word) for name, word in _words(student)},
+            )
             for student in gradebook.students
         ]
 

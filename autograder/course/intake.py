@@ -15,18 +15,24 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 from nbgrader.utils import parse_utc
 
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
+from autograder.plain import file_name
 from autograder.reading.cells import notebook_cells
 from autograder.reading.file_text import Unreadable, is_notebook, read_text
 from autograder.reading.submission import Submission
 
 TIMESTAMP = "timestamp.txt"
+NOT_SHOWN = "Your code cannot be shown here. It was graded as it was handed in."
 SECRET = "submission_secret.txt"  # of `nbgrader submit`: where released feedback is found again
 LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not copied beside the graded notebook
+# A date, a time and a zone by name or offset; a zone that looks like a path would be opened.
+_MOMENT = re.compile(rb"\s*[A-Za-z0-9][A-Za-z0-9 :.,+_-]{0,60}(?:/[A-Za-z0-9_+-]{1,30}){0,2}\s*")
+_LONGEST_MOMENT = 200  # bytes
 
 
 def release_notebook(course: Course, exercise: str) -> NotebookNode:
@@ -49,25 +55,28 @@ def release_notebook(course: Course, exercise: str) -> NotebookNode:
 def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
     """Return the release with the submission's code, from an .ipynb or a .py, in its cells.
 
-    What cannot be read leaves the release as it is; why, is told by the verdict.
+    What cannot be read leaves the release as it is; why, is told by the verdict. What can be
+    read and yet not be laid into the release leaves it as it is, and a cell says so.
     """
     names = [
         cell.metadata.nbgrader.grade_id
         for cell in release.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     ]
-    return onto_skeleton(release, _submitted(submission.path, names))
+    try:
+        return onto_skeleton(release, _submitted(submission.path, names))
+    except (Unreadable, OSError):
+        return onto_skeleton(release, NotebookNode(cells=[]))
+    except Exception:  # what one student hands in may not keep the others from a grade
+        return onto_skeleton(release, NotebookNode(cells=[new_markdown_cell(NOT_SHOWN)]))
 
 
 def _submitted(path: Path, names: list[str]) -> NotebookNode:
-    """The cells of what was handed in; none when it cannot be read, and the verdict says why."""
-    try:
-        text = read_text(path).text
-        if not is_notebook(path):
-            return from_script(text, names)
-        return NotebookNode(cells=notebook_cells(text, path.name))
-    except (Unreadable, OSError):
-        return NotebookNode(cells=[])
+    """The cells of what was handed in; raise `Unreadable`, OSError."""
+    text = read_text(path).text
+    if not is_notebook(path):
+        return from_script(text, names)
+    return NotebookNode(cells=notebook_cells(text, file_name(path)))
 
 
 def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> None:
@@ -78,16 +87,23 @@ def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> Non
     """
     target.mkdir(parents=True, exist_ok=True)
     folder = folder_of(submission)
-    scripts = {script_name(submission.exercise), submission.path.with_suffix(".py").name}
+    script, own = script_name(submission.exercise), submission.path.with_suffix(".py").name
+    # nbgrader copies and logs the names that it finds: one that cannot be shown is not among them.
+    copies = {own: own if own.isprintable() else script, script: script}
     right = {TIMESTAMP: _is_timestamp, SECRET: _is_secret}
-    for name in (*scripts, *right):
+    for name in (*copies, *right):
         content = _bytes(folder / name)
         if content is not None and (name not in right or right[name](content)):
-            (target / name).write_bytes(content)
+            (target / copies.get(name, name)).write_bytes(content)
     path = target / notebook_name(submission.exercise)
     partial = path.with_suffix(".partial")
     partial.write_text(nbformat.v4.writes(notebook), encoding="utf-8")
     partial.replace(path)
+
+
+def nothing_of(student: str, exercise: str) -> Submission:
+    """Return a hand-in without a file, for what may not be looked at again."""
+    return Submission(student, exercise, (), Path("/nonexistent") / script_name(exercise))
 
 
 def folder_of(submission: Submission) -> Path:
@@ -106,9 +122,11 @@ def timestamp(folder: Path) -> Any:
 
 
 def _is_timestamp(content: bytes) -> bool:
+    if len(content) > _LONGEST_MOMENT or not _MOMENT.fullmatch(content):
+        return False
     try:
         return parse_utc(content.decode().strip()) is not None
-    except (ValueError, OverflowError):
+    except Exception:  # the library that reads it does not say what it raises
         return False
 
 

@@ -13,7 +13,7 @@ from html import escape, unescape
 from typing import Any
 
 from bleach import clean
-from nbconvert.filters import markdown2html
+from nbconvert.filters import Highlight2HTML, markdown2html
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
@@ -27,6 +27,8 @@ TAGS = frozenset((*INLINE, *BLOCKS, *HEADINGS, *TABLES))
 LINK = re.compile(r"(?:https?://|mailto:|#)\S*", re.IGNORECASE)
 # Those of highlighted code. By others, formgrader's own code knows its buttons and cells.
 CODE_CLASS = re.compile(r"highlight(?: hl-\w+)?|[a-z]{1,2}[a-z0-9]?")
+# The libraries that make pages take a time that is quadratic, or worse, in these (characters).
+MOST_PROSE, MOST_CODE, LONGEST_LINE = 10_000, 100_000, 1000
 # What the templates show of a student as it is.
 NAMES = ("student", "first_name", "last_name", "notebook_path")
 
@@ -38,8 +40,20 @@ def clean_html(page: object) -> str:
 
 
 def clean_markdown(source: str) -> str:
-    """Return the HTML of a markdown cell, cleaned; formulas stay for MathJax."""
+    """Return the HTML of a markdown cell, cleaned; formulas stay for MathJax.
+
+    A cell that is longer than anybody writes is shown as it was typed.
+    """
+    if len(source) > MOST_PROSE:
+        return f"<pre>{escape(source)}</pre>"
     return clean_html(markdown2html(source))
+
+
+def highlight_code(source: str, language: str | None = None, metadata: object = None) -> str:
+    """Return the HTML of a code cell, in colour unless it is too long for that."""
+    if len(source) > MOST_CODE or max(map(len, source.split("\n"))) > LONGEST_LINE:
+        return f'<div class="highlight hl-ipython3"><pre>{escape(source)}</pre></div>'
+    return str(Highlight2HTML(pygments_lexer="ipython3")(source, language, metadata))
 
 
 class PlainText(Preprocessor):

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.reading.cells import MOST_CELLS
+from autograder.reading.cells import MOST_CELLS, source
 
 DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 MARKER = re.compile(r"^# ?%%(.*)$")
@@ -41,12 +41,12 @@ def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNod
     for number, cell in enumerate(submitted.cells):
         if number in filled:
             place = numbers[filled[number]]
-            result.cells[place].source = _source(cell)
+            result.cells[place].source = source(cell)
             continue
         grade_id = _grade_id(cell)
         if grade_id not in solutions:  # a copy of a solution cell stays where it was put
             place = numbers.get(grade_id, texts.get(_text(cell), place))
-        if _source(cell).strip() and _text(cell) not in texts:
+        if source(cell).strip() and _text(cell) not in texts:
             extra.setdefault(place, []).append(cell)
     return _assembled(result, extra)
 
@@ -58,15 +58,12 @@ def from_script(text: str, names: Sequence[str]) -> NotebookNode:
     file without markers) is cut before each definition.
     """
     cells: list[NotebookNode] = []
-    for kind, source in _percent_cells(text):
-        if kind == "markdown":
-            prose = "\n".join(re.sub(r"^# ?", "", line) for line in source.split("\n"))
-            cells.append(new_markdown_cell(prose.strip("\n")))
-        else:
-            cells += [new_code_cell(piece) for piece in _pieces(source, names)]
-        if len(cells) > MOST_CELLS:
+    for kind, part in _percent_cells(text):
+        pieces = [_prose(part)] if kind == "markdown" else _pieces(part, names)
+        if len(cells) + len(pieces) > MOST_CELLS:
             cells = [new_code_cell(text)]
             break
+        cells += map(new_markdown_cell if kind == "markdown" else new_code_cell, pieces)
     notebook: NotebookNode = new_notebook(cells=cells)
     return notebook
 
@@ -82,7 +79,7 @@ def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, st
         # Metadata can get lost on the way; a definition is then enough. One cell fills one name.
         if number in chosen.values() or cell.get("cell_type") != "code":
             continue
-        defined = [name for name in DEFINITION.findall(_source(cell)) if name in names]
+        defined = [name for name in DEFINITION.findall(source(cell)) if name in names]
         if defined and defined[0] not in chosen:
             found[defined[0]] = number
     return {number: name for name, number in {**chosen, **found}.items()}
@@ -106,7 +103,7 @@ def _assembled(skeleton: NotebookNode, extra: dict[int, list[NotebookNode]]) -> 
 
 def _plain(cell: NotebookNode, names: Iterator[str]) -> NotebookNode:
     make = new_code_cell if cell.get("cell_type") == "code" else new_markdown_cell
-    plain: NotebookNode = make(_source(cell), id=next(names))
+    plain: NotebookNode = make(source(cell), id=next(names))
     return plain
 
 
@@ -122,16 +119,8 @@ def _grade_id(cell: NotebookNode) -> str:
     return grade_id if isinstance(grade_id, str) else ""
 
 
-def _source(cell: NotebookNode) -> str:
-    """The cell's text, such that it can be written again; the format allows lists of lines."""
-    source = cell.get("source", cell.get("input", ""))
-    lines = source if isinstance(source, list) else [source]
-    text = "".join(line for line in lines if isinstance(line, str))
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _text(cell: NotebookNode) -> tuple[str, str]:
-    return str(cell.get("cell_type")), _source(cell).strip()
+    return str(cell.get("cell_type")), source(cell).strip()
 
 
 def _percent_cells(text: str) -> list[tuple[str, str]]:
@@ -145,16 +134,20 @@ def _percent_cells(text: str) -> list[tuple[str, str]]:
     if all(line.startswith("#") or not line.strip() for line in cells[0][1]):
         del cells[0]  # the header that jupytext and editors put at the top
     joined = [(kind, "\n".join(lines).strip("\n")) for kind, lines in cells]
-    return [(kind, source) for kind, source in joined if source.strip()]
+    return [(kind, part) for kind, part in joined if part.strip()]
 
 
-def _pieces(source: str, names: Sequence[str]) -> list[str]:
-    """`source` whole, or cut before each definition when it defines more than one of `names`."""
-    if sum(name in names for name in DEFINITION.findall(source)) < 2:
-        return [source]
+def _prose(part: str) -> str:
+    return "\n".join(re.sub(r"^# ?", "", line) for line in part.split("\n")).strip("\n")
+
+
+def _pieces(part: str, names: Sequence[str]) -> list[str]:
+    """`part` whole, or cut before each definition when it defines more than one of `names`."""
+    if sum(name in names for name in DEFINITION.findall(part)) < 2:
+        return [part]
     pieces: list[list[str]] = [[]]
     decorators: list[str] = []
-    for line in source.split("\n"):
+    for line in part.split("\n"):
         if line.startswith("@"):
             decorators.append(line)
             continue

@@ -7,11 +7,14 @@ student's own business: it stands beside the steps and must not cost one of them
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
+from autograder.reading.call_root import CallRoots
 from autograder.reading.cells import parsed
 
 _MOST_STATEMENTS = 300
+_REST_OF_LINE = re.compile(rb"[ \t\f]*(?:#[^\n]*)?(?=\n|\Z)")
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -23,15 +26,22 @@ def statements(cell: str) -> tuple[str, ...]:
     tree = parsed(cell)
     if tree is None or not 1 < len(tree.body) <= _MOST_STATEMENTS:
         return (cell,)
-    lines = cell.split("\n")
-    starts = [_span(node)[0] for node in tree.body]
-    if len(set(starts)) < len(starts):  # several on one line: a cut is not worth the words
-        lines = ast.unparse(tree).split("\n")
-        starts = [_span(node)[0] for node in ast.parse("\n".join(lines)).body]
-    ends = [*(start - 1 for start in starts[1:]), len(lines)]
-    return tuple(
-        "\n" * (start - 1) + "\n".join(lines[start - 1 : end]) for start, end in zip(starts, ends)
-    )
+    text = cell.encode()
+    lines = [0, *(end.end() for end in re.finditer(b"\n", text))]
+    return tuple(_statement(text, lines, node) for node in tree.body)
+
+
+def _statement(text: bytes, lines: Sequence[int], node: ast.stmt) -> str:
+    """Return one statement at its line, cut out of the text: what nests deep is never written out.
+
+    `lines` are where the lines of `text` begin, in bytes.
+    """
+    first, last = _span(node)
+    # A decorator begins its line; another statement may follow a semicolon.
+    start = lines[first - 1] + (node.col_offset if first == node.lineno else 0)
+    end = lines[last - 1] + (node.end_col_offset or 0)
+    comment = _REST_OF_LINE.match(text, end)
+    return "\n" * (first - 1) + text[start : comment.end() if comment else end].decode()
 
 
 def definitions_of(cell: str) -> str:
@@ -73,15 +83,10 @@ def _defines(node: ast.stmt, modules: set[str]) -> bool:
     # Of the calls only those of a library: `weights = train()` is what takes its time.
     calls = [part for part in ast.walk(node.value) if isinstance(part, ast.Call)]
     loops = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    return all(_root(call) in modules for call in calls) and not any(
+    roots = CallRoots()
+    return all(roots.of(call) in modules for call in calls) and not any(
         isinstance(part, loops) for part in ast.walk(node.value)
     )
-
-
-def _root(call: ast.expr) -> str:
-    while isinstance(call, ast.Call | ast.Attribute):
-        call = call.func if isinstance(call, ast.Call) else call.value
-    return call.id if isinstance(call, ast.Name) else ""
 
 
 def given_imports(cells: Iterable[str], before: Iterable[str], solution: str) -> tuple[str, ...]:
@@ -106,7 +111,8 @@ def bound_names(cell: str) -> set[str]:
 
 def _names(cells: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield every name that is used (True) or bound (False)."""
-    for node in (node for cell in cells if (tree := parsed(cell)) for node in ast.walk(tree)):
+    trees = (parsed(cell.lstrip("\n")) for cell in cells)  # a piece begins with blank lines
+    for node in (node for tree in trees if tree for node in ast.walk(tree)):
         match node:
             case ast.Name(id=name, ctx=context):
                 yield name, isinstance(context, ast.Load)

@@ -1,15 +1,16 @@
 """What has been judged already, so that a run that was stopped goes on where it stood.
 
-A verdict is kept under the hash of all that decides it: the code that is run, what was
+A verdict is kept under a key of all that decides it: the code that is run, what was
 remarked while reading it, the exercise, the engine, and the protection that was asked
 for. Whatever of these changes, the submission is judged anew; nothing is ever out of date.
+A row counts only when its verdict is on the very code and exercise of its key, and a file
+that holds more than our one table (a trigger could change what is kept) is set aside.
 Each verdict is one transaction in a SQLite file, written by the process that judged.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.reading.submission import Submission
+from autograder.reading.submission import Submission, hash_of
 from autograder.verdict import Verdict
 
 JOURNAL = "journal.sqlite"
@@ -35,15 +36,32 @@ create table if not exists verdicts (
 """
 
 
+def _is_of(verdict: Verdict, key: str) -> bool:
+    """Whether `verdict` is on what `key` says, with points that a step can have."""
+    head = _judged(verdict.exercise, verdict.code_hash, verdict.exercise_hash)
+    worth = [(step.points, step.max_points) for step in verdict.steps]
+    return key.startswith(head) and all(
+        type(number) in (int, float) and 0 <= number <= most for number, most in worth
+    )
+
+
 class JournalFault(Exception):
     """The journal cannot be read or written; the text says why."""
 
 
 def judging_key(submission: Submission, exercise_hash: str, allow_process: bool) -> str:
-    """Return the hash of all that decides the verdict on `submission`, whoever handed it in."""
+    """Return what all that decides the verdict on `submission` is known by, whoever handed it in.
+
+    It begins with the exercise, the hash of the code and that of the exercise; a hash of the rest
+    ends it.
+    """
     demand = "process" if allow_process else "isolated"
-    facts = [submission.code_hash, list(submission.remarks), exercise_hash, demand]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    rest = hash_of([submission.remarks, demand])
+    return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
+
+
+def _judged(exercise: str, code_hash: str, exercise_hash: str) -> str:
+    return f"{exercise}:{code_hash}:{exercise_hash}:"
 
 
 @dataclass(frozen=True)
@@ -60,6 +78,7 @@ class Journal:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
+                self._refuse_what_is_no_file()
                 self._check()
                 return None
             except sqlite3.DatabaseError as error:
@@ -89,9 +108,10 @@ class Journal:
         if found is None:
             return None
         try:
-            return replace(Verdict.from_json(found[0]), student=student)
-        except (ValueError, KeyError, TypeError):  # of no use: judge again, and replace it
-            return None
+            verdict = replace(Verdict.from_json(found[0]), student=student)
+            return verdict if _is_of(verdict, key) else None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None  # of no use: judge again, and replace it
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails again and again."""
@@ -123,21 +143,39 @@ class Journal:
             if health != "ok":
                 raise sqlite3.DatabaseError(str(health))
             connection.execute(_TABLE)
+            self._refuse_what_is_not_ours(connection)
             connection.execute(f"pragma user_version = {VERSION}")
             # Now and not after an hour of grading: can it be written?
             connection.execute("insert or replace into verdicts values ('', '', '')")
             connection.execute("delete from verdicts where key = ''")
+
+    def _refuse_what_is_no_file(self) -> None:
+        """Raise `sqlite3.DatabaseError` for a link or a pipe, which lead elsewhere."""
+        there = [self.path.with_name(self.path.name + end) for end in _BESIDE]
+        odd = [
+            path for path in there if path.is_symlink() or (path.exists() and not path.is_file())
+        ]
+        if odd:
+            raise sqlite3.DatabaseError(f"{odd[0].name} is not a plain file")
+
+    @staticmethod
+    def _refuse_what_is_not_ours(connection: sqlite3.Connection) -> None:
+        """Raise `sqlite3.DatabaseError` where a view, trigger or another table is in the file."""
+        rows = connection.execute("select sql from sqlite_schema where sql is not null")
+        found = [" ".join(sql.lower().split()) for (sql,) in rows]
+        if found != [" ".join(_TABLE.replace("if not exists ", "").split())]:
+            raise sqlite3.DatabaseError("it holds more than verdicts")
 
     def _set_aside(self) -> Path:
         numbers = range(1, 1000)
         aside = next(
             path
             for path in (self.path.with_name(f"{self.path.name}.broken-{n}") for n in numbers)
-            if not path.exists()
+            if not os.path.lexists(path)
         )
         for end in _BESIDE:
             part = self.path.with_name(self.path.name + end)
-            if part.exists():
+            if os.path.lexists(part):
                 part.rename(aside.with_name(aside.name + end))
         return aside
 

@@ -8,6 +8,7 @@ or because the cell that should define it did not run; the student is told which
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
 
@@ -24,11 +25,13 @@ from autograder.reading.file_text import is_notebook
 from autograder.reading.submission import Submission
 from autograder.request import ExceptionReport, Failed, Reply, Request
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.sandbox.student import Answer
+from autograder.sandbox.workers import Answer
 from autograder.verdict import Outcome
 
 _MOST_LOADS = 4
 _MOST_REMARKS = 3
+# No `\s` at the beginning: it runs over line ends, so from each of many blank lines over all.
+_DEFINITION = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _OWN_PLACE = re.compile(r" \((?:cell \d+, )?line \d+\)$")  # a syntax error's, told beside it
 # How code that does not come to its end is told; other ends are no reason to leave anything out.
 _ENDLESS = {
@@ -57,6 +60,7 @@ class Loaded:
         self._elsewhere = misplaced(submission.cells, exercise) | dict(submission.not_run)
         self._cells = submission.cells
         self._told: list[str] = []
+        self._not_defined: dict[str, ExceptionReport] = {}
         self._student = self._started()
 
     def __enter__(self) -> Loaded:
@@ -80,7 +84,7 @@ class Loaded:
         reply = self._student.ask(request, leaning_on)
         if not isinstance(reply, Failed) or reply.outcome is not Outcome.NOT_WRITTEN:
             return reply
-        report = self._failed_definition(request.target)
+        report = self._not_defined.get(request.target)
         if report is not None:
             return replace(reply, outcome=Outcome.RAISED, exception=report)
         return replace(reply, look=self._elsewhere.get(request.target, ""))
@@ -104,7 +108,9 @@ class Loaded:
             self._student = self._started()
         if not self._failures:
             self._told.clear()  # in vain: each step will tell how it ended
-        self._tell_of_failures()
+        failures = self._failures
+        self._not_defined = _failed_definitions(self._cells, failures)
+        self._tell_of_failures(failures)
 
     def _started(self) -> SandboxedStudent:
         return SandboxedStudent(self._zygote, self._cells, seed=self._seed, answer=self._answer)
@@ -161,29 +167,34 @@ class Loaded:
             for report in self._student.load_failures
         )
 
-    def _tell_of_failures(self) -> None:
-        """Tell of every error that is not the consequence of another."""
-        failed = [(cell, report) for cell, report in zip(self._cells, self._failures) if report]
+    def _tell_of_failures(self, failures: Sequence[ExceptionReport | None]) -> None:
+        """Tell of every error that is not the consequence of another, of each cause once."""
+        failed = [(cell, report) for cell, report in zip(self._cells, failures) if report]
         unbound = {name for cell, _ in failed for name in bound_names(cell)}
+        causes = {""}
         for _, report in failed:
             if missing_name(report) not in unbound:
-                self._tell_of(report)
+                look = cause(report)
+                self._tell_of(report, "" if look in causes else look)
+                causes.add(look)
 
-    def _tell_of(self, report: ExceptionReport) -> None:
+    def _tell_of(self, report: ExceptionReport, look: str) -> None:
         line = f"line {report.line} of its cell" if self._notebook else f"line {report.line}"
         place = f"`{report.code}` ({line})" if report.code else "one of your lines"
         message = f": {report.message}" if report.message else ""
         begin = "" if self._told else "All else that you define counts, but "
         words = f"{begin}{place} raises {report.type_name}{message}"
         words += "" if words.endswith((".", "?")) else "."
-        look = cause(report)
-        told = any(look in sentence for sentence in self._told)
-        self._told.append(words if told else f"{words} {look}".strip())
+        self._told.append(f"{words} {look}".strip())
 
-    def _failed_definition(self, name: str) -> ExceptionReport | None:
-        """Return the exception of the code that defines `name`, when it did not run."""
-        definition = re.compile(rf"^\s*(def|class)\s+{re.escape(name)}\b", re.MULTILINE)
-        for cell, report in zip(self._cells, self._failures):
-            if report is not None and definition.search(cell):
-                return report
-        return None
+
+def _failed_definitions(
+    cells: Sequence[str], failures: Sequence[ExceptionReport | None]
+) -> dict[str, ExceptionReport]:
+    """Return, by name, the exception of the first cell that defines it and did not run."""
+    found: dict[str, ExceptionReport] = {}
+    for cell, report in zip(cells, failures):
+        if report:
+            names = _DEFINITION.findall(cell.lstrip("\n"))
+            found = dict.fromkeys(names, report) | found
+    return found

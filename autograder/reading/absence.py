@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from autograder.exercise import Exercise
+from autograder.plain import clean_line
 from autograder.reading.cells import definitions, parsed
 
-_ALIKE = 0.7
+_ALIKE, _LONGEST_NAME = 0.7, 60
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITION = re.compile(r"^[ \t>]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
@@ -50,8 +51,20 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _calls_parent(node: ast.stmt) -> bool:
-    # Given above the student's part, in a module of PyTorch.
-    return isinstance(node, ast.Expr) and ast.unparse(node.value) == "super().__init__()"
+    """Whether it is `super().__init__()`, which stands above the student's part of a module."""
+    match node:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Name(id="super"), args=[], keywords=[]),
+                    attr="__init__",
+                ),
+                args=[],
+                keywords=[],
+            )
+        ):
+            return True
+    return False
 
 
 def _raises_not_implemented(node: ast.stmt) -> bool:
@@ -91,16 +104,18 @@ def without_copied_stubs(
 def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tuple[str, str], ...]:
     """Return which steps stand in text that is not run, name and sentence.
 
-    `unread` are such texts, each with what it stands in: "a Markdown cell".
+    `unread` are such texts, each with what it stands in: "a Markdown cell". Of several with the
+    same step the last is told.
     """
     names = {step.name for step in exercise.steps}
-    return tuple(
-        (
-            name,
-            f"The one in {place} is not run: put it into a code cell of its own.",
-        )
+    last = {
+        name: place
         for place, text in unread
-        for name in sorted(names.intersection(_DEFINITION.findall(text)))
+        for name in names.intersection(_DEFINITION.findall(text))
+    }
+    return tuple(
+        (name, f"The one in {last[name]} is not run: put it into a code cell of its own.")
+        for name in sorted(last)
     )
 
 
@@ -117,7 +132,8 @@ def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
     for name in missing:
         alike = difflib.get_close_matches(name, others[:1000], n=1, cutoff=_ALIKE)
         if alike:
-            found.setdefault(name, f"There is a `{alike[0]}`: did you rename it?")
+            other = clean_line(alike[0], _LONGEST_NAME)
+            found.setdefault(name, f"There is a `{other}`: did you rename it?")
     return found
 
 
@@ -134,7 +150,8 @@ def _nested(tree: ast.Module, names: Sequence[str]) -> dict[str, str]:
                         f"The one inside {place} does not count: move it to the left margin."
                     )
                 kind = "class" if isinstance(child, ast.ClassDef) else "function"
-                waiting.append((child, f"the {kind} `{child.name}`"))
+                name = clean_line(child.name, _LONGEST_NAME)
+                waiting.append((child, f"the {kind} `{name}`"))
             elif isinstance(child, ast.If):
                 waiting.append((child, place or "an `if`"))
             elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):

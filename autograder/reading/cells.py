@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from autograder.reading.file_text import Unreadable, with_plain_lines
+from autograder.reading.file_text import Unreadable, plain_text
 
 MOST_CELLS = 2000
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -75,11 +75,16 @@ def _list(facts: Any, key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def source(cell: dict[str, Any]) -> str:
+def source(cell: Mapping[str, Any]) -> str:
+    """Return the text of a cell, without what is no character."""
+    return plain_text(source_as_it_is(cell))
+
+
+def source_as_it_is(cell: Mapping[str, Any]) -> str:
     """Return the text of a cell; the format allows one text or a list of lines."""
     found = cell.get("source", cell.get("input", ""))
     lines = found if isinstance(found, list) else [found]
-    return with_plain_lines("".join(line for line in lines if isinstance(line, str)))
+    return "".join(line for line in lines if isinstance(line, str))
 
 
 def parsed(text: str) -> ast.Module | None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from autograder.plain import SURROGATES, file_name
+
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_NOTEBOOK = 10 * 1024 * 1024
 LARGEST_SOURCE = 1024 * 1024
@@ -43,24 +45,43 @@ def read_text(file: Path) -> Text:
 
     Of a notebook that is large only for its outputs, the outputs are left out.
     """
+    name = file_name(file)
     # A link may point at a file that the grader can read and the student may not.
     if file.is_symlink() or (file.exists() and not file.is_file()):
-        raise Unreadable(f"{file.name} is not a plain file: hand in the file itself.")
+        raise Unreadable(f"{name} is not a plain file: hand in the file itself.")
     notebook = is_notebook(file)
     limit = LARGEST_FILE if notebook else LARGEST_SOURCE
     size = file.stat().st_size
     if size > limit:
         shrink = "clear its outputs" if notebook else "leave data out of it"
         raise Unreadable(
-            f"{file.name} is larger than {limit // 1024} kB: {shrink}, save it and hand it in again."
+            f"{name} is larger than {limit // 1024} kB: {shrink}, save it and hand it in again."
         )
-    read = _decoded(file.read_bytes(), file.name)
-    if "\0" in read.text:
-        remark = f"{file.name} holds null bytes, which editors do not show; they are left out."
-        read = Text(read.text.replace("\0", ""), (*read.remarks, remark))
+    read = _decoded(_content(file, limit), name)
+    remarks = (*read.remarks, *remarks_on_characters(read.text, name))
+    read = Text(plain_text(read.text), remarks)
     if notebook and size > LARGEST_NOTEBOOK:
-        return _without_outputs(read, file.name)
+        return _without_outputs(read, name)
     return read
+
+
+def plain_text(text: str) -> str:
+    """Return `text` with plain line ends and no character that is none: a null, half a pair."""
+    return SURROGATES.sub("\ufffd", with_plain_lines(text).replace("\0", ""))
+
+
+def remarks_on_characters(text: str, name: str) -> tuple[str, ...]:
+    """Say what `plain_text` changes in the text of the file called `name`, beside line ends."""
+    null = f"{name} holds null bytes, which editors do not show; they are left out."
+    half = f"{name} holds halves of characters, which are no text; each was read as \ufffd."
+    found = ((null, "\0" in text), (half, SURROGATES.search(text) is not None))
+    return tuple(words for words, there in found if there)
+
+
+def _content(file: Path, limit: int) -> bytes:
+    # No more than was looked at: the file may be growing.
+    with file.open("rb") as stream:
+        return stream.read(limit)
 
 
 def bare(file: Path) -> Path:

@@ -9,9 +9,11 @@ line keeps its number.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from autograder.reading.call_root import CallRoots
 from autograder.reading.cells import parsed
 
 KIT = "autograder"
@@ -47,6 +49,7 @@ def without_own_run(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
 def _names(trees: Iterator[ast.Module]) -> frozenset[str]:
     """Return the names that mean the kit or IPython: not those that the student defines."""
     kit, own = set(_NAMES), set()
+    roots = CallRoots()
     for tree in trees:
         for node in _top_level(tree):
             match node:
@@ -60,7 +63,7 @@ def _names(trees: Iterator[ast.Module]) -> frozenset[str]:
                     own |= {a.asname or a.name for a in found}
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                     # `probe = open_exercise(...)` is the kit's too, by another name.
-                    (kit if _root(call) in kit else own).add(name)
+                    (kit if roots.of(call) in kit else own).add(name)
     return frozenset(kit - own)
 
 
@@ -81,16 +84,10 @@ def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
                 waiting.append(child)
 
 
-def _root(node: ast.expr) -> str:
-    """Return the name that a chain of calls and attributes begins with, "" when there is none."""
-    while isinstance(node, ast.Call | ast.Attribute):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _edits(tree: ast.Module, names: frozenset[str], notebook: bool) -> Iterator[Edit]:
     """What to replace; nothing is replaced within what is replaced already."""
     waiting: list[ast.AST] = [tree]
+    roots = CallRoots()
     while waiting:
         for child in ast.iter_child_nodes(waiting.pop()):
             match child:
@@ -99,7 +96,7 @@ def _edits(tree: ast.Module, names: frozenset[str], notebook: bool) -> Iterator[
                     yield _edit(child, ast.unparse(ast.Import(kept)) if kept else "pass")
                 case ast.ImportFrom(module=module) if _is_kit(module or ""):
                     yield _edit(child, "pass")
-                case ast.Call() if _root(child) in names and not _runs_a_cell(child):
+                case ast.Call() if roots.of(child) in names and not _runs_a_cell(child):
                     yield _edit(child, "True")
                 case ast.If(test=test) if notebook and _is_main(test):
                     yield _edit(test, "True")
@@ -132,9 +129,11 @@ def _edit(node: ast.stmt | ast.expr, text: str) -> Edit:
 
 
 def _edited(text: str, edits: Iterator[Edit]) -> str:
-    lines = [line.encode() for line in text.split("\n")]
-    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column), reverse=True):
-        first, last = lines[edit.line - 1], lines[edit.end_line - 1]
-        new = first[: edit.column] + edit.text.encode() + last[edit.end_column :]
-        lines[edit.line - 1 : edit.end_line] = new.split(b"\n")
-    return b"\n".join(lines).decode()
+    data = text.encode()
+    starts = [0, *(found.end() for found in re.finditer(b"\n", data))]
+    kept: list[bytes] = []
+    place = 0
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column)):
+        kept += [data[place : starts[edit.line - 1] + edit.column], edit.text.encode()]
+        place = starts[edit.end_line - 1] + edit.end_column
+    return b"".join([*kept, data[place:]]).decode()

@@ -16,12 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from autograder.exercise import Exercise
-from autograder.plain import clean, clean_line
+from autograder.plain import clean
 from autograder.reports import advice, table
 from autograder.reports.files import file_stem, write_whole
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.marks import KEY, Mark, count, mark, number, tone
-from autograder.reports.roll import class_roll
+from autograder.reports.roll import class_roll, shown_names
 from autograder.reports.summary import class_summary
 from autograder.verdict import Finding, Outcome, StepVerdict, Verdict
 
@@ -101,9 +101,10 @@ def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
+    names = shown_names(verdict.student for verdict in roll)
     rows = [
         {
-            "student": clean_line(verdict.student, 200),
+            "student": names[verdict.student],
             "page": page_name(verdict.student),
             "marks": [mark(step.outcome) for step in verdict.steps],
             "chain": table.chain_words(exercise, verdict),

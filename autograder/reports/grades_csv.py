@@ -18,7 +18,7 @@ from autograder.plain import clean_line
 from autograder.reports.advice import first_line
 from autograder.reports.files import write_whole
 from autograder.reports.marks import number
-from autograder.reports.roll import class_roll
+from autograder.reports.roll import class_roll, shown_names
 from autograder.verdict import Outcome, StepVerdict, Verdict
 
 # The full-width forms count as formulas where Japanese or Chinese is set. A spreadsheet that
@@ -40,8 +40,10 @@ def grades_csv(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
     rows.writerow(
         ["student", "points", "max_points", *steps, "chain", "diagnosis", "protection", "code_hash"]
     )
-    for verdict in class_roll(exercise, verdicts):
-        rows.writerow(_row(verdict))
+    roll = class_roll(exercise, verdicts)
+    names = shown_names(verdict.student for verdict in roll)
+    for verdict in roll:
+        rows.writerow(_row(verdict, names[verdict.student]))
     return text.getvalue()
 
 
@@ -56,9 +58,9 @@ def cell(text: str) -> str:
     return FORMULA.sub(r"\1\2'", clean_line(text, LONGEST))
 
 
-def _row(verdict: Verdict) -> list[str]:
+def _row(verdict: Verdict, name: str) -> list[str]:
     return [
-        cell(verdict.student),
+        cell(name),
         "" if verdict.infrastructure else number(verdict.points),
         number(verdict.max_points),
         *(_points(step) for step in verdict.steps),

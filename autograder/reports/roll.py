@@ -6,12 +6,33 @@ one place that makes sure that both are safe to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise
-from autograder.plain import clean_line
+from autograder.plain import UNSEEN_NAME, clean_line
 from autograder.verdict import Verdict
+
+LONGEST_NAME = 200
+
+
+def shown_names(students: Iterable[str]) -> dict[str, str]:
+    """Return how each student is called where people read: in one clean line, and no two alike.
+
+    Who is called so exactly keeps the name; whose name only looks like it has a hash behind it.
+    """
+    clean = {student: clean_line(student, LONGEST_NAME) or UNSEEN_NAME for student in students}
+    looks = {student: unicodedata.normalize("NFC", name) for student, name in clean.items()}
+    count = Counter(looks.values())
+    return {
+        student: name
+        if count[looks[student]] == 1 or looks[student] == student
+        else f"{name}~{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+        for student, name in clean.items()
+    }
 
 
 def class_roll(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:

@@ -18,7 +18,7 @@ from autograder.plain import clean_line, terminal_line
 from autograder.reports.advice import first_line
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.marks import KEY, count, mark, number, tone
-from autograder.reports.roll import class_roll
+from autograder.reports.roll import class_roll, shown_names
 from autograder.verdict import Verdict
 
 STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
@@ -50,8 +50,9 @@ def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
     table.add_column("chain", no_wrap=True, justify="center", min_width=5)
     table.add_column("points", no_wrap=True, justify="right", min_width=6)
     table.add_column("look at", no_wrap=True, overflow="ellipsis", ratio=1)
+    names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
-        table.add_row(*_row(exercise, verdict))
+        table.add_row(*_row(exercise, verdict, names[verdict.student]))
     return table
 
 
@@ -85,11 +86,11 @@ def _position(exercise: Exercise, name: str | None) -> int:
     return 0 if name is None else [step.name for step in exercise.steps].index(name) + 1
 
 
-def _row(exercise: Exercise, verdict: Verdict) -> list[Text]:
+def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
     signs = [mark(step.outcome).sign for step in verdict.steps]
     chain = chain_words(exercise, verdict)
     return [
-        Text(terminal_line(verdict.student, 200)),
+        Text(terminal_line(name, 200)),
         *(Text(sign, style=STYLES[tone(sign)]) for sign in signs),
         Text(chain, style=STYLES[tone(chain[0])]),
         Text(points_words(verdict)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.verdict import Outcome
-from broken.case import STEPS, Work, broken, new_cell, text
+from broken.case import NOTEBOOK, STEPS, Work, broken, new_cell, text
 
 RAISED = Outcome.RAISED
 NOT_WRITTEN = Outcome.NOT_WRITTEN
@@ -239,6 +239,31 @@ def script_without_cells_and_with_an_error(work: Work) -> None:
 @broken(says="null bytes")
 def null_bytes(work: Work) -> None:
     work.write(work.script.replace("def softmax(", "\0def softmax(", 1))
+
+
+@broken(says="null bytes")
+def null_bytes_in_a_cell(work: Work) -> None:
+    cells = work.edited("softmax", lambda answer: answer.replace("def softmax", "def soft\0max"))
+    work.save(cells)
+
+
+@broken(says="halves of characters")
+def half_a_character_in_a_cell(work: Work) -> None:
+    # Written as JSON's own escape: no file can hold it as it is.
+    work.save([*work.cells, new_cell("word = 'HALF'")])
+    whole = (work.folder / NOTEBOOK).read_text(encoding="utf-8")
+    work.write(whole.replace("HALF", "\\ud800"), NOTEBOOK)
+
+
+@broken(loses="softmax", ends=RAISED, says="has no attribute 'a'")
+def attributes_without_end(work: Work) -> None:
+    chain = "def softmax(scores):\n    scores" + ".a" * 700 + "\n    return scores\n"
+    work.save(work.edited("softmax", lambda answer: chain))
+
+
+@broken(says=("has no attribute 'a'", COUNTS))
+def attributes_without_end_beside_the_steps(work: Work) -> None:
+    work.save(work.edited("softmax", lambda answer: f"x = 1; y = x{'.a' * 700}\n\n{answer}"))
 
 
 @broken(says=COUNTS)

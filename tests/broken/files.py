@@ -209,6 +209,19 @@ def latin_1_without_a_word(work: Work) -> None:
     work.write(f"# of: Zo\u00eb\n{text}".encode("latin-1"))
 
 
+@broken(says_of_folder=("xfc.ipynb was read", f"{NOTEBOOK} is not there"))
+def name_of_an_old_zip(work: Work) -> None:
+    work.save(work.cells, "arbeit\udcfc.ipynb")  # as Python names a byte that is not UTF-8
+
+
+@broken(says=("You handed in 40 notebooks and .py files", "only 10 of them were read"))
+def forty_notebooks(work: Work) -> None:
+    released = (ASSIGNMENT / NOTEBOOK).read_bytes()
+    for number in range(39):
+        work.write(released, f"copy {number}.ipynb")
+    work.save(work.cells)
+
+
 @broken(student="Zo\u00eb M\u00fcller-\u674e")
 def name_in_other_letters(work: Work) -> None:
     work.save([*work.cells, new_cell("\u00e4hnlichkeit = 'Zo\u00eb'")])
