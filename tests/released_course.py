@@ -13,6 +13,7 @@ from autograder.course.gradebook import scores
 from autograder.course.release import release
 from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.grading.journal import JOURNAL
+from autograder.grading.output_folder import input_secret
 from autograder.reports.verdict_files import read_verdicts
 from autograder.verdict import Verdict
 
@@ -36,6 +37,7 @@ def released_course(folder: Path, students: tuple[Classmate, ...], copies: int =
         folder, solutions=ROOT / "solutions", assignments=ROOT / "assignments", exercises=(NAME,)
     )
     release(course, NAME)
+    input_secret(course.secret_folder)  # the same for all copies that a test makes of the course
     exercise = course.exercise(NAME)
     for number in range(copies):
         for student in students:

@@ -75,12 +75,16 @@ def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:
 def test_an_exercise_that_is_not_known_is_refused_and_the_known_are_named(tmp_path: Path) -> None:
     error = attn("grade", tmp_path, "--exercise", "numpy_two_heads").error
     assert "'numpy_two_heads'" in error["error"]
-    assert error["where"] == "solutions" and NAME in error["cure"]
+    assert error["where"] == str(ROOT / "solutions") and NAME in error["cure"]
 
 
 def test_away_from_the_solutions_it_is_told_where_they_were_looked_for(tmp_path: Path) -> None:
-    error = attn("grade", tmp_path, "--exercise", NAME, folder=tmp_path).error
-    assert error["where"] == "solutions" and "name the folder" in error["cure"]
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    graded = tmp_path / "homework"
+    graded.mkdir()
+    error = attn("grade", graded, "--exercise", NAME, "--solutions", elsewhere).error
+    assert error["where"] == str(elsewhere) and "name the folder" in error["cure"]
 
 
 def test_without_a_course_the_exercise_has_to_be_said(tmp_path: Path) -> None:

@@ -679,6 +679,7 @@ def test_an_exercise_that_is_not_built_makes_no_course(tmp_path):
 
 def test_a_configuration_that_does_not_run_is_told(tmp_path):
     course = make_course(tmp_path)
+    release(course, TOY)
     (course.directory / "nbgrader_config.py").write_text("c = get_confg()\n")
     with pytest.raises(KitError, match="get_confg"):
         scores(course, TOY)

@@ -130,4 +130,4 @@ def test_results_can_be_written_elsewhere_but_not_the_grades(
     run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
     said = run.stdout + run.stderr
     assert "exit code 2" in said and "Traceback" not in said, said
-    assert "the gradebook cannot be written" in said and "cure:" in said, said
+    assert "graded notebooks cannot be written" in said and "cure:" in said, said

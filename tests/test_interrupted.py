@@ -241,8 +241,16 @@ def test_a_locked_journal_is_said_and_nothing_is_graded(half_graded: Course) -> 
 
 
 def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
-    half_graded: Course, undisturbed: Result
+    pristine: Course, undisturbed: Result, tmp_path: Path
 ) -> None:
+    half_graded = copied(pristine, tmp_path / "course")
+    grading = subprocess.Popen(
+        command(half_graded), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    end = time.monotonic() + PATIENCE
+    while len(rows(half_graded)) < 4:
+        assert grading.poll() is None and time.monotonic() < end
+        time.sleep(0.005)
     # From inside SQLite: a full disk in the middle, for whoever is judged from now on.
     connection = sqlite3.connect(journal(half_graded))
     with connection:
@@ -252,14 +260,14 @@ def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
         )
     kept = {name for name, found in undisturbed.verdicts.items() if found.points >= 0}
     connection.close()
-    run = grade(half_graded)
-    assert run.returncode == 1, run.stdout + run.stderr
+    said, _ = grading.communicate(timeout=PATIENCE)
+    assert grading.returncode == 1, said
     written = {name for name, marks in scores(half_graded, NAME).items() if marks}
     lost = kept - written
     assert lost and written
     for name in lost:
-        assert f"{name}: a fault of the grader" in run.stdout
-    assert "disk is full" in run.stdout
+        assert f"{name}: a fault of the grader" in said
+    assert "disk is full" in said
     assert {name: scores(half_graded, NAME)[name] for name in written} == {
         name: undisturbed.scores[name] for name in written
     }
@@ -291,11 +299,12 @@ def test_the_journal_keeps_what_it_is_given(tmp_path: Path, undisturbed: Result)
     ledger = Journal(tmp_path / "journal.sqlite")
     assert ledger.prepare() is None
     verdict = undisturbed.verdicts["hostile_thief"]
-    ledger.keep("key", verdict)
-    assert ledger.find("key", "another") == replace(verdict, student="another")
+    key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:"
+    ledger.keep(key, verdict)
+    assert ledger.find(key, "another") == replace(verdict, student="another")
     assert ledger.find("another key", "another") is None
-    ledger.forget(["key"])
-    assert ledger.find("key", "another") is None
+    ledger.forget([key])
+    assert ledger.find(key, "another") is None
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT, exercise_folders
+from autograder.cli.kit import FOLDER, OUT, exercise_folders, source_folders
 
 
 def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
@@ -24,15 +24,26 @@ def course() -> None:
 
 @course.command("new")
 @click.argument("directory", type=FOLDER)
-@click.option("--solutions", type=FOLDER, default=Path("solutions"), show_default=True)
-@click.option("--assignments", type=FOLDER, default=Path("assignments"), show_default=True)
+@click.option("--solutions", type=FOLDER, help="Where the solutions are; else beside the kit.")
+@click.option("--assignments", type=FOLDER, help="What students get; else beside the solutions.")
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
-def new(directory: Path, solutions: Path, assignments: Path, exercises: tuple[str, ...]) -> None:
+def new(
+    directory: Path,
+    solutions: Path | None,
+    assignments: Path | None,
+    exercises: tuple[str, ...],
+) -> None:
     """Make DIRECTORY a course in which nbgrader's own commands work."""
     from autograder.course.creation import create_course
 
-    chosen = exercises or tuple(folder.name for folder in exercise_folders(solutions))
-    made = create_course(directory, solutions=solutions, assignments=assignments, exercises=chosen)
+    source = source_folders(solutions, assignments)
+    chosen = exercises or tuple(folder.name for folder in exercise_folders(source.solutions))
+    made = create_course(
+        directory,
+        solutions=source.solutions,
+        assignments=source.assignments,
+        exercises=chosen,
+    )
     OUT.print(f"made the course {made.directory} with {', '.join(chosen)}")
     OUT.print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
 
@@ -49,16 +60,16 @@ def new(directory: Path, solutions: Path, assignments: Path, exercises: tuple[st
     help="Where it will lie: adds links to Colab and Binder.",
 )
 @click.option("--wheel", type=FOLDER, help="A wheel of the kit to hand out; else it is built.")
-@click.option("--solutions", type=FOLDER, default=Path("solutions"), show_default=True)
-@click.option("--assignments", type=FOLDER, default=Path("assignments"), show_default=True)
+@click.option("--solutions", type=FOLDER, help="Where the solutions are; else beside the kit.")
+@click.option("--assignments", type=FOLDER, help="What students get; else beside the solutions.")
 def release(
     exercises: tuple[str, ...],
     directory: Path,
     archives: bool,
     github: str,
     wheel: Path | None,
-    solutions: Path,
-    assignments: Path,
+    solutions: Path | None,
+    assignments: Path | None,
 ) -> None:
     """Package exercises for students, without nbgrader: a folder of each, the kit inside.
 
@@ -70,14 +81,17 @@ def release(
     from autograder.releasing.words import told
 
     order = Order(exercises, archives, github, wheel)
-    released = release(Source(solutions, assignments), order, directory)
+    source = source_folders(solutions, assignments)
+    released = release(Source(source.solutions, source.assignments), order, directory)
     OUT.print(told(released, directory, github), soft_wrap=True, markup=False)
 
 
 @click.command()
 @click.argument("submissions", type=FOLDER)
 @click.option("--exercise", help="Which exercise; a course's only one by default.")
-@click.option("--solutions", type=FOLDER, help="Where the exercises are; a course knows.")
+@click.option(
+    "--solutions", type=FOLDER, help="Where the solutions are; a course knows, else beside the kit."
+)
 @click.option("--output", type=FOLDER, help="Where the results go.")
 @click.option("--processes", type=click.IntRange(min=1), help="Grader processes; one per core.")
 @click.option(
@@ -112,14 +126,23 @@ def grade(
 
 @click.command()
 @click.argument("directory", type=FOLDER, default=Path("demo-course"))
-@click.option("--solutions", type=FOLDER, default=Path("solutions"), show_default=True)
-@click.option("--assignments", type=FOLDER, default=Path("assignments"), show_default=True)
-@click.option("--class", "zoo", type=FOLDER, default=Path("tests/submissions"), show_default=True)
-def demo(directory: Path, solutions: Path, assignments: Path, zoo: Path) -> None:
+@click.option("--solutions", type=FOLDER, help="Where the solutions are; else beside the kit.")
+@click.option("--assignments", type=FOLDER, help="What students get; else beside the solutions.")
+@click.option("--class", "zoo", type=FOLDER, help="The class; else the one beside the kit.")
+def demo(
+    directory: Path, solutions: Path | None, assignments: Path | None, zoo: Path | None
+) -> None:
     """Make a course with a class of all kinds, release, collect and grade it."""
     from autograder.course.demo import run_demo
 
-    run_demo(directory, solutions=solutions, assignments=assignments, zoo=zoo, console=OUT)
+    source = source_folders(solutions, assignments)
+    run_demo(
+        directory,
+        solutions=source.solutions,
+        assignments=source.assignments,
+        zoo=zoo or source.solutions.parent / "tests" / "submissions",
+        console=OUT,
+    )
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -10,25 +10,18 @@ from rich.console import Console
 from rich.markup import escape
 
 from autograder.errors import KitError
+from autograder.machine_fault import fault_of
 
 FOLDER = click.Path(path_type=Path)
 OUT = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)
-# Faults of the machine that no command can foresee: not worth a traceback.
-_FULL = "make room on that disk, and run the same command again"
-_CLOSED = "work where you may write, or change the permissions there"
-CURES = {
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EROFS: _CLOSED,
-    errno.EACCES: _CLOSED,
-    errno.EPERM: _CLOSED,
-    errno.EIO: "look after that disk: it does not read or write",
-}
 
 
 class Kit(click.Group):
-    """A command group that tells a `KitError` as three short lines and exit code 2."""
+    """A command group that tells a `KitError`, and a fault of the machine, as three short lines.
+
+    The exit code is 2 then.
+    """
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; see the class."""
@@ -36,11 +29,11 @@ class Kit(click.Group):
             return super().invoke(ctx)
         except KitError as error:
             _tell(error)
-        except OSError as error:
-            if error.errno not in CURES:
+        except (OSError, ImportError, MemoryError) as error:
+            fault = fault_of(error)
+            if fault is None:
                 raise
-            place = str(error.filename or Path.cwd())
-            _tell(KitError(f"{error.strerror}", place=place, cure=CURES[error.errno]))
+            _tell(fault)
         ctx.exit(2)
 
 
@@ -48,6 +41,25 @@ def _tell(error: KitError) -> None:
     ERRORS.print(f"[bold red]error:[/] {escape(error.fact)}", soft_wrap=True)
     ERRORS.print(f"  where: {escape(error.place)}", soft_wrap=True)
     ERRORS.print(f"  cure:  {escape(error.cure)}", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class SourceFolders:
+    """Where the exercises are: the instructor's folder, and the one that students get."""
+
+    solutions: Path
+    assignments: Path
+
+
+def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFolders:
+    """Return the folders that are named; else those beside the kit, from wherever one calls.
+
+    Never what is called so in the current folder by chance. Raise `KitError` when there are none.
+    """
+    from autograder.grading.graded_folder import beside_the_kit
+
+    found = solutions or beside_the_kit()
+    return SourceFolders(found, assignments or found.parent / "assignments")
 
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:

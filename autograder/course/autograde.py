@@ -9,32 +9,42 @@ Courses without `attn.toml` in the same process are graded as ever.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 import nbgrader.apps.api
 import nbgrader.apps.autogradeapp
+import nbgrader.apps.generatefeedbackapp
+from nbformat import NotebookNode
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
+from autograder.course.any_name import AnyName, FeedbackForAnyName
 from autograder.course.creation import FACTS, Course, notebook_name, read_course
-from autograder.course.intake import lay_out, notebook_of, release_notebook
+from autograder.course.intake import lay_out, notebook_of, nothing_of, release_notebook
+from autograder.course.judging import grader
 from autograder.course.verdict_cells import finished
 from autograder.errors import KitError
+from autograder.grading.classroom import HANDLING
+from autograder.grading.grader_pool import Loss
+from autograder.grading.watched_process import Progress
 from autograder.reading.submission import read_submission
 
 PREFIX = ".submissions-"
 
 
 def install() -> None:
-    """Let `nbgrader autograde` and formgrader use `CourseAutograde`; called by the config file."""
+    """Let nbgrader's commands and formgrader use our converters; called by the config file."""
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
+    nbgrader.apps.generatefeedbackapp.GenerateFeedback = FeedbackForAnyName
+    nbgrader.apps.api.GenerateFeedback = FeedbackForAnyName
 
 
-class CourseAutograde(Autograde):
+class CourseAutograde(AnyName, Autograde):
     """Autograde that also takes a plain .py, broken JSON and renamed notebooks."""
 
     def start(self) -> None:
@@ -92,13 +102,40 @@ class CourseAutograde(Autograde):
 
 @contextmanager
 def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
-    """Lay the submissions out beside `submitted/`; yield the name of that directory."""
+    """Lay the submissions out beside `submitted/`; yield the name of that directory.
+
+    They are read in a grader process; of what takes too long to read the release is laid out, and
+    the verdict says why.
+    """
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory) as directory:
         for exercise in sorted({exercise for exercise, _ in matched}):
-            release, facts = release_notebook(course, exercise), course.exercise(exercise)
-            for student in [name for listed, name in matched if listed == exercise]:
-                folder = course.submitted(exercise, student)
-                submission = read_submission(folder, facts, student)
-                notebook = notebook_of(release, submission)
-                lay_out(notebook, submission, Path(directory) / student / exercise)
+            release = release_notebook(course, exercise)
+            students = [name for listed, name in matched if listed == exercise]
+            targets = [Path(directory) / student / exercise for student in students]
+            grader().run(
+                partial(_lay_out_batch, course, exercise),
+                list(zip(students, targets)),
+                HANDLING,
+                result=lambda place, result: None,
+                lost=partial(_lay_out_release, release, exercise, targets),
+                batch=len(students),
+            )
         yield Path(directory).name
+
+
+def _lay_out_release(
+    release: NotebookNode, exercise: str, targets: list[Path], place: int, loss: Loss
+) -> None:
+    lay_out(release, nothing_of("", exercise), targets[place])
+
+
+def _lay_out_batch(
+    course: Course, exercise: str, jobs: Sequence[tuple[str, Path]], progress: Progress
+) -> None:
+    """Lay out what students handed in, in a grader process."""
+    release, facts = release_notebook(course, exercise), course.exercise(exercise)
+    for number, (student, target) in enumerate(jobs):
+        progress.begin(number)
+        submission = read_submission(course.submitted(exercise, student), facts, student)
+        lay_out(notebook_of(release, submission), submission, target)
+        progress.done(student)

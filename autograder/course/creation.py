@@ -18,6 +18,8 @@ from pathlib import Path
 from autograder.course.configuration import render_configuration
 from autograder.errors import KitError
 from autograder.exercise import Exercise, find_exercise
+from autograder.grading.graded_folder import refuse_solutions_within
+from autograder.reading.student_name import name_of, student_of
 
 FORMAT_VERSION = 1
 FACTS = "attn.toml"
@@ -55,11 +57,17 @@ class Course:
 
     def submitted(self, exercise: str, student: str) -> Path:
         """What a student handed in; nothing of ours ever writes there."""
-        return self.directory / "submitted" / student / exercise
+        everybody = self.directory / "submitted"
+        return everybody / name_of(student, everybody) / exercise
 
     def autograded(self, exercise: str, student: str) -> Path:
         """The graded notebook of a student."""
         return self.directory / "autograded" / student / exercise
+
+    @property
+    def secret_folder(self) -> Path:
+        """Where the secret lies that hidden inputs are drawn from."""
+        return self.directory / "graded"
 
     def graded(self, exercise: str) -> Path:
         """What `attn grade` writes about an exercise: verdicts, pages, journal."""
@@ -72,10 +80,13 @@ class Course:
     def students(self, exercise: str) -> tuple[str, ...]:
         """Who handed something in, sorted; hidden folders are nobody's.
 
-        A link or a file in the place of the folder cannot be read, but its owner is not left out.
+        A link, a file or a folder without permission cannot be read, but its owner is not left
+        out. Students are named as by `student_of`.
         """
-        folders = (self.directory / "submitted").glob(f"[!.]*/{exercise}")
-        return tuple(sorted(folder.parent.name for folder in folders))
+        everybody = self.directory / "submitted"
+        names = os.listdir(everybody) if everybody.is_dir() else []
+        there = (n for n in names if n[0] != "." and _may_be_there(everybody / n / exercise))
+        return tuple(sorted(map(student_of, there)))
 
 
 def create_course(
@@ -88,6 +99,7 @@ def create_course(
     of one of the exercises, or when an exercise is not in `solutions` or not built.
     """
     _refuse_what_is_there(directory, exercises)
+    refuse_solutions_within(solutions, directory)
     for name in exercises:
         find_exercise(name, solutions)
         _require_built(find_exercise(name, assignments).folder, name)
@@ -131,7 +143,18 @@ def read_course(directory: Path) -> Course:
             cure='write it as exercises = ["numpy_single_head"]',
         )
     root = directory.resolve()
+    refuse_solutions_within(root / solutions, root)
     return Course(root, (root / solutions).resolve(), tuple(exercises))
+
+
+def _may_be_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # reading will say why, to its owner
+        return True
+    return True
 
 
 def notebook_name(exercise: str) -> str:

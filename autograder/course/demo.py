@@ -13,6 +13,7 @@ from autograder.course.creation import FACTS, Course, create_course
 from autograder.course.release import release
 from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.errors import KitError
+from autograder.grading.output_folder import SECRET, SECRET_BYTES
 from autograder.grading.run import Graded, Manner, grade_path
 from autograder.sandbox import Zygote
 
@@ -32,6 +33,9 @@ def run_demo(
     course = create_course(
         directory, solutions=solutions, assignments=assignments, exercises=exercises
     )
+    course.secret_folder.mkdir()
+    # Known to everybody, so that the demo shows the same numbers each time.
+    (course.secret_folder / SECRET).write_bytes(bytes(SECRET_BYTES))
     (directory / MADE_BY_DEMO).write_text(
         "This course was made by `attn demo`.\n", encoding="utf-8"
     )

@@ -9,53 +9,48 @@ is laid into `autograded/`. A score that somebody gave by hand stays.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode, from_dict
-from nbgrader import api, utils
+from nbformat import from_dict
+from nbgrader import api
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 from traitlets.config import Config
 
 from autograder.course.creation import Course
-from autograder.course.intake import (
-    folder_of,
-    lay_out,
-    notebook_of,
-    release_notebook,
-    timestamp,
+from autograder.course.graded_notebook import (
+    GradedNotebook,
+    Judged,
+    graded_notebooks,
+    put_in_place,
 )
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.verdict_cells import with_verdict
 from autograder.errors import KitError
 from autograder.exercise import Exercise
+from autograder.grading.grader_pool import GraderPool
 from autograder.reading.submission import Submission
 from autograder.reports.roll import class_roll
 from autograder.verdict import Verdict
 
 BATCH = 250  # students in one transaction
-READ_ONLY = 0o444
-NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was left as released
-
-
-@dataclass(frozen=True)
-class Graded:
-    """One student's graded notebook, and what of it goes into the gradebook."""
-
-    submission: Submission
-    notebook: NotebookNode
-    scores: Mapping[str, float | None]
-    comments: Mapping[str, str | None]
+STAGING = ".graded-"  # where notebooks lie until their grades are in the gradebook
 
 
 def write_gradebook(
-    course: Course, exercise: str, verdicts: Iterable[Verdict], submissions: Iterable[Submission]
+    course: Course,
+    exercise: str,
+    verdicts: Iterable[Verdict],
+    submissions: Iterable[Submission],
+    pool: GraderPool | None = None,
 ) -> tuple[str, ...]:
     """Write every verdict into the gradebook and its notebook into `autograded/`.
+
+    The notebooks are made by the processes of `pool`, or by one of their own.
 
     Return the students who got no grade because a fault of ours kept them from being judged;
     what the gradebook and `autograded/` hold about them stays as it is. Raise `KitError` when the
@@ -64,23 +59,43 @@ def write_gradebook(
     facts = course.exercise(exercise)
     roll = class_roll(facts, tuple(verdicts))
     handed_in = _handed_in(facts, roll, submissions)
-    release = release_notebook(course, exercise)
-    judged = [verdict for verdict in roll if not verdict.infrastructure]
+    judged = [
+        Judged(handed_in[verdict.student], verdict)
+        for verdict in roll
+        if not verdict.infrastructure
+    ]
     settings = read_settings(course)
-    with open_gradebook(course, settings, exercise) as (gradebook, notebook):
+    with (
+        open_gradebook(course, settings, exercise) as (gradebook, notebook),
+        nullcontext(pool) if pool else GraderPool(1) as graders,
+        _staging(course) as staging,
+    ):
         for start in range(0, len(judged), BATCH):
-            batch = []
-            for verdict in judged[start : start + BATCH]:
-                submission = handed_in[verdict.student]
-                filled = with_verdict(notebook_of(release, submission), verdict, facts)
-                batch.append(_graded(submission, filled))
+            part = judged[start : start + BATCH]
+            batch = graded_notebooks(course, exercise, part, staging / str(start), graders)
             with _told(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
                 _penalize_late(gradebook, settings, notebook, batch)
             # After the grades: a notebook in autograded/ tells nbgrader that they are there.
             for graded in batch:
-                _lay_out(course, graded)
+                put_in_place(course, exercise, graded)
     return tuple(verdict.student for verdict in roll if verdict.infrastructure)
+
+
+@contextmanager
+def _staging(course: Course) -> Iterator[Path]:
+    """A folder on the disk of the course, so that what lies in it can be moved into place."""
+    try:
+        for left_by_a_killed_run in course.directory.glob(f"{STAGING}*"):
+            shutil.rmtree(left_by_a_killed_run)
+        with tempfile.TemporaryDirectory(prefix=STAGING, dir=course.directory) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise KitError(
+            f"graded notebooks cannot be written: {error.strerror}",
+            place=str(course.directory),
+            cure="make room, or let yourself write there; then run the same command again",
+        ) from error
 
 
 @contextmanager
@@ -137,23 +152,9 @@ def _handed_in(
     return found
 
 
-def _graded(submission: Submission, notebook: NotebookNode) -> Graded:
-    """Read scores and comments off the notebook as nbgrader's SaveAutoGrades does."""
-    scores: dict[str, float | None] = {}
-    comments: dict[str, str | None] = {}
-    for cell in notebook.cells:
-        facts = cell.metadata.get("nbgrader", {})
-        if utils.is_grade(cell):
-            scores[facts["grade_id"]] = utils.determine_grade(cell)[0]
-        if utils.is_solution(cell):
-            untouched = facts.get("checksum") == utils.compute_checksum(cell)
-            comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
-    return Graded(submission, notebook, scores, comments)
-
-
-def _write_batch(db: Any, notebook: api.Notebook, batch: list[Graded]) -> None:
+def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
     """Write the grades and comments of `batch` in one transaction."""
-    by_student = {graded.submission.student: graded for graded in batch}
+    by_student = {graded.student: graded for graded in batch}
     _add_missing(db, notebook, batch)
     grades = []
     for row, student, cell, manual in db.execute(_rows(api.Grade, notebook, by_student)):
@@ -170,16 +171,16 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: list[Graded]) -> None:
     db.commit()
 
 
-def _add_missing(db: Any, notebook: api.Notebook, batch: list[Graded]) -> None:
+def _add_missing(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
     """Add the students and submissions that are new, with empty grades, and all time stamps."""
-    names = [graded.submission.student for graded in batch]
+    names = [graded.student for graded in batch]
     known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(names))))
     db.add_all(api.Student(id=name) for name in names if name not in known)
     db.flush()
     rows = {row.student_id: row for row in db.scalars(_submissions(notebook, names))}
     new = []
     for graded in batch:
-        student, at = graded.submission.student, timestamp(folder_of(graded.submission))
+        student, at = graded.student, graded.handed_in_at
         if student not in rows:
             new.append(api.SubmittedAssignment(assignment_id=notebook.assignment_id))
             new[-1].student_id, rows[student] = student, new[-1]
@@ -212,12 +213,15 @@ def _submissions(notebook: api.Notebook, students: list[str]) -> Any:
 
 
 def _penalize_late(
-    gradebook: api.Gradebook, settings: Config, notebook: api.Notebook, batch: list[Graded]
+    gradebook: api.Gradebook,
+    settings: Config,
+    notebook: api.Notebook,
+    batch: Sequence[GradedNotebook],
 ) -> None:
     """Run nbgrader's own late penalties where a due date is set and somebody was, or is, late."""
     if notebook.assignment.duedate is None:
         return
-    names = [graded.submission.student for graded in batch]
+    names = [graded.student for graded in batch]
     for row in gradebook.db.scalars(_submissions(notebook, names)).all():
         if row.total_seconds_late > 0 or row.late_submission_penalty:
             facts = {
@@ -229,23 +233,6 @@ def _penalize_late(
             AssignLatePenalties(config=settings).preprocess(
                 from_dict({"cells": []}), {"nbgrader": facts}
             )
-
-
-def _lay_out(course: Course, graded: Graded) -> None:
-    """Write the graded notebook into `autograded/`, read-only as nbgrader leaves it."""
-    folder = course.autograded(graded.submission.exercise, graded.submission.student)
-    try:
-        if folder.exists():
-            shutil.rmtree(folder)
-        lay_out(graded.notebook, graded.submission, folder)
-        for file in folder.iterdir():
-            file.chmod(READ_ONLY)
-    except OSError as error:
-        raise KitError(
-            f"a graded notebook cannot be written: {error.strerror}",
-            place=str(folder),
-            cure="make room, or let yourself write there; then run the same command again",
-        ) from error
 
 
 def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:

@@ -1,20 +1,24 @@
 """Who judges: the one place where the course reaches the grading engine.
 
-`nbgrader autograde` asks for one student at a time, so the engine runs in this process
-and keeps its zygote for the next student; `attn grade` judges a class in parallel. Both
-use one journal, so what one of them has judged the other does not judge again.
+`nbgrader autograde` asks for one student at a time, so a grader process is kept for the next
+student; `attn grade` judges a class in parallel. Both use one journal, so what one of them has
+judged the other does not judge again.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
+from functools import cache
 from pathlib import Path
 
 from autograder.course.creation import Course
 from autograder.exercise import Exercise
-from autograder.grading.batch import grade_batch
+from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
-from autograder.reading.submission import read_submission
+from autograder.grading.output_folder import input_secret
+from autograder.grading.roster import HandIn
 from autograder.verdict import Verdict
 
 
@@ -26,9 +30,18 @@ def judge(
     `allow_process` accepts a machine that gives less than the default demand. Raise `KitError`
     when the exercise or the sandbox cannot be used.
     """
-    submission = read_submission(folder, exercise, student)
+    submissions = read_class(grader(), exercise, [HandIn(student, (folder,))])
     journal = _prepared(course.graded(exercise.name) / JOURNAL)
-    return grade_batch(exercise.folder, [submission], allow_process, journal)[0]
+    run = GradingRun(journal, input_secret(course.secret_folder), allow_process, course.directory)
+    return grade_class(exercise, submissions, run=run, pool=grader())[0]
+
+
+@cache
+def grader() -> GraderPool:
+    """The one grader process that `nbgrader autograde` works with, until it ends."""
+    pool = GraderPool(1)
+    atexit.register(pool.close)
+    return pool
 
 
 def _prepared(path: Path) -> Path:

@@ -7,6 +7,7 @@ directories, then the course's `nbgrader_config.py`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,30 +16,46 @@ from jupyter_core.paths import jupyter_config_path
 from nbgrader import api
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from traitlets.config import Config
 from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
 from autograder.course.creation import CONFIG, Course
+from autograder.course.gradebook_address import gradebook_address
 from autograder.errors import KitError
+from autograder.plain import terminal_line
 
 SECONDS_TO_WAIT = 30
+# What brings a driver that is imported by another name.
+_DRIVERS = {"MySQLdb": "mysqlclient", "psycopg": "'psycopg[binary]'", "psycopg2": "psycopg2-binary"}
 
 
 def read_settings(course: Course) -> Config:
-    """Run the configuration files; raise `KitError` when one of them does not run."""
+    """Run the configuration files; the course's own only when the gradebook it names is there.
+
+    Raise `KitError` when one of them does not run, or when there is no gradebook.
+    """
     settings = Config()
-    for folder in (*reversed(jupyter_config_path()), str(course.directory)):
-        try:
-            settings.merge(PyFileConfigLoader(CONFIG, path=folder).load_config())
-        except ConfigFileNotFound:
-            continue
-        except Exception as error:  # the file is a program of the instructor's: anything may come
-            raise KitError(
-                f"{CONFIG} stops with {type(error).__name__}: {error}",
-                place=folder,
-                cure="correct that file; `nbgrader autograde --debug` shows the line",
-            ) from error
+    for folder in reversed(jupyter_config_path()):
+        settings.merge(_run(folder))
+    address = gradebook_address(course, str(settings.CourseDirectory.get("db_url", "") or ""))
+    if not _exists(address):
+        raise _not_released(course, course.exercises[0])
+    settings.merge(_run(str(course.directory)))
     return settings
+
+
+def _run(folder: str) -> Config:
+    try:
+        return PyFileConfigLoader(CONFIG, path=folder).load_config()
+    except ConfigFileNotFound:
+        return Config()
+    except Exception as error:  # the file is a program of the instructor's: anything may come
+        raise KitError(
+            f"{CONFIG} stops with {type(error).__name__}: {error}",
+            place=folder,
+            cure="correct that file; `nbgrader autograde --debug` shows the line",
+        ) from error
 
 
 def course_directory(course: Course, settings: Config) -> CourseDirectory:
@@ -52,14 +69,19 @@ def open_gradebook(
 ) -> Iterator[tuple[api.Gradebook, api.Notebook]]:
     """Open the gradebook that nbgrader's commands use, at the exercise's notebook.
 
-    Raise `KitError` when the exercise is not in it, or when there is no gradebook: none is made.
+    Raise `KitError` when the exercise is not in it, when there is no gradebook (none is made), or
+    when its database cannot be used.
     """
     directory = course_directory(course, settings)
-    if not _exists(directory.db_url):
+    db_url = directory.db_url
+    if not _exists(db_url):
         raise _not_released(course, exercise)
-    with api.Gradebook(_patient(directory.db_url), directory.course_id) as gradebook:
+    with _database(db_url):
+        opened = api.Gradebook(_patient(db_url), directory.course_id)
+    with opened as gradebook:
         try:
-            notebook = gradebook.find_notebook(exercise, exercise)
+            with _database(db_url):
+                notebook = gradebook.find_notebook(exercise, exercise)
         except api.MissingEntry:
             raise _not_released(course, exercise) from None
         yield gradebook, notebook
@@ -74,14 +96,63 @@ def _patient(db_url: str) -> str:
 
 
 def _exists(db_url: str) -> bool:
-    address = make_url(db_url)
-    if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
-        return False  # connecting would make an empty file
-    engine = create_engine(db_url)
+    """Return whether there is a gradebook; raise `KitError` where its database cannot be asked."""
+    with _database(db_url):
+        address = make_url(db_url)
+        if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
+            return False  # connecting would make an empty file
+        engine = create_engine(db_url)
+        try:
+            return bool(inspect(engine).has_table(api.Assignment.__tablename__))
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def _database(db_url: str) -> Iterator[None]:
+    """Say in words why a database cannot be used; its password is never shown."""
     try:
-        return bool(inspect(engine).has_table(api.Assignment.__tablename__))
-    finally:
-        engine.dispose()
+        yield
+    except ImportError as error:  # the driver, which nbgrader does not bring
+        driver = (error.name or "its driver").partition(".")[0]
+        missing = isinstance(error, ModuleNotFoundError)
+        state = (
+            "is not installed"
+            if missing
+            else f"cannot be imported ({terminal_line(str(error), 200)})"
+        )
+        raise KitError(
+            f"the gradebook is in a database for which {driver} {state}",
+            place=_without_password(db_url),
+            cure=f"install it: `{sys.executable} -m pip install {_DRIVERS.get(driver, driver)}`, "
+            f"or name another driver in db_url ({CONFIG})",
+        ) from None
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise KitError(
+            f"the gradebook's db_url names no database that is known here: {_first_line(error)}",
+            place=_without_password(db_url),
+            cure=f"correct c.CourseDirectory.db_url in {CONFIG}, for example "
+            "sqlite:///gradebook.db or postgresql+psycopg2://USER@HOST/NAME",
+        ) from None
+    except SQLAlchemyError as error:
+        raise KitError(
+            f"the gradebook's database does not answer: {_first_line(error)}",
+            place=_without_password(db_url),
+            cure="see that it runs, that it is a gradebook of nbgrader's, and that db_url names you "
+            "and it rightly; then run the same command again",
+        ) from None
+
+
+def _without_password(db_url: str) -> str:
+    try:
+        return make_url(db_url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return "c.CourseDirectory.db_url"  # what cannot be read may hold a password anywhere
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    return terminal_line(str(cause).partition("\n")[0], 300)
 
 
 def _not_released(course: Course, exercise: str) -> KitError:

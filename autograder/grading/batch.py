@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
-import platform
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
-from importlib import metadata
 from pathlib import Path
 
 from autograder.checks.leaning import lean
-from autograder.checks.plugin import GradingPlugin, Judged
+from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
 from autograder.errors import KitError
 from autograder.exercise import Limits
+from autograder.grading.digest import exercise_hash
+from autograder.grading.input_seed import input_seed, worker_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.loaded import Loaded
 from autograder.grading.shortcuts import remarks_on
+from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
+from autograder.grading.watched_process import Progress
 from autograder.reading.submission import Submission
+from autograder.request import ExceptionReport
 from autograder.sandbox import Zygote
-from autograder.verdict import (
-    NOT_RUN,
-    ChainVerdict,
-    CheckVerdict,
-    Finding,
-    Outcome,
-    StepVerdict,
-    Verdict,
-)
+from autograder.sandbox.ending import is_memory_error
+from autograder.verdict import StepVerdict, Verdict
 
 
 def grade_batch(
@@ -44,181 +39,129 @@ def grade_batch(
     submissions: Sequence[Submission],
     allow_process: bool = False,
     journal: Path | None = None,
+    *,
+    secret: bytes = b"",
+    graded: Path | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
 
     What the `journal` (prepared before) holds is not judged again, and a verdict counts once the
-    journal holds it. Raises `KitError` when the exercise cannot be used or the sandbox falls
-    short of what is demanded.
+    journal holds it. Hidden inputs are drawn from `secret` and a submission's code. No folder of
+    packages that holds `graded`, where all hand-ins lie, is shown to workers. `progress` is told of
+    every verdict, and of every step on the way. Raises `KitError` when the exercise cannot
+    be used or the sandbox falls short of what is demanded, and MemoryError.
     """
-    reference = read_reference(folder)
-    if journal is None:
-        return _judge_all(reference, submissions, allow_process)
-    ledger, exercise = Journal(journal), exercise_hash(folder)
-    keys = [judging_key(submission, exercise, allow_process) for submission in submissions]
-    found = [_found(ledger, key, submission.student) for key, submission in zip(keys, submissions)]
-    left = [number for number, verdict in enumerate(found) if verdict is None]
+    reference, told = read_reference(folder), progress or Progress(lambda message: None, None)
+    ledger = Journal(journal) if journal else None
+    digest = exercise_hash(folder)
+    keys = [judging_key(submission, digest, allow_process) for submission in submissions]
+    known: dict[int, Verdict] = {}
+    for number, (key, submission) in enumerate(zip(keys, submissions)):
+        if found := _found(ledger, key, submission):
+            known[number] = found
+            told.done(found, number)
 
-    def keep(number: int, verdict: Verdict) -> Verdict:
-        place = left[number]
-        return _kept(ledger, keys[place], verdict, reference, submissions[place])
+    def judge(plugin: GradingPlugin) -> None:
+        for number in [each for each in range(len(submissions)) if each not in known]:
+            told.begin(number)
+            verdict = _tried(plugin, reference, zygote, submissions[number], secret, told)
+            if verdict.infrastructure:
+                verdict = _tried(plugin, reference, zygote, submissions[number], secret, told)
+            known[number] = _kept(ledger, keys[number], verdict, reference, submissions[number])
+            told.done(known[number])
 
-    chosen = [submissions[number] for number in left]
-    judged = dict(zip(left, _judge_all(reference, chosen, allow_process, keep)))
-    return tuple(verdict or judged[number] for number, verdict in enumerate(found))
+    if len(known) < len(submissions):
+        exercise = reference.exercise
+        limits, secrets = exercise.limits, exercise.folder.resolve()
+        hidden = (graded,) if graded else ()
+        zygote = _zygote(exercise.library, limits, allow_process, secrets, *hidden)
+        run_graders(GradingPlugin(reference, judge))
+    return tuple(known[number] for number in range(len(submissions)))
 
 
-def _found(ledger: Journal, key: str, student: str) -> Verdict | None:
+def _found(ledger: Journal | None, key: str, submission: Submission) -> Verdict | None:
     with contextlib.suppress(JournalFault):  # judged again then; to keep it is tried again too
-        return ledger.find(key, student)
+        return ledger.find(key, submission.student) if ledger else None
     return None
 
 
 def _kept(
-    ledger: Journal, key: str, verdict: Verdict, reference: Reference, submission: Submission
+    ledger: Journal | None,
+    key: str,
+    verdict: Verdict,
+    reference: Reference,
+    submission: Submission,
 ) -> Verdict:
-    if verdict.infrastructure or submission.rejected:
+    if ledger is None or verdict.infrastructure or submission.rejected:
         return verdict
     try:
         ledger.keep(key, verdict)
     except JournalFault as fault:
-        return infrastructure(reference, submission, str(fault))
+        return infrastructure(reference.exercise, submission, str(fault))
     return verdict
 
 
-def _judge_all(
-    reference: Reference,
-    submissions: Sequence[Submission],
-    allow_process: bool,
-    keep: Callable[[int, Verdict], Verdict] = lambda number, verdict: verdict,
-) -> tuple[Verdict, ...]:
-    exercise = reference.exercise
-    verdicts: list[Verdict] = []
-    if not submissions:
-        return ()
-    zygote = _zygote(exercise.library, exercise.limits, allow_process, exercise.folder.resolve())
-
-    def judge(plugin: GradingPlugin) -> None:
-        for number, submission in enumerate(submissions):
-            verdict = _tried(plugin, reference, zygote, submission)
-            if verdict.infrastructure:
-                verdict = _tried(plugin, reference, zygote, submission)
-            verdicts.append(keep(number, verdict))
-
-    run_graders(GradingPlugin(reference, judge))
-    return tuple(verdicts)
-
-
 def _tried(
-    plugin: GradingPlugin, reference: Reference, zygote: Zygote, submission: Submission
+    plugin: GradingPlugin,
+    reference: Reference,
+    zygote: Zygote,
+    submission: Submission,
+    secret: bytes,
+    progress: Progress,
 ) -> Verdict:
     """Judge one submission; a fault of ours costs nobody else a verdict, and its owner no point."""
     try:
-        return _judged(plugin, reference, zygote, submission)
-    except KitError:
-        raise  # about the exercise or the machine: it holds for the whole class
+        return _judged(plugin, reference, zygote, submission, secret, progress)
+    except (KitError, MemoryError):
+        raise  # about the exercise or the machine, or a bound of this process
     except Exception as error:
+        if is_memory_error(ExceptionReport(type(error).__name__, str(error))):
+            raise MemoryError(str(error)) from error
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error}, in {Path(place.filename).name}:{place.lineno}"
-        return infrastructure(reference, submission, detail)
+        return infrastructure(reference.exercise, submission, detail)
 
 
 @cache
-def _zygote(library: str, limits: Limits, allow_process: bool, secret: Path) -> Zygote:
-    zygote = Zygote(library, limits, allow_process, secrets=(secret,))
+def _zygote(
+    library: str, limits: Limits, allow_process: bool, secret: Path, *hidden: Path
+) -> Zygote:
+    zygote = Zygote(library, limits, allow_process, secrets=(secret,), hidden=hidden)
     atexit.register(zygote.__exit__, None, None, None)
     return zygote.__enter__()
 
 
 def _judged(
-    plugin: GradingPlugin, reference: Reference, zygote: Zygote, submission: Submission
-) -> Verdict:
-    if submission.rejected:
-        return without_judging(reference, submission, submission.rejected)
-    seed = reference.exercise.grading.seed
-    with Loaded(
-        zygote, submission, reference.exercise, seed=seed, answer=partial(lean, reference)
-    ) as loaded:
-        judged = plugin.judged_by(loaded)
-        remarks = (
-            *submission.remarks,
-            *remarks_on(submission, reference.exercise),
-            *loaded.remarks(),
-        )
-    return _verdict(reference, submission, judged, remarks, zygote.protection)
-
-
-def _verdict(
+    plugin: GradingPlugin,
     reference: Reference,
+    zygote: Zygote,
     submission: Submission,
-    judged: Judged,
-    remarks: tuple[str, ...],
-    protection: str,
+    secret: bytes,
+    progress: Progress,
 ) -> Verdict:
+    exercise = reference.exercise
+    if submission.rejected:
+        return without_judging(exercise, submission, submission.rejected)
+
+    def told(step: StepVerdict) -> None:
+        progress.part(JudgedStep(step, str(zygote.protection)))
+
+    seed = input_seed(secret, exercise, submission.code_hash)
+    generators = worker_seed(secret, exercise, submission.code_hash)
+    answer = partial(lean, reference)
+    with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
+        judged = plugin.judged_by(loaded, told, seed=seed)
+        remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
     return Verdict(
         exercise=submission.exercise,
         student=submission.student,
         steps=judged.steps,
         chain=judged.chain,
         code_hash=submission.code_hash,
-        exercise_hash=exercise_hash(reference.exercise.folder),
-        seed=reference.exercise.grading.seed,
-        protection=str(protection),
+        exercise_hash=exercise_hash(exercise.folder),
+        seed=seed,
+        protection=str(zygote.protection),
         seconds=round(judged.seconds, 4),
         remarks=remarks,
     )
-
-
-def without_judging(reference: Reference, submission: Submission, finding: Finding) -> Verdict:
-    """Return the verdict on a submission that never ran: every step ends as `finding` says."""
-    steps = tuple(
-        StepVerdict(
-            name=step.name,
-            title=step.title,
-            outcome=finding.outcome,
-            points=0.0,
-            max_points=step.points,
-            checks=(CheckVerdict("read", "the submission can be read", finding.outcome, finding),),
-        )
-        for step in reference.exercise.steps
-    )
-    chain = ChainVerdict(finding.outcome, None, finding)
-    judged = Judged(steps, chain, 0.0)
-    return _verdict(reference, submission, judged, submission.remarks, NOT_RUN)
-
-
-def infrastructure(reference: Reference, submission: Submission, detail: str) -> Verdict:
-    """Return the verdict on a submission that we failed to judge."""
-    finding = Finding(
-        Outcome.INFRASTRUCTURE,
-        "It could not be judged, through no fault of yours. Your instructor is told.",
-        details=(detail,),
-    )
-    return without_judging(reference, submission, finding)
-
-
-def exercise_hash(folder: Path) -> str:
-    """Return a hash of all that decides a verdict: the exercise, this package, its libraries."""
-    files = sorted([*folder.glob("*.py"), *folder.glob("*.toml")])
-    return _hash(files, _engine_hash())
-
-
-@cache
-def _engine_hash() -> str:
-    package = Path(__file__).resolve().parent.parent
-    versions = [platform.python_version(), *map(_version, ("numpy", "torch", "pytest"))]
-    return _hash(sorted(package.rglob("*.py")), " ".join(versions))
-
-
-def _version(library: str) -> str:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return "none"
-
-
-def _hash(files: Iterable[Path], start: str) -> str:
-    digest = hashlib.sha256(start.encode())
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()

@@ -1,124 +1,195 @@
-"""Grade a whole class: equal submissions once, batches side by side, nobody lost.
+"""Read and grade a whole class: equal submissions once, side by side, nobody lost.
 
-A grader process that dies takes only its batch with it; each of that batch is
-tried once more on its own, and what fails again is reported as `infrastructure`.
+Everything that is done because of one hand-in is done in a grader process under watch
+(`grader_pool.py`), reading as well as judging, so that no hand-in can hold up the class.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import connection
 from pathlib import Path
 
-from autograder.checks.reference import read_reference
 from autograder.exercise import Exercise
-from autograder.grading.batch import grade_batch, infrastructure
-from autograder.reading.submission import Submission
-from autograder.verdict import Verdict
+from autograder.grading.batch import grade_batch
+from autograder.grading.grader_pool import Cause, GraderPool, Loss
+from autograder.grading.input_seed import input_seed
+from autograder.grading.journal import Journal, JournalFault, judging_key
+from autograder.grading.roster import HandIn
+from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
+from autograder.grading.watched_process import Bounds, Progress
+from autograder.reading.submission import Submission, read_one_of, unreadable
+from autograder.verdict import Finding, Outcome, Verdict
 
 LARGEST_BATCH = 16
 BATCHES_PER_PROCESS = 4
+READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
+# Copying a hand-in into a notebook or a page.
+HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
+JUDGING_SECONDS = 60.0
+# A submission's own time, three times as much on the wall, for each of the runs that it may take.
+_WALL_PER_SECOND = 3.0 * 5
 
-GradeBatch = Callable[[Sequence[Submission]], tuple[Verdict, ...]]
+
+@dataclass(frozen=True)
+class GradingRun:
+    """How a class is judged: where verdicts are kept, by which secret inputs are drawn.
+
+    `journal` has been prepared before; `allow_process` accepts a machine that isolates nobody. All
+    hand-ins lie in `graded`.
+    """
+
+    journal: Path | None = None
+    secret: bytes = b""
+    allow_process: bool = False
+    graded: Path | None = None
+
+
+def read_class(
+    pool: GraderPool,
+    exercise: Exercise,
+    hand_ins: Sequence[HandIn],
+    *,
+    bounds: Bounds = READING,
+) -> tuple[Submission, ...]:
+    """Read what every student handed in, in their order; what cannot be read is `rejected`."""
+    read: dict[int, Submission] = {}
+
+    def lost(place: int, loss: Loss) -> None:
+        read[place] = unreadable(
+            hand_ins[place].paths, exercise, hand_ins[place].student, _why(loss)
+        )
+
+    pool.run(
+        partial(read_batch, exercise),
+        hand_ins,
+        bounds,
+        result=read.__setitem__,
+        lost=lost,
+        batch=_batch_size(len(hand_ins), pool.processes),
+    )
+    return tuple(read[place] for place in range(len(hand_ins)))
+
+
+def read_batch(exercise: Exercise, hand_ins: Sequence[HandIn], progress: Progress) -> None:
+    """Read a batch, in a grader process."""
+    for number, hand_in in enumerate(hand_ins):
+        progress.begin(number)
+        progress.done(read_one_of(hand_in.paths, exercise, hand_in.student))
+
+
+def judging_bounds(exercise: Exercise) -> Bounds:
+    """Return what judging one submission may take of a grader process."""
+    wall = _WALL_PER_SECOND * exercise.limits.seconds_per_submission + JUDGING_SECONDS
+    return Bounds(JUDGING_SECONDS, wall)
 
 
 def grade_class(
     exercise: Exercise,
     submissions: Sequence[Submission],
     *,
+    run: GradingRun = GradingRun(),
     processes: int | None = None,
-    allow_process: bool = False,
-    journal: Path | None = None,
+    pool: GraderPool | None = None,
+    bounds: Bounds | None = None,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> tuple[Verdict, ...]:
-    """Return a verdict for every submission, in their order.
+    """Return a verdict for every submission, in their order; what the journal holds is not judged.
 
-    `on_verdict` is called for each as it becomes known; what the `journal` holds is not judged
-    again. Raises `KitError` when the
-    exercise cannot be used or the sandbox falls short of what is demanded.
+    `on_verdict` is called for each as it becomes known. The processes of `pool` judge, else a pool
+    of so many `processes` (one per core) made for it. Raises `KitError` when the exercise cannot
+    be used or the sandbox falls short of what is demanded.
     """
     groups = _equal(submissions)
     firsts = [group[0] for group in groups]
-    equals = {group[0].student: group for group in groups}
     known: dict[str, Verdict] = {}
 
-    def keep(verdicts: Iterable[Verdict]) -> None:
-        for verdict in verdicts:
-            for submission in equals[verdict.student]:
-                known[submission.student] = replace(verdict, student=submission.student)
-                on_verdict(known[submission.student])
+    def keep(place: int, verdict: Verdict) -> None:
+        for submission in groups[place]:
+            known[submission.student] = replace(verdict, student=submission.student)
+            on_verdict(known[submission.student])
 
-    count = max(1, min(processes or os.cpu_count() or 1, len(firsts)))
-    grade = partial(grade_batch, exercise.folder, allow_process=allow_process, journal=journal)
-    with _pool(count) as pool:
-        lost = _run(pool, grade, _batches(firsts, count), keep)
-    for submission in lost:
-        keep([_alone(exercise, grade, submission)])
+    def lost(place: int, loss: Loss) -> None:
+        keep(place, _stopped(exercise, firsts[place], loss, run))
+
+    with nullcontext(pool) if pool else GraderPool(_count(processes, len(firsts))) as graders:
+        graders.run(
+            partial(_judge, exercise.folder.absolute(), run),
+            firsts,
+            bounds or judging_bounds(exercise),
+            result=keep,
+            lost=lost,
+            batch=_batch_size(len(firsts), graders.processes),
+        )
     return tuple(known[submission.student] for submission in submissions)
+
+
+def _judge(
+    folder: Path, run: GradingRun, submissions: Sequence[Submission], progress: Progress
+) -> None:
+    grade_batch(
+        folder,
+        submissions,
+        run.allow_process,
+        run.journal,
+        secret=run.secret,
+        graded=run.graded,
+        progress=progress,
+    )
+
+
+_ENDS = {
+    Cause.TIME: Outcome.TIMED_OUT,
+    Cause.MEMORY: Outcome.OUT_OF_MEMORY,
+    Cause.CRASH: Outcome.CRASHED,
+}
+
+
+def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: GradingRun) -> Verdict:
+    """Return the verdict on a submission whose judging came to no end, and keep it.
+
+    When the grader was ended from outside it is no verdict on anybody.
+    """
+    if loss.cause is Cause.ENDED:
+        return infrastructure(exercise, submission, f"a grader process ended: {loss.detail}")
+    finding = Finding(
+        _ENDS[loss.cause],
+        f"Judging your work was stopped here, since {_why(loss)}.",
+        look="What was judged before counts. Is a result or an error message of yours very large, "
+        "or nested very deep?",
+    )
+    steps = [part for part in loss.parts if isinstance(part, JudgedStep)]
+    seed = input_seed(run.secret, exercise, submission.code_hash)
+    verdict = unfinished(exercise, submission, steps, finding, seed)
+    if run.journal is None:
+        return verdict
+    try:
+        key = judging_key(submission, verdict.exercise_hash, run.allow_process)
+        Journal(run.journal).keep(key, verdict)
+    except JournalFault as fault:
+        return infrastructure(exercise, submission, str(fault))
+    return verdict
+
+
+def _why(loss: Loss) -> str:
+    if loss.cause in (Cause.TIME, Cause.MEMORY):
+        return f"the grader had used {loss.detail} on it"
+    return f"the grader's own process ended over it ({loss.detail})"
 
 
 def _equal(submissions: Sequence[Submission]) -> list[list[Submission]]:
     """Group by all that a verdict says: what is run, and what was found while reading it."""
-    groups: dict[object, list[Submission]] = {}
+    groups: dict[str, list[Submission]] = {}
     for submission in submissions:
-        key = (submission.code_hash, submission.remarks, submission.rejected)
-        groups.setdefault(key, []).append(submission)
+        groups.setdefault(judging_key(submission, "", False), []).append(submission)
     return list(groups.values())
 
 
-def _batches(submissions: list[Submission], processes: int) -> list[list[Submission]]:
-    size = -(-len(submissions) // (processes * BATCHES_PER_PROCESS))
-    size = max(1, min(size, LARGEST_BATCH))
-    return [submissions[start : start + size] for start in range(0, len(submissions), size)]
+def _count(processes: int | None, submissions: int) -> int:
+    return max(1, min(processes or GraderPool().processes, submissions))
 
 
-def _pool(processes: int) -> Executor:
-    # Spawned, not forked: a grader process inherits nothing of its starter's memory.
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_starter)
-
-
-def _end_with_starter() -> None:
-    """Have this process end when the one that started it is killed: else it would wait for ever."""
-    starter = multiprocessing.parent_process()
-    assert starter is not None
-
-    def watch() -> None:
-        connection.wait([starter.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, name="end with starter", daemon=True).start()
-
-
-def _run(
-    pool: Executor,
-    grade: GradeBatch,
-    batches: list[list[Submission]],
-    keep: Callable[[Iterable[Verdict]], None],
-) -> list[Submission]:
-    """Grade the batches; return the submissions of those whose process died."""
-    futures: dict[Future[tuple[Verdict, ...]], list[Submission]] = {
-        pool.submit(grade, batch): batch for batch in batches
-    }
-    lost: list[Submission] = []
-    for future in as_completed(futures):
-        try:
-            keep(future.result())
-        except BrokenProcessPool:
-            lost += futures[future]
-    return lost
-
-
-def _alone(exercise: Exercise, grade: GradeBatch, submission: Submission) -> Verdict:
-    with _pool(1) as pool:
-        try:
-            return pool.submit(grade, [submission]).result()[0]
-        except BrokenProcessPool as error:
-            return infrastructure(read_reference(exercise.folder), submission, str(error))
+def _batch_size(items: int, processes: int) -> int:
+    return max(1, min(-(-items // (processes * BATCHES_PER_PROCESS)), LARGEST_BATCH))

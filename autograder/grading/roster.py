@@ -1,4 +1,4 @@
-"""Who handed in what: the submissions below a path, and what could not be told apart.
+"""Who handed in what: which files and folders below a path are whose. Nothing is read here.
 
 A path is a course directory (nbgrader's `submitted/STUDENT/EXERCISE/`) or a flat
 folder in which every file or folder is named by its student.
@@ -12,28 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.exercise import Exercise
 from autograder.reading.file_text import bare, is_submission
-from autograder.reading.submission import Submission, read_one_of, read_submission
+from autograder.reading.student_name import student_of
 
 INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions
 
 
 @dataclass(frozen=True)
-class Roster:
-    """The submissions that can be judged, and one sentence for each that cannot be told."""
+class HandIn:
+    """The files and folders that one student handed in."""
 
-    submissions: tuple[Submission, ...]
-    problems: tuple[str, ...] = ()
-
-
-def course_roster(folders: Iterable[tuple[str, Path]], exercise: Exercise) -> Roster:
-    """Read the submissions of a course: pairs of a student and the folder handed in."""
-    return Roster(tuple(read_submission(path, exercise, name) for name, path in folders))
+    student: str
+    paths: tuple[Path, ...]
 
 
-def flat_roster(folder: Path, exercise: Exercise) -> Roster:
-    """Read a folder of files named by student; raise `KitError` when there is nothing in it.
+def course_roster(folders: Iterable[tuple[str, Path]]) -> tuple[HandIn, ...]:
+    """Return the hand-ins of a course: pairs of a student and the folder handed in."""
+    return tuple(HandIn(student, (folder,)) for student, folder in folders)
+
+
+def flat_roster(folder: Path) -> tuple[HandIn, ...]:
+    """Return the hand-ins in a folder of files named by student; `KitError` when there are none.
 
     Whatever has a student's name is theirs, also a file of a wrong kind: nobody is left out.
     """
@@ -42,15 +41,13 @@ def flat_roster(folder: Path, exercise: Exercise) -> Roster:
         if path.name.startswith("."):
             continue
         if path.is_dir():
-            by_student[path.name].append(path)
+            by_student[student_of(path.name)].append(path)
         elif is_submission(path) or path.suffix.lower() not in INSTRUCTORS_OWN:
-            by_student[bare(path).stem].append(path)
+            by_student[student_of(bare(path).stem)].append(path)
     if not by_student:
         raise KitError(
             "there are no submissions here",
             place=str(folder),
             cure="put one .py or .ipynb file per student into it, named by student",
         )
-    return Roster(
-        tuple(read_one_of(paths, exercise, student) for student, paths in by_student.items())
-    )
+    return tuple(HandIn(student, tuple(paths)) for student, paths in by_student.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,14 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.exercise import Exercise, find_exercise
-from autograder.grading.batch import exercise_hash
-from autograder.grading.classroom import grade_class
+from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.digest import exercise_hash
+from autograder.grading.graded_folder import find_solutions, is_course
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.import_path import refuse_modules_in
 from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
-from autograder.grading.roster import Roster, course_roster, flat_roster
+from autograder.grading.output_folder import claim_output, input_secret
+from autograder.grading.roster import HandIn, course_roster, flat_roster
 from autograder.grading.turn import turn
 from autograder.plain import terminal_line
 from autograder.reading.submission import Submission
@@ -26,8 +31,6 @@ from autograder.reports.table import class_table
 from autograder.reports.verdict_files import write_verdicts
 from autograder.sandbox import Zygote
 from autograder.verdict import Outcome, Verdict
-
-COURSE = "attn.toml"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,19 @@ class Graded:
         return not self.problems
 
 
+@dataclass(frozen=True)
+class Task:
+    """One class and one exercise: who handed in what and where, where results go (and whether
+    somebody named that folder), where the secret of its inputs lies."""
+
+    exercise: Exercise
+    hand_ins: tuple[HandIn, ...]
+    graded: Path
+    output: Path
+    output_named: bool
+    secret: Path
+
+
 def grade_path(
     path: Path,
     *,
@@ -73,10 +89,14 @@ def grade_path(
             place=str(path),
             cure="name a folder of submissions, or a course",
         )
+    # Grader processes do not work in the current folder.
+    path, output = path.absolute(), output.absolute() if output else None
+    refuse_modules_in(path)
+    course = is_course(path)
     waits = Text("another run is grading this class: waiting for it to end")
     with turn(path, lambda: console.print(waits)):
-        if (path / COURSE).is_file():
-            return _grade_course(path, exercise, output, manner, console)
+        if course:
+            return _grade_course(path, exercise, solutions, output, manner, console)
         return _grade_folder(path, exercise, solutions, output, manner, console)
 
 
@@ -94,16 +114,24 @@ def _grade_folder(
             place=str(path),
             cure="add --exercise, for example --exercise numpy_single_head",
         )
-    facts = find_exercise(exercise, solutions or Path("solutions"))
-    roster = flat_roster(path, facts)
+    facts = find_exercise(exercise, find_solutions(solutions, path).absolute())
     target = output or path.resolve().with_name(f"{path.resolve().name}-graded")
-    verdicts = grade_shown(facts, roster.submissions, target, manner, console)
-    return report(facts, roster, verdicts, target, console)
+    if target.resolve().is_relative_to(path.resolve()):
+        raise KitError(
+            "the results would lie among the submissions, and be graded as one the next time",
+            place=str(target),
+            cure="name a folder outside with --output",
+        )
+    task = Task(facts, flat_roster(path), path, target, output is not None, target)
+    with GraderPool(manner.processes) as pool:
+        _, verdicts = grade_shown(task, pool, manner, console)
+    return report(task, verdicts, console)
 
 
 def _grade_course(
     path: Path,
     exercise: str | None,
+    solutions: Path | None,
     output: Path | None,
     manner: Manner,
     console: Console,
@@ -113,6 +141,12 @@ def _grade_course(
     from autograder.course.settings import open_gradebook, read_settings
 
     course = read_course(path)
+    if solutions and solutions.resolve() != course.solutions:
+        raise KitError(
+            "a course says itself where its solutions are, and --solutions names another place",
+            place=str(path),
+            cure=f"leave --solutions out; the course's are in {course.solutions}",
+        )
     if exercise is None and len(course.exercises) != 1:
         raise KitError(
             "the course has several exercises",
@@ -131,48 +165,51 @@ def _grade_course(
     with open_gradebook(course, read_settings(course), facts.name):
         pass
     folders = [(student, course.submitted(facts.name, student)) for student in students]
-    roster = course_roster(folders, facts)
     target = output or course.graded(facts.name)
-    verdicts = grade_shown(facts, roster.submissions, target, manner, console)
-    write_gradebook(course, facts.name, verdicts, roster.submissions)
-    return report(facts, roster, verdicts, target, console)
+    hand_ins = course_roster(folders)
+    task = Task(facts, hand_ins, path, target, output is not None, course.secret_folder)
+    with GraderPool(manner.processes) as pool:
+        submissions, verdicts = grade_shown(task, pool, manner, console)
+        write_gradebook(course, facts.name, verdicts, submissions, pool)
+    return report(task, verdicts, console)
 
 
 def grade_shown(
-    exercise: Exercise,
-    submissions: Sequence[Submission],
-    output: Path,
-    manner: Manner,
-    console: Console,
-) -> tuple[Verdict, ...]:
-    """Grade with a progress bar; what the journal in `output` holds is not judged again."""
-    journal = Journal(output / JOURNAL)
-    if not journal.path.exists() and not manner.allow_process:
-        _demand_protection(exercise)  # a refusal leaves nothing behind
+    task: Task, pool: GraderPool, manner: Manner, console: Console
+) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
+    """Read and grade with a progress bar; what the journal in the output holds is not judged again."""
+    journal, exercise = Journal(task.output / JOURNAL), task.exercise
+    if not journal.path.exists() or sys.platform != "linux":
+        _demand_protection(task, manner)  # a refusal leaves nothing behind
+    claim_output(task.output, task.graded, exercise.name, named=task.output_named)
     if broken := journal.prepare():
         console.print(Text(broken, style="yellow"))
+    submissions = read_class(pool, exercise, task.hand_ins)
     kept = _kept(journal, exercise, submissions, manner)
     if kept:
         count = f"{len(kept)} of {len(submissions)} submissions"
         console.print(Text(f"{count} were judged before and have not changed since"))
     left = [submission for submission in submissions if submission.student not in kept]
+    run = GradingRun(journal.path, input_secret(task.secret), manner.allow_process, task.graded)
     with Progress(*_COLUMNS, console=console) as progress:
-        task = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
+        bar = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
         judged = grade_class(
             exercise,
             left,
-            processes=manner.processes,
-            allow_process=manner.allow_process,
-            journal=journal.path,
-            on_verdict=lambda verdict: progress.advance(task),
+            run=run,
+            pool=pool,
+            on_verdict=lambda verdict: progress.advance(bar),
         )
     known = kept | {verdict.student: verdict for verdict in judged}
-    return tuple(known[submission.student] for submission in submissions)
+    return submissions, tuple(known[submission.student] for submission in submissions)
 
 
-def _demand_protection(exercise: Exercise) -> None:
+def _demand_protection(task: Task, manner: Manner) -> None:
     """Raise `KitError` where this machine does not isolate submissions, whatever their library."""
-    with Zygote("numpy", exercise.limits, secrets=(exercise.folder.resolve(),)):
+    if manner.allow_process and sys.platform == "linux":
+        return
+    exercise, hidden = task.exercise, (task.graded,)
+    with Zygote("numpy", exercise.limits, secrets=(exercise.folder.resolve(),), hidden=hidden):
         pass
 
 
@@ -204,21 +241,16 @@ def _kept(
     return {student: verdict for student, verdict in found.items() if verdict}
 
 
-def report(
-    exercise: Exercise,
-    roster: Roster,
-    verdicts: tuple[Verdict, ...],
-    output: Path,
-    console: Console,
-) -> Graded:
+def report(task: Task, verdicts: tuple[Verdict, ...], console: Console) -> Graded:
     """Write the files of a run, print the class and what could not be judged."""
+    exercise, output = task.exercise, task.output
     write_verdicts(output / "verdicts", verdicts)
     write_feedback(output / "feedback", exercise, verdicts)
     write_grades(output / "grades.csv", exercise, verdicts)
     console.print(class_table(exercise, verdicts))
     for line in class_summary(exercise, verdicts):
         console.print(Text(line))
-    problems = (*roster.problems, *_not_judged(verdicts))
+    problems = _not_judged(verdicts)
     for problem in problems:
         console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
     return Graded(verdicts, output, problems)

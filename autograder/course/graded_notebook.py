@@ -1,0 +1,156 @@
+"""A student's graded notebook: the release with the student's code and the verdict in its cells.
+
+It is made of what was handed in, so it is made in a grader process under watch, and lies in a
+folder of its own until its grades are in the gradebook.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader import utils
+
+from autograder.course.creation import Course
+from autograder.course.intake import (
+    folder_of,
+    lay_out,
+    notebook_of,
+    nothing_of,
+    release_notebook,
+    timestamp,
+)
+from autograder.course.verdict_cells import with_verdict
+from autograder.errors import KitError
+from autograder.grading.classroom import HANDLING
+from autograder.grading.grader_pool import GraderPool, Loss
+from autograder.grading.watched_process import Progress
+from autograder.reading.submission import Submission
+from autograder.verdict import Verdict
+
+NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was left as released
+READ_ONLY = 0o444
+_BATCH = 8
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was handed in and the verdict on it."""
+
+    submission: Submission
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class GradedNotebook:
+    """One student's graded notebook in `folder`, and what of it goes into the gradebook.
+
+    `handed_in_at` is a UTC datetime, None when unknown.
+    """
+
+    student: str
+    scores: Mapping[str, float | None]
+    comments: Mapping[str, str | None]
+    handed_in_at: Any
+    folder: Path
+
+
+def graded_notebooks(
+    course: Course, exercise: str, judged: Sequence[Judged], staging: Path, pool: GraderPool
+) -> tuple[GradedNotebook, ...]:
+    """Make the graded notebooks of a class below `staging`, in their order.
+
+    Where that takes more than one hand-in may, the notebook has the verdict without the student's
+    code, and says so. Raises `KitError` when they cannot be written.
+    """
+    # What was read is not needed again, and may be large.
+    slim = [
+        replace(each, submission=replace(each.submission, cells=(), not_run=())) for each in judged
+    ]
+    found: dict[int, GradedNotebook] = {}
+
+    def lost(place: int, loss: Loss) -> None:
+        found[place] = _without_code(
+            course, exercise, slim[place], staging / f"{place}-alone", loss
+        )
+
+    jobs = [(each, staging / str(place)) for place, each in enumerate(slim)]
+    pool.run(
+        partial(_make_batch, course, exercise),
+        jobs,
+        HANDLING,
+        result=found.__setitem__,
+        lost=lost,
+        batch=_BATCH,
+    )
+    return tuple(found[place] for place in range(len(judged)))
+
+
+def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:
+    """Move a graded notebook into `autograded/`, read-only as nbgrader leaves it."""
+    target = course.autograded(exercise, graded.student)
+    try:
+        if target.exists():
+            shutil.rmtree(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for file in graded.folder.iterdir():
+            file.chmod(READ_ONLY)
+        graded.folder.rename(target)
+    except OSError as error:
+        raise _not_written(target, error) from error
+
+
+def _make_batch(
+    course: Course, exercise: str, jobs: Sequence[tuple[Judged, Path]], progress: Progress
+) -> None:
+    release = release_notebook(course, exercise)
+    for number, (judged, folder) in enumerate(jobs):
+        progress.begin(number)
+        notebook = notebook_of(release, judged.submission)
+        progress.done(_made(course, exercise, judged, notebook, folder))
+
+
+def _without_code(
+    course: Course, exercise: str, judged: Judged, folder: Path, loss: Loss
+) -> GradedNotebook:
+    remark = f"Your code is not in this notebook: copying it was stopped ({loss.detail})."
+    verdict = replace(judged.verdict, remarks=(*judged.verdict.remarks, remark))
+    # Not one byte of what was handed in is looked at again.
+    nothing = nothing_of(judged.submission.student, exercise)
+    release = release_notebook(course, exercise)
+    return _made(course, exercise, Judged(nothing, verdict), release, folder)
+
+
+def _made(
+    course: Course, exercise: str, judged: Judged, notebook: NotebookNode, folder: Path
+) -> GradedNotebook:
+    """Fill in the verdict, read scores and comments off as nbgrader's SaveAutoGrades does."""
+    filled = with_verdict(notebook, judged.verdict, course.exercise(exercise))
+    scores: dict[str, float | None] = {}
+    comments: dict[str, str | None] = {}
+    for cell in filled.cells:
+        facts = cell.metadata.get("nbgrader", {})
+        if utils.is_grade(cell):
+            scores[facts["grade_id"]] = utils.determine_grade(cell)[0]
+        if utils.is_solution(cell):
+            untouched = facts.get("checksum") == utils.compute_checksum(cell)
+            comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
+    try:
+        lay_out(filled, judged.submission, folder)
+    except OSError as error:
+        raise _not_written(course.autograded(exercise, judged.submission.student), error) from error
+    at = timestamp(folder_of(judged.submission))
+    return GradedNotebook(judged.submission.student, scores, comments, at, folder)
+
+
+def _not_written(place: Path, error: OSError) -> KitError:
+    return KitError(
+        f"a graded notebook cannot be written: {error.strerror}",
+        place=str(place),
+        cure="make room, or let yourself write there; then run the same command again",
+    )

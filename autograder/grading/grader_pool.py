@@ -1,0 +1,206 @@
+"""Several grader processes under watch, and the work handed out to them.
+
+Whoever exceeds a bound loses only the rest of their own hand-in: the process is killed, a new one
+takes the others of its batch, and what had been judged before is kept. A process that ends
+for no reason of ours is no verdict on anybody: its hand-in is tried once more, alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from multiprocessing import connection
+from types import TracebackType
+from typing import Any
+
+from autograder.errors import KitError
+from autograder.grading.watched_process import Bounds, Message, WatchedProcess, Work
+from autograder.sandbox.preconditions import demand_preconditions
+
+TICK = 0.25  # seconds between two looks at the bounds
+MOST_TRIES = 2
+MOST_FALSE_STARTS = 3
+
+
+class Cause(Enum):
+    """Why an item of work has no result."""
+
+    TIME = "time"
+    MEMORY = "memory"
+    CRASH = "crash"  # a fault within the process, again when it was tried alone
+    ENDED = "ended"  # from outside, or nobody knows
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What is known of an item without a result; `parts` are what was handed over before."""
+
+    cause: Cause
+    detail: str
+    parts: tuple[Any, ...] = ()
+
+
+@dataclass
+class _Batch:
+    """Items that one process works on: their places, and where it is."""
+
+    places: list[int]
+    position: int | None = None
+    parts: list[Any] = field(default_factory=list)
+    done: set[int] = field(default_factory=set)
+
+
+class GraderPool:
+    """So many grader processes (one per core when not said), kept until the end. A context manager."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        demand_preconditions()
+        self.processes = processes or os.cpu_count() or 1
+        self._idle: list[WatchedProcess] = []
+        self._busy: dict[WatchedProcess, _Batch] = {}
+        self._false_starts = 0
+
+    def __enter__(self) -> GraderPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every process."""
+        for process in (*self._idle, *self._busy):
+            process.end()
+        self._idle.clear()
+        self._busy.clear()
+
+    def run(
+        self,
+        work: Work,
+        items: Sequence[Any],
+        bounds: Bounds,
+        *,
+        result: Callable[[int, Any], None],
+        lost: Callable[[int, Loss], None],
+        batch: int = 1,
+    ) -> None:
+        """Have `work` done on every item, `batch` of them at a time.
+
+        `result` is called with an item's place and result, `lost` where there is none; each place
+        is told once. Raises `KitError` when the work itself cannot be done, or no process starts.
+        """
+        waiting = deque(_batches(range(len(items)), batch))
+        tries: Counter[int] = Counter()
+        while waiting or self._busy:
+            while waiting and len(self._busy) < self.processes:
+                self._give(work, items, bounds, waiting.popleft())
+            for process in self._ready():
+                self._listen(process, result)
+            for process, rest in list(self._busy.items()):
+                loss = self._loss(process, rest)
+                if loss:
+                    waiting.extendleft(reversed(self._settled(rest, loss, tries, lost)))
+
+    def _give(self, work: Work, items: Sequence[Any], bounds: Bounds, places: list[int]) -> None:
+        process = self._idle.pop() if self._idle else WatchedProcess()
+        self._busy[process] = _Batch(places)
+        try:
+            process.give(work, [items[place] for place in places], bounds)
+        except OSError:
+            return  # it has ended, which is seen at the next look
+
+    def _ready(self) -> list[WatchedProcess]:
+        handles = {handle: p for p in self._busy for handle in (p.line, p.sentinel)}
+        return list(dict.fromkeys(handles[each] for each in connection.wait(handles, TICK)))  # type: ignore[index]
+
+    def _listen(self, process: WatchedProcess, result: Callable[[int, Any], None]) -> None:
+        """Take in all that a process has said."""
+        batch = self._busy[process]
+        try:
+            while process in self._busy and process.line.poll():
+                self._take(process, batch, process.line.recv(), result)
+        except (EOFError, OSError):
+            return  # it has ended, which is seen by its exit code
+
+    def _take(
+        self,
+        process: WatchedProcess,
+        batch: _Batch,
+        message: Message,
+        result: Callable[[int, Any], None],
+    ) -> None:
+        match message.kind:
+            case "begin":
+                self._false_starts = 0
+                batch.position, batch.parts = message.number, []
+                process.begin()
+            case "part":
+                batch.parts.append(message.value)
+            case "done":
+                batch.done.add(message.number)
+                batch.position = None
+                result(batch.places[message.number], message.value)
+            case "memory":
+                batch.parts.append(message)
+            case "failed":
+                raise message.value
+            case "finished":
+                del self._busy[process]
+                self._idle.append(process)
+
+    def _loss(self, process: WatchedProcess, batch: _Batch) -> Loss | None:
+        """Return why a process will not go on with its batch, having ended it; None when it will."""
+        over = process.over() if batch.position is not None else ""
+        if not over and not process.ending:
+            return None
+        ending = process.ending
+        process.end()
+        del self._busy[process]
+        parts = tuple(part for part in batch.parts if not isinstance(part, Message))
+        memory = [part for part in batch.parts if isinstance(part, Message)]
+        if memory:
+            return Loss(Cause.MEMORY, memory[0].value, parts)
+        if not ending:
+            return Loss(Cause.TIME, over, parts)
+        return Loss(Cause.CRASH if process.crashed else Cause.ENDED, ending, parts)
+
+    def _settled(
+        self,
+        batch: _Batch,
+        loss: Loss,
+        tries: Counter[int],
+        lost: Callable[[int, Loss], None],
+    ) -> list[list[int]]:
+        """Tell who is lost; return the batches that are still to be done."""
+        left = [place for n, place in enumerate(batch.places) if n not in batch.done]
+        if batch.position is None:
+            self._false_starts += 1
+            if self._false_starts >= MOST_FALSE_STARTS:
+                raise KitError(
+                    f"grader processes end before they begin ({loss.detail})",
+                    place=sys.executable,
+                    cure="see what is printed above, and what `attn doctor` says of this machine",
+                )
+            return [left] if left else []
+        place = batch.places[batch.position]
+        left.remove(place)
+        rest = [left] if left else []
+        tries[place] += 1
+        again = loss.cause in (Cause.CRASH, Cause.ENDED) and tries[place] < MOST_TRIES
+        if again:
+            return [[place], *rest]
+        lost(place, loss)
+        return rest
+
+
+def _batches(places: Iterable[int], size: int) -> list[list[int]]:
+    every = list(places)
+    return [every[start : start + size] for start in range(0, len(every), size)]

@@ -1,0 +1,83 @@
+"""Verdicts on submissions that were not judged, or not to the end: each step says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.exercise import Exercise, Step
+from autograder.grading.digest import exercise_hash
+from autograder.reading.submission import Submission
+from autograder.verdict import (
+    NOT_RUN,
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
+
+
+@dataclass(frozen=True)
+class JudgedStep:
+    """A step whose verdict is known while the rest of its submission is still being judged."""
+
+    step: StepVerdict
+    protection: str
+
+
+def without_judging(exercise: Exercise, submission: Submission, finding: Finding) -> Verdict:
+    """Return the verdict on a submission that never ran: every step ends as `finding` says."""
+    return _verdict(exercise, submission, (), finding)
+
+
+def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> Verdict:
+    """Return the verdict on a submission that we failed to judge."""
+    finding = Finding(
+        Outcome.INFRASTRUCTURE,
+        "It could not be judged, through no fault of yours. Your instructor is told.",
+        details=(detail,),
+    )
+    return without_judging(exercise, submission, finding)
+
+
+def unfinished(
+    exercise: Exercise,
+    submission: Submission,
+    judged: Sequence[JudgedStep],
+    finding: Finding,
+    seed: int,
+) -> Verdict:
+    """Return the verdict on a submission whose judging was stopped: what was judged before counts.
+
+    All other steps end as `finding` says.
+    """
+    return _verdict(exercise, submission, judged, finding, seed)
+
+
+def _verdict(
+    exercise: Exercise,
+    submission: Submission,
+    judged: Sequence[JudgedStep],
+    finding: Finding,
+    seed: int = 0,
+) -> Verdict:
+    known = {each.step.name: each.step for each in judged}
+    return Verdict(
+        exercise=submission.exercise,
+        student=submission.student,
+        steps=tuple(known.get(step.name) or _ended(step, finding) for step in exercise.steps),
+        chain=ChainVerdict(finding.outcome, None, finding),
+        code_hash=submission.code_hash,
+        exercise_hash=exercise_hash(exercise.folder),
+        seed=seed,
+        protection=judged[-1].protection if judged else NOT_RUN,
+        seconds=0.0,
+        remarks=submission.remarks,
+    )
+
+
+def _ended(step: Step, finding: Finding) -> StepVerdict:
+    check = CheckVerdict("read", "the submission can be read", finding.outcome, finding)
+    return StepVerdict(step.name, step.title, finding.outcome, 0.0, step.points, (check,))

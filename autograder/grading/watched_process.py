@@ -1,0 +1,189 @@
+"""One grader process as its starter sees it: given work, listened to, and bounded from outside.
+
+It runs code of ours only, but over what was handed in, and a regular expression, a parser or a
+comparison may take for ever over text that was made for it. So the starter looks at its
+processor time and the clock, and the kernel bounds its memory; neither asks the code that runs.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError
+from autograder.grading.import_path import safe_for_a_new_process
+from autograder.sandbox.reach import canaries_of
+
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one hand-in may take of the grader itself, beside what its own code uses.
+
+    `seconds` of processor time and `wall_seconds` on the clock of a grader process, `megabytes`
+    of memory on top of what that process holds when it begins.
+    """
+
+    seconds: float
+    wall_seconds: float
+    megabytes: int = 2048
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a grader process says: `kind` is begin, part, done, failed or finished."""
+
+    kind: str
+    number: int = 0
+    value: Any = None
+
+
+class Progress:
+    """Tells the starter how far this grader process is; `number` counts within its batch."""
+
+    def __init__(self, send: Callable[[Message], None], megabytes: int | None) -> None:
+        self._send, self._megabytes = send, megabytes
+        self._number = 0
+
+    def begin(self, number: int) -> None:
+        """Say that the work on an item begins: from here on the bounds count for it."""
+        self._number = number
+        if self._megabytes is not None:
+            _bound_memory(self._megabytes)
+        self._send(Message("begin", number))
+
+    def part(self, value: Any) -> None:
+        """Hand over a part of the result, which is kept whatever becomes of the rest."""
+        self._send(Message("part", self._number, value))
+
+    def done(self, result: Any, number: int | None = None) -> None:
+        """Hand over the result of the item: the one that was begun last, or the one said."""
+        self._send(Message("done", self._number if number is None else number, result))
+
+
+Work = Callable[[Sequence[Any], Progress], None]
+
+
+class WatchedProcess:
+    """A grader process of our own; it does one batch of work after the other."""
+
+    def __init__(self) -> None:
+        # Spawned, not forked: it inherits nothing of its starter's memory.
+        context = multiprocessing.get_context("spawn")
+        self.line, far = context.Pipe()
+        self._process = context.Process(target=_serve, args=(far,), name="grader")
+        with safe_for_a_new_process():
+            self._process.start()
+        far.close()
+        self._bounds = Bounds(0.0, 0.0)
+        self._begun = self._processor = 0.0
+
+    @property
+    def sentinel(self) -> int:
+        """What becomes ready when the process has ended."""
+        return self._process.sentinel
+
+    @property
+    def ending(self) -> str:
+        """How the process ended, in words; "" while it runs."""
+        code = self._process.exitcode
+        if code is None:
+            return ""
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+    @property
+    def crashed(self) -> bool:
+        """Whether it ended by a fault within the process, and not by what somebody sent it."""
+        faults = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+        return self._process.exitcode in [-fault for fault in faults]
+
+    def give(self, work: Work, items: Sequence[Any], bounds: Bounds) -> None:
+        """Give it a batch; raise OSError when it has ended."""
+        self._bounds = bounds
+        self.line.send((work, items, bounds.megabytes))
+        self.begin()
+
+    def begin(self) -> None:
+        """Count the bounds from now on."""
+        self._begun, self._processor = time.monotonic(), self._used()
+
+    def over(self) -> str:
+        """Return which bound is exceeded, in words; "" when none is."""
+        if self._used() - self._processor > self._bounds.seconds:
+            return f"{self._bounds.seconds:g} seconds of processor time"
+        if time.monotonic() - self._begun > self._bounds.wall_seconds:
+            return f"{self._bounds.wall_seconds:g} seconds"
+        return ""
+
+    def end(self) -> None:
+        """End the process and all that it has started; take away what it left on the disk."""
+        if self._process.is_alive():
+            self._process.kill()  # its zygote and its workers die with it
+        self._process.join()
+        self.line.close()
+        for folder in canaries_of(self._process.pid or 0):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _used(self) -> float:
+        from autograder.worker.forks import processor_clock  # Linux only, as all grading is
+
+        try:
+            return time.clock_gettime(processor_clock(self._process.pid or 0))
+        except OSError:  # it has just ended
+            return self._processor
+
+
+def _serve(line: Connection) -> None:
+    """Do batch after batch until the starter is gone; the main function of a grader process."""
+    # Nothing is found by chance in the folder in which a command was typed.
+    os.chdir("/")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the starter's, which ends this one
+    _end_with_starter()
+    while True:
+        try:
+            work, items, megabytes = line.recv()
+        except EOFError:
+            return
+        try:
+            work(items, Progress(line.send, megabytes))
+        except KitError as error:
+            line.send(Message("failed", value=error))
+        except MemoryError:
+            line.send(Message("memory", value=f"{megabytes} megabytes of memory"))
+            return
+        else:
+            line.send(Message("finished"))
+
+
+def _bound_memory(megabytes: int) -> None:
+    """Let this process have so much more than it holds now; the kernel sees to it."""
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + megabytes * MEGABYTE
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def _end_with_starter() -> None:
+    """Have this process end when the one that started it is killed: else it would wait for ever."""
+    starter = multiprocessing.parent_process()
+    assert starter is not None
+
+    def watch() -> None:
+        connection.wait([starter.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with starter", daemon=True).start()

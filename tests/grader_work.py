@@ -1,0 +1,55 @@
+"""Work for grader processes under test: what an item says is done, good or bad."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+
+from autograder.errors import KitError
+from autograder.grading.watched_process import Progress
+
+
+def do(items: Sequence[str], progress: Progress) -> None:
+    """Do what every item says, in a grader process."""
+    for number, item in enumerate(items):
+        progress.begin(number)
+        for word in item.split():
+            progress.part(word)
+            _do(word)
+        progress.done(f"{item} by {os.getpid()} in {os.getcwd()}")
+
+
+def _do(word: str) -> None:
+    match word:
+        case "spins":
+            while True:
+                pass
+        case "sleeps":
+            time.sleep(3600)
+        case "eats":
+            bytearray(1 << 40)
+        case "crashes":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "ends":
+            os._exit(3)
+        case "fails":
+            raise KitError("the exercise is broken", place="here", cure="mend it")
+
+
+def never_begins(items: Sequence[str], progress: Progress) -> None:
+    """End before the first item."""
+    os._exit(7)
+
+
+def ends_once(items: Sequence[str], progress: Progress) -> None:
+    """End at the first try of an item, which names a file that remembers it."""
+    for number, item in enumerate(items):
+        progress.begin(number)
+        try:
+            os.close(os.open(item, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            progress.done(item)
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
