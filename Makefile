@@ -28,8 +28,10 @@ $(BROWSER): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[browser]'
 	@touch $(BROWSER)
 
-# Style, types, the proof of the graders, and that the generated assignments are up to date.
-check: $(READY)
+# Style, types, the pins, the proof of the graders, and that the generated assignments are up to
+# date. A pin can only be checked where it is installed: those of the browser's tests too.
+check: $(BROWSER)
+	$(BIN)/python tests/constraints_check.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

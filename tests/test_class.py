@@ -16,6 +16,7 @@ from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.errors import KitError
 from autograder.exercise import Exercise, read_exercise
 from autograder.grading.classroom import grade_class
+from autograder.grading.input_seed import input_seed
 from autograder.reading.submission import Submission, read_submission
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.verdict import Outcome, StepVerdict, Verdict
@@ -300,7 +301,8 @@ def test_no_verdict_is_a_fault_of_ours_and_each_says_how_it_came_about(
         assert not verdict.infrastructure, name
         if name != "rejected":
             assert verdict.protection in ("full", "landlock", "namespaces")
-        assert verdict.seed == exercise.grading.seed
+        drawn = 0 if name == "rejected" else input_seed(b"", exercise, verdict.code_hash)
+        assert verdict.seed == drawn
         assert [step.name for step in verdict.steps] == [step.name for step in exercise.steps]
         assert verdict.max_points == exercise.points
         assert Verdict.from_json(verdict.to_json()) == verdict

@@ -21,9 +21,12 @@ PACKAGE = Path(__file__).resolve().parent.parent / "autograder"
 
 # From the ground up. A name is a module or a package right below `autograder`.
 LAYERS = (
-    ("errors", "plain", "verdict", "exercise", "wire", "request", "signature"),
-    ("undisturbed", "compare", "exceptions", "inprocess", "reading", "worker"),
-    ("diagnosis", "sandbox", "checks", "examples", "heatmaps"),
+    ("errors", "machine_fault", "plain", "verdict", "exercise", "wire", "request", "signature"),
+    (
+        *("undisturbed", "precision", "value_words", "compare"),
+        *("exceptions", "inprocess", "reading", "worker"),
+    ),
+    ("fingerprint", "diagnosis", "sandbox", "checks", "examples", "heatmaps"),
     ("reports", "building", "card", "checked", "notebook", "whole_layer"),
     ("course", "grading", "learning", "releasing", "verification", "doctor"),
     ("cli",),

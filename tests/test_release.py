@@ -27,7 +27,8 @@ from autograder.checked import HIDDEN
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
 from autograder.exercise import read_exercise
-from autograder.reading.submission import read_code, written
+from autograder.reading.absence import written
+from autograder.reading.code import read_code
 from autograder.releasing.first_cell import with_first_cell
 from autograder.releasing.pages import files_address
 from autograder.releasing.release import Order, release

@@ -17,6 +17,7 @@ from autograder.doctor.installation import LEARNING, PLACE, Part, installation
 from autograder.errors import KitError
 from autograder.exercise import Limits
 from autograder.sandbox import probe, reach, remedies
+from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
 from autograder.sandbox.protection import DEMANDS, Measured, Protection, Trial
 from autograder.sandbox.student import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
@@ -84,12 +85,13 @@ def examine(folder: Path) -> Examination:
     if sys.platform != "linux":
         return Examination(system, "", (), (), None, _no_sandbox(system), parts)
     measured, trials, shortfall = _try_out(folder)
+    layers = _layers(measured)
     return Examination(
         system=f"{system} {platform.release()}, {platform.machine()}",
         user="root" if os.geteuid() == 0 else f"user {os.geteuid()}",
-        layers=_layers(measured),
+        layers=layers,
         demands=_demands(measured, trials),
-        level=measured.protection,
+        level=measured.protection if layers else None,
         shortfall=shortfall,
         parts=parts,
     )
@@ -140,6 +142,8 @@ def _bounds(zygote: Zygote) -> tuple[Trial, ...]:
 
 
 def _layers(measured: Measured) -> tuple[Layer, ...]:
+    if measured == Measured((), 0, False, measured.uid):
+        return ()  # no worker was there, so that nothing is known of any layer
     return (*_namespaces(measured), _landlock(measured), *_others(measured))
 
 
@@ -166,10 +170,11 @@ def _others(measured: Measured) -> tuple[Layer, ...]:
     if not measured.seccomp:
         calls = Layer(calls.name, False, why, remedies.remedy("seccomp", why))
     bounded = "resources" not in measured.gaps and bool(measured.trials)
-    limits = "of memory, processor time, files, threads" if bounded else "not in force"
+    unbounded = "not in force" if "resources" in measured.gaps else "no worker could be asked"
+    limits = "of memory, processor time, files, threads" if bounded else unbounded
     return (
         calls,
-        Layer("limits", bounded, limits, "" if bounded else remedies.LIMITS),
+        Layer("limits", bounded, limits, remedies.LIMITS if "resources" in measured.gaps else ""),
         _other_user(measured),
         _interpreter(measured),
     )
@@ -187,14 +192,23 @@ def _other_user(measured: Measured) -> Layer:
 
 def _interpreter(measured: Measured) -> Layer:
     name, held = "interpreter in reach", bool(measured.trials)
-    closed = next(iter(reach.closed().values()), None) if reach.throw_away_uid() else None
+    folders, uid = find_package_folders(), reach.throw_away_uid()
+    needed = needed_for("numpy")
+    closed = next(iter(reach.closed(needed).values()), None) if uid else None
     if closed and measured.namespaces:
-        return Layer(name, held, f"{closed} is closed to other users; it is bound into place")
-    if closed:
-        error = reach.out_of_reach(reach.throw_away_uid(), "")
+        bound = f"{closed} is closed to other users; it is bound into place"
+        return Layer(name, held, _shown(folders, bound))
+    if closed and (not held or "user" in measured.gaps):  # a worker that stays root enters it
+        error = reach.out_of_reach(uid, "", needed)
         cure = error.cure if error else ""
         return Layer(name, False, f"other users may not enter {closed}", cure)
-    return Layer(name, held, f"{sys.prefix}" if held else "no worker could be asked")
+    return Layer(name, held, _shown(folders, sys.prefix) if held else "no worker could be asked")
+
+
+def _shown(folders: PackageFolders, interpreter: str) -> str:
+    """Say where workers see packages beside the `interpreter`, and what is kept from them."""
+    kept = (f"not shown: {each.folder} ({each.reason})" for each in folders.exclusions)
+    return "; ".join((interpreter, *folders.further, *kept))
 
 
 def _demands(measured: Measured, trials: tuple[Trial, ...]) -> tuple[Demand, ...]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.exercise import MANIFEST, read_exercise
+from autograder.sandbox.package_folders import location
 from autograder.sandbox.remedies import remedy
 
 OLDEST = (3, 11)
@@ -67,10 +68,18 @@ def _python() -> Part:
 
 
 def _package(name: str, need: str, purpose: str, cure: str) -> Part:
+    if fact := _version(name):
+        return Part(name, True, fact, need, purpose)
+    return Part(name, False, "not installed", need, purpose, cure)
+
+
+def _version(name: str) -> str:
+    """Return a package's version, or where it lies when nothing records it; "" without it."""
     try:
-        return Part(name, True, metadata.version(name), need, purpose)
+        return metadata.version(name)
     except metadata.PackageNotFoundError:
-        return Part(name, False, "not installed", need, purpose, cure)
+        where = location(name)
+        return f"no version recorded, in {where.parent}" if where else ""
 
 
 def _for_torch(folder: Path) -> str:
@@ -121,4 +130,4 @@ def _libseccomp() -> Part:
     except (ImportError, RuntimeError) as error:
         why = str(error)
         return Part("libseccomp", False, why, GRADING, purpose, remedy("seccomp", why))
-    return Part("libseccomp", True, f"pyseccomp {metadata.version('pyseccomp')}", GRADING, purpose)
+    return Part("libseccomp", True, f"pyseccomp {_version('pyseccomp')}", GRADING, purpose)
