@@ -8,6 +8,12 @@ axis would hardly show. Weights are put into the class, never seeded inside it.
 import numpy as np
 import pytest
 
+from autograder.checks import shared_beside
+
+checks = shared_beside(__file__, "_attention/checks.py")
+steps = checks.StepChecks(scores="B S S", vectors="B S D", width="D")
+PUBLIC = pytest.mark.public
+
 SIZES = pytest.mark.parametrize(
     "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 6}], indirect=True
 )
@@ -32,19 +38,13 @@ def causal_mask(draw):
     return np.tril(np.ones((draw["S"], draw["S"])))
 
 
-def rows_of_weights(draw):
-    """Attention weights (B, S, S): positive, and every row sums to 1."""
-    exponentials = np.exp(draw("B S S"))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
 def steps_of_64ths(array):
     """Numbers that float32 holds exactly, also beside 10 000."""
     return np.round(64 * array) / 64
 
 
 @pytest.mark.step("softmax")
-@pytest.mark.public(B=3)
+@PUBLIC(B=3)
 @SIZES
 def test_softmax_values(student, draw):
     """every row of scores becomes weights that sum to 1"""
@@ -52,7 +52,7 @@ def test_softmax_values(student, draw):
 
 
 @pytest.mark.step("softmax")
-@pytest.mark.public
+@PUBLIC
 @pytest.mark.stays(
     "row by row, one maximum of the whole array and one of each sequence fail alike; only the "
     "first of them fails here, so a student is told which of the two it is"
@@ -63,21 +63,21 @@ def test_softmax_is_stable(student, draw):
 
 
 @pytest.mark.step("softmax")
-@pytest.mark.public
+@PUBLIC
 def test_softmax_is_stable_row_by_row(student, draw):
     """a row of very small scores beside a row of very large ones"""
     student(steps_of_64ths(draw("B S S")) + 1e4 * (-1.0) ** np.arange(draw["S"])[:, None]).agrees()
 
 
 @pytest.mark.step("softmax")
-@pytest.mark.public
+@PUBLIC
 def test_softmax_leaves_its_input(student, draw):
     """the scores given are not changed"""
     student(draw("B S S")).leaves_its_arguments()
 
 
 @pytest.mark.step("initialize_weights")
-@pytest.mark.public(D=64)
+@PUBLIC(D=64)
 @GUIDES
 def test_weights_are_drawn(student, draw):
     """four (D, D) matrices, each a normal draw of its own with standard deviation 0.02"""
@@ -100,7 +100,7 @@ def test_weights_differ_from_call_to_call(student, draw):
 
 
 @pytest.mark.step("project_qkv")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_projection_values(student, draw):
     """queries, keys and values, in this order"""
@@ -108,31 +108,22 @@ def test_projection_values(student, draw):
     student(draw("B S D"), *(matrices[name] for name in WEIGHT_NAMES[:3])).agrees()
 
 
-@pytest.mark.step("compute_attention_scores")
-@pytest.mark.public(B=2, S=3, D=3)
-@SQUARE
-def test_score_values(student, draw):
-    """entry (i, j) is query i times key j, unscaled"""
-    student(draw("B S D"), draw("B S D")).agrees()
+test_score_values = steps.score_values(PUBLIC(B=2, S=3, D=3), SQUARE)
 
 
 @pytest.mark.step("scale_scores")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_scaled_values(student, draw):
     """the scores are divided by the square root of the embedding dimension"""
     student(draw("B S S", scale=draw["D"] ** 0.5), draw["D"]).agrees()
 
 
-@pytest.mark.step("scale_scores")
-@pytest.mark.public
-def test_scaling_leaves_its_input(student, draw):
-    """the scores given are not changed"""
-    student(draw("B S S"), draw["D"]).leaves_its_arguments()
+test_scaling_leaves_its_input = steps.scaling_leaves_its_input(PUBLIC)
 
 
 @pytest.mark.step("create_causal_mask")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_mask_values(student, draw):
     """1 where a query may see a key, 0 where it may not"""
@@ -140,7 +131,7 @@ def test_mask_values(student, draw):
 
 
 @pytest.mark.step("apply_mask")
-@pytest.mark.public(B=3)
+@PUBLIC(B=3)
 @SIZES
 def test_masked_values(student, draw):
     """forbidden scores are very negative, the others stay"""
@@ -148,7 +139,7 @@ def test_masked_values(student, draw):
 
 
 @pytest.mark.step("apply_mask")
-@pytest.mark.public
+@PUBLIC
 def test_any_mask_is_applied(student, draw):
     """the mask that is given decides, causal or not"""
     mask = causal_mask(draw)
@@ -157,37 +148,27 @@ def test_any_mask_is_applied(student, draw):
 
 
 @pytest.mark.step("apply_mask")
-@pytest.mark.public
+@PUBLIC
 def test_masking_leaves_its_input(student, draw):
     """the scores given are not changed"""
     student(draw("B S S"), causal_mask(draw)).leaves_its_arguments()
 
 
-@pytest.mark.step("compute_attention_weights")
-@pytest.mark.public
-@SIZES
-def test_attention_weight_values(student, draw):
-    """every row of scores becomes weights that sum to 1"""
-    student(draw("B S S")).agrees()
+test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 
 
 @pytest.mark.step("compute_attention_weights")
-@pytest.mark.public
+@PUBLIC
 def test_masked_scores_get_no_weight(student, draw):
     """a very negative score gets the weight 0"""
     student(np.where(causal_mask(draw) == 1, draw("B S S"), -1e9)).agrees()
 
 
-@pytest.mark.step("apply_attention")
-@pytest.mark.public
-@SIZES
-def test_weighted_sum_values(student, draw):
-    """each token gathers the values by its own row of weights"""
-    student(rows_of_weights(draw), draw("B S D")).agrees()
+test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES)
 
 
 @pytest.mark.step("project_output")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_output_values(student, draw):
     """the gathered values are projected by the output weights"""
@@ -195,7 +176,7 @@ def test_output_values(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@pytest.mark.public(D=64)
+@PUBLIC(D=64)
 @GUIDES
 @pytest.mark.stays(
     "the mistakes of initialize_weights, made inside the class, show here and nowhere else, since "
@@ -208,7 +189,7 @@ def test_layer_draws_its_weights(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@pytest.mark.public
+@PUBLIC
 @pytest.mark.parametrize("draw", [*SQUARES, GUIDE], indirect=True)
 def test_layer_values(student, draw):
     """forward joins the steps; every token sees all tokens"""
@@ -217,7 +198,7 @@ def test_layer_values(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_causal_layer_values(student, draw):
     """with causal=True no token sees the future"""
@@ -226,7 +207,7 @@ def test_causal_layer_values(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@pytest.mark.public
+@PUBLIC
 def test_layer_leaves_its_input(student, draw):
     """the token vectors given are not changed"""
     layer = student.constructed(draw["D"], draw.seed(), **weights(draw))

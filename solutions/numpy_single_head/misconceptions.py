@@ -1,822 +1,551 @@
-"""Known wrong implementations of the steps; each docstring is what the student reads.
+"""Known wrong implementations: each class is a step, each docstring what the student reads.
 
-The first paragraph says what the code does and how that differs from what is asked, the
-second where to look. None of them gives the line to type.
+They are looked for in this order; what is true of any attention comes from `_attention`.
 """
 
 import numpy as np
 
-from autograder.checks import misconception, solution_beside
+from autograder.checks import shared_beside, solution_beside
 
 solution = solution_beside(__file__)
+mistakes = shared_beside(__file__, "_attention/mistakes.py")
+layers = shared_beside(__file__, "_attention/layers.py")
+Parts, Scores, Scaling, Sums = mistakes.Parts, mistakes.Scores, mistakes.Scaling, mistakes.Sums
+Softmax, Output = mistakes.Softmax, mistakes.Output
 
+parts = mistakes.given(solution.project_qkv)
+given_softmax = mistakes.given(solution.softmax)
+layer = layers.wrong_layers(solution.SingleHeadAttention)
+
+
+class softmax:
+    softmax_over_the_queries = given_softmax(Softmax.softmax_over_the_queries)
+    softmax_over_the_batch = given_softmax(Softmax.softmax_over_the_batch)
+
+    def softmax_over_everything(scores):
+        """Your softmax divides by one sum over the whole array: all numbers together sum to 1.
+
+        Every row has to sum to 1 on its own. What does a sum without an axis add up?
+        """
+        exponentials = np.exp(scores - scores.max())
+        return exponentials / exponentials.sum()
+
+    def softmax_without_the_shift(scores):
+        """Your softmax exponentiates the scores as they are, and large scores overflow.
+
+        The shares depend only on the differences within a row, so each row may be moved before
+        it is exponentiated. To where, so that nothing overflows?
+        """
+        exponentials = np.exp(scores)
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+    def softmax_shifted_by_the_maximum_of_a_sequence(scores):
+        """Your softmax subtracts one maximum per sequence, so rows far below it become 0 / 0.
+
+        Each row needs its own shift. Over which axis is the maximum of a row taken?
+        """
+        exponentials = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+    def softmax_shifted_by_the_overall_maximum(scores):
+        """Your softmax subtracts one maximum of the whole array, so rows far below it become 0 / 0.
+
+        Each row needs its own shift. Over what is the maximum taken?
+        """
+        exponentials = np.exp(scores - scores.max())
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+    def softmax_without_keepdims(scores):
+        """Your softmax takes the maximum or the sum of each row and loses the axis on the way.
+
+        After a reduction (B, S, S) becomes (B, S), and broadcasting then lines up the wrong axes.
+        How does a reduction keep its axis, with size 1?
+        """
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exponentials / exponentials.sum(axis=-1)
 
-@misconception("softmax")
-def softmax_over_the_queries(scores):
-    """Your softmax runs down the columns: each column sums to 1, not each row.
+    def exponentials_not_divided(scores):
+        """Your softmax exponentiates, but the rows do not sum to 1 yet.
+
+        Shares are parts of a whole. What is the whole of one row?
+        """
+        return np.exp(scores - scores.max(axis=-1, keepdims=True))
+
+    def scores_divided_by_their_sum(scores):
+        """Your softmax divides each row by its sum without exponentiating first.
+
+        Scores may be negative, shares may not. Which function makes every number positive?
+        """
+        return scores / scores.sum(axis=-1, keepdims=True)
+
+    def softmax_of_two_sequences(scores):
+        """Your softmax goes over two sequences and leaves the rest of the batch at 0.
 
-    A row belongs to one query, and that query divides its attention among the keys. Along
-    which axis do the keys of one query lie?
-    """
-    exponentials = np.exp(scores - scores.max(axis=-2, keepdims=True))
-    return exponentials / exponentials.sum(axis=-2, keepdims=True)
+        A batch may hold any number of sequences. Where does your code get that number from?
+        """
+        weights = np.zeros_like(scores)
+        for sequence in range(2):
+            weights[sequence] = solution.softmax(scores[sequence])
+        return weights
+
+    def softmax_overwrites_the_scores(scores):
+        """Your softmax changes the array of scores that it is given.
 
+        The array belongs to the caller, who may still need it. Which of your lines change an
+        array in place?
+        """
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        return scores
 
-@misconception("softmax")
-def softmax_over_the_batch(scores):
-    """Your softmax runs along the batch: the sequences of a batch compete with each other.
 
-    Sequences have nothing to do with one another here. Along which axis do the keys of one
-    query lie?
-    """
-    exponentials = np.exp(scores - scores.max(axis=0, keepdims=True))
-    return exponentials / exponentials.sum(axis=0, keepdims=True)
+class initialize_weights:
+    def weights_not_scaled(D, rng):
+        """Your weights have a standard deviation of 1: they are not scaled down.
+
+        The layer starts with small weights. What does a standard normal draw have to be
+        multiplied by?
+        """
+        return tuple(rng.standard_normal((D, D)) for _ in range(4))
 
+    def weights_scaled_by_the_variance(D, rng):
+        """Your weights have a standard deviation of 0.0004, which is 0.02 squared.
 
-@misconception("softmax")
-def softmax_over_everything(scores):
-    """Your softmax divides by one sum over the whole array: all numbers together sum to 1.
+        0.02 is the standard deviation, and 0.02 squared the variance. Which of the two does your
+        call take?
+        """
+        return tuple(0.0004 * rng.standard_normal((D, D)) for _ in range(4))
 
-    Every row has to sum to 1 on its own. What does a sum without an axis add up?
-    """
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
+    def weights_scaled_by_the_dimension(D, rng):
+        """Your weights are scaled by the square root of the embedding dimension, and 0.02 is due.
 
+        That is the initialization named after Xavier Glorot, a good one too. Which standard
+        deviation does this layer ask for?
+        """
+        return tuple(rng.standard_normal((D, D)) / np.sqrt(D) for _ in range(4))
 
-@misconception("softmax")
-def softmax_without_the_shift(scores):
-    """Your softmax exponentiates the scores as they are, and large scores overflow.
+    def weights_all_zero(D, rng):
+        """Your weights are all 0: nothing random is drawn.
 
-    The shares depend only on the differences within a row, so each row may be moved before
-    it is exponentiated. To where, so that nothing overflows?
-    """
-    exponentials = np.exp(scores)
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+        With zeros all scores are equal, and all that comes out is 0. Where does your code ask the
+        generator for numbers?
+        """
+        return tuple(np.zeros((D, D)) for _ in range(4))
 
+    def weights_from_a_uniform_distribution(D, rng):
+        """Your weights are spread evenly between two bounds, and a normal distribution is asked for.
 
-@misconception("softmax")
-def softmax_shifted_by_the_maximum_of_a_sequence(scores):
-    """Your softmax subtracts one maximum per sequence, so rows far below it become 0 / 0.
+        A normal draw is densest around 0 and has no bounds. Which method of the generator draws it?
+        """
+        return tuple(rng.uniform(-0.02, 0.02, (D, D)) for _ in range(4))
 
-    Each row needs its own shift. Over which axis is the maximum of a row taken?
-    """
-    exponentials = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+    def weights_all_positive(D, rng):
+        """Your weights lie between 0 and 0.02: none is negative.
 
+        Weights are drawn around 0, to both sides. Which method of the generator draws a normal
+        distribution?
+        """
+        return tuple(0.02 * rng.random((D, D)) for _ in range(4))
 
-@misconception("softmax")
-def softmax_shifted_by_the_overall_maximum(scores):
-    """Your softmax subtracts one maximum of the whole array, so rows far below it become 0 / 0.
+    def one_array_four_times(D, rng):
+        """Your four weight matrices are one and the same array.
 
-    Each row needs its own shift. Over what is the maximum taken?
-    """
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+        Then query and key ask and offer the same, and changing one changes all. How often is
+        something drawn in your code?
+        """
+        drawn = 0.02 * rng.standard_normal((D, D))
+        return drawn, drawn, drawn, drawn
 
 
-@misconception("softmax")
-def softmax_without_keepdims(scores):
-    """Your softmax takes the maximum or the sum of each row and loses the axis on the way.
+class project_qkv:
+    def weights_transposed(x, query_weights, key_weights, value_weights):
+        """You multiply by the transposed weight matrices.
 
-    After a reduction (B, S, S) becomes (B, S), and broadcasting then lines up the wrong axes.
-    How does a reduction keep its axis, with size 1?
-    """
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1)
+        A linear layer of PyTorch stores its matrix transposed, but here x is multiplied by the
+        matrix as it is. Which axis of the matrix does the last axis of x meet?
+        """
+        return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
 
+    keys_used_for_values = parts(Parts.keys_used_for_values)
+    queries_and_keys_swapped = parts(Parts.order_of_key_query_value)
+    order_of_value_key_query = parts(Parts.order_of_value_key_query)
 
-@misconception("softmax")
-def exponentials_not_divided(scores):
-    """Your softmax exponentiates, but the rows do not sum to 1 yet.
+    def tokens_as_columns(x, query_weights, key_weights, value_weights):
+        """You put the weights on the left of the tokens, so your results are (B, D, S).
 
-    Shares are parts of a whole. What is the whole of one row?
-    """
-    return np.exp(scores - scores.max(axis=-1, keepdims=True))
+        Here a token is a row, and its vector the last axis of x. On which side of x does the matrix
+        stand when rows are projected?
+        """
+        columns = x.swapaxes(-2, -1)
+        return query_weights @ columns, key_weights @ columns, value_weights @ columns
 
+    def queries_three_times(x, query_weights, key_weights, value_weights):
+        """All three of your results are made with the query weights.
 
-@misconception("softmax")
-def scores_divided_by_their_sum(scores):
-    """Your softmax divides each row by its sum without exponentiating first.
+        Each of the three has a matrix of its own. Which one do your keys and values use?
+        """
+        queries = x @ query_weights
+        return queries, queries, queries
 
-    Scores may be negative, shares may not. Which function makes every number positive?
-    """
-    return scores / scores.sum(axis=-1, keepdims=True)
 
+class compute_attention_scores:
+    def all_axes_reversed(queries, keys):
+        """You transpose the keys with `.T`, which reverses all axes, the batch axis too.
 
-@misconception("softmax")
-def softmax_of_two_sequences(scores):
-    """Your softmax goes over two sequences and leaves the rest of the batch at 0.
+        Only the sequence and the embedding axis of the keys change places. How do you swap just
+        the last two axes of a three-dimensional array?
+        """
+        return queries @ keys.T
 
-    A batch may hold any number of sequences. Where does your code get that number from?
-    """
-    weights = np.zeros_like(scores)
-    for sequence in range(2):
-        weights[sequence] = solution.softmax(scores[sequence])
-    return weights
+    keys_not_transposed = Scores.keys_not_transposed
+    keys_times_queries = Scores.keys_times_queries
+    only_the_keys_own_query = Scores.only_the_keys_own_query
+    scores_scaled_already = Scores.scores_scaled_already
+    queries_times_queries = Scores.queries_times_queries
 
 
-@misconception("softmax")
-def softmax_overwrites_the_scores(scores):
-    """Your softmax changes the array of scores that it is given.
+class scale_scores:
+    scores_not_scaled = Scaling.scores_not_scaled
+    divided_by_the_dimension = Scaling.divided_by_the_width
+    multiplied_by_the_root = Scaling.multiplied_by_the_root
+    divided_by_the_root_of_the_sequence_length = Scaling.divided_by_the_root_of_the_sequence_length
 
-    The array belongs to the caller, who may still need it. Which of your lines change an
-    array in place?
-    """
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    return scores
+    def scaled_in_place(attention_scores, embedding_dimension):
+        """You divide the array of scores in place, so the caller's array changes too.
 
+        The array belongs to the caller. Which operator makes a new array?
+        """
+        attention_scores /= np.sqrt(embedding_dimension)
+        return attention_scores
 
-@misconception("initialize_weights")
-def weights_not_scaled(embedding_dimension, rng):
-    """Your weights have a standard deviation of 1: they are not scaled down.
 
-    The layer starts with small weights. What does a standard normal draw have to be
-    multiplied by?
-    """
-    return tuple(rng.standard_normal((embedding_dimension, embedding_dimension)) for _ in range(4))
+class create_causal_mask:
+    def mask_inverted(sequence_length):
+        """Your mask is inverted: it has 1 where looking is forbidden.
 
+        Here 1 means "may see". What may the first token see?
+        """
+        return np.triu(np.ones((sequence_length, sequence_length)), k=1)
 
-@misconception("initialize_weights")
-def weights_scaled_by_the_variance(embedding_dimension, rng):
-    """Your weights have a standard deviation of 0.0004, which is 0.02 squared.
+    def upper_triangle(sequence_length):
+        """Your mask lets every token see itself and the future, and hides the past.
 
-    0.02 is the standard deviation, and 0.02 squared the variance. Which of the two does your
-    call take?
-    """
-    shape = (embedding_dimension, embedding_dimension)
-    return tuple(0.0004 * rng.standard_normal(shape) for _ in range(4))
+        Row i belongs to query i, column j to key j. Is a key with j larger than i earlier or later?
+        """
+        return np.triu(np.ones((sequence_length, sequence_length)))
 
+    def diagonal_left_out(sequence_length):
+        """Your mask hides the diagonal: no token may see itself.
 
-@misconception("initialize_weights")
-def weights_scaled_by_the_dimension(embedding_dimension, rng):
-    """Your weights are scaled by the square root of the embedding dimension, and 0.02 is due.
+        The first token then sees nothing at all, and its row has no softmax. Does the diagonal
+        belong to what a token may see?
+        """
+        return np.tril(np.ones((sequence_length, sequence_length)), k=-1)
 
-    That is the initialization named after Xavier Glorot, a good one too. Which standard
-    deviation does this layer ask for?
-    """
-    shape = (embedding_dimension, embedding_dimension)
-    return tuple(rng.standard_normal(shape) / np.sqrt(embedding_dimension) for _ in range(4))
+    def nothing_masked(sequence_length):
+        """Your mask is 1 everywhere: every token may see the future.
 
+        What may the first of four tokens see, and how does its row of the mask look?
+        """
+        return np.ones((sequence_length, sequence_length))
 
-@misconception("initialize_weights")
-def weights_all_zero(embedding_dimension, rng):
-    """Your weights are all 0: nothing random is drawn.
+    def mask_of_a_fixed_size(sequence_length):
+        """Your mask is always (10, 10), whatever the length of the sequence.
 
-    With zeros all scores are equal, and all that comes out is 0. Where does your code ask the
-    generator for numbers?
-    """
-    return tuple(np.zeros((embedding_dimension, embedding_dimension)) for _ in range(4))
+        Another sequence has another length. Where does your code use the argument?
+        """
+        return np.tril(np.ones((10, 10)))
 
+    def additive_mask(sequence_length):
+        """Your mask holds the numbers to be added to the scores, and a mask of 1 and 0 is asked for.
 
-@misconception("initialize_weights")
-def weights_from_a_uniform_distribution(embedding_dimension, rng):
-    """Your weights are spread evenly between two bounds, and a normal distribution is asked for.
+        This step only says who may see whom. Putting in the very negative numbers is the next step.
+        """
+        return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -1e9)
 
-    A normal draw is densest around 0 and has no bounds. Which method of the generator draws it?
-    """
-    shape = (embedding_dimension, embedding_dimension)
-    return tuple(rng.uniform(-0.02, 0.02, shape) for _ in range(4))
+    def additive_mask_of_infinity(sequence_length):
+        """Your mask holds 0 and negative infinity, and a mask of 1 and 0 is asked for.
 
+        This step only says who may see whom. Putting in the very negative numbers is the next step.
+        """
+        return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -np.inf)
 
-@misconception("initialize_weights")
-def weights_all_positive(embedding_dimension, rng):
-    """Your weights lie between 0 and 0.02: none is negative.
 
-    Weights are drawn around 0, to both sides. Which method of the generator draws a normal
-    distribution?
-    """
-    shape = (embedding_dimension, embedding_dimension)
-    return tuple(0.02 * rng.random(shape) for _ in range(4))
+class apply_mask:
+    def allowed_scores_masked(scaled_scores, causal_mask):
+        """You make the allowed scores very negative and keep the forbidden ones.
 
+        The mask is 1 where a query may see a key. Which positions does your condition pick?
+        """
+        return np.where(causal_mask == 1, -1e9, scaled_scores)
 
-@misconception("initialize_weights")
-def one_array_four_times(embedding_dimension, rng):
-    """Your four weight matrices are one and the same array.
+    def forbidden_scores_set_to_zero(scaled_scores, causal_mask):
+        """You set the forbidden scores to 0, and a score of 0 still gets a share.
 
-    Then query and key ask and offer the same, and changing one changes all. How often is
-    something drawn in your code?
-    """
-    drawn = 0.02 * rng.standard_normal((embedding_dimension, embedding_dimension))
-    return drawn, drawn, drawn, drawn
+        The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
+        """
+        return np.where(causal_mask == 1, scaled_scores, 0.0)
 
+    def forbidden_scores_very_large(scaled_scores, causal_mask):
+        """Your forbidden scores are very large, with the wrong sign: they get nearly all the weight.
 
-@misconception("project_qkv")
-def weights_transposed(x, query_weights, key_weights, value_weights):
-    """You multiply by the transposed weight matrices.
+        exp of a large number is larger still. Which sign makes the share of a forbidden score 0?
+        """
+        return np.where(causal_mask == 1, scaled_scores, 1e9)
 
-    A linear layer of PyTorch stores its matrix transposed, but here x is multiplied by the
-    matrix as it is. Which axis of the matrix does the last axis of x meet?
-    """
-    return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
+    def infinity_times_zero(scaled_scores, causal_mask):
+        """You multiply infinity by the mask, and where that is infinity times 0 it gives NaN.
 
+        The allowed positions, to which 0 should be added, are spoilt in this way. Which function
+        chooses between two numbers without calculating with the other one?
+        """
+        return scaled_scores + (1 - causal_mask) * -np.inf
 
-@misconception("project_qkv")
-def keys_used_for_values(x, query_weights, key_weights, value_weights):
-    """Your values are the keys once more.
+    def forbidden_scores_slightly_negative(scaled_scores, causal_mask):
+        """Your forbidden scores are negative, but not negative enough: they still get a share.
 
-    What a token offers for the match and what it passes on are two different projections.
-    Which matrix makes the third result?
-    """
-    return x @ query_weights, x @ key_weights, x @ key_weights
+        exp(-1) is more than a third. How negative does a score have to be so that its exponential
+        is 0?
+        """
+        return np.where(causal_mask == 1, scaled_scores, -1.0)
 
+    def mask_added(scaled_scores, causal_mask):
+        """You add the mask to the scores, which moves them by 1 and forbids nothing.
 
-@misconception("project_qkv")
-def queries_and_keys_swapped(x, query_weights, key_weights, value_weights):
-    """Your queries are where the keys are due, and the other way round.
+        The mask says which scores to keep. What happens to a score where the mask is 0?
+        """
+        return scaled_scores + causal_mask
 
-    The order is query, key, value. In which order do you return them?
-    """
-    return x @ key_weights, x @ query_weights, x @ value_weights
+    def mask_ignored(scaled_scores, causal_mask):
+        """Your scores come back as they were: nothing is masked.
 
+        Where the mask is 0, the score has to become very negative. Where does your code use the
+        mask?
+        """
+        return scaled_scores.copy()
 
-@misconception("project_qkv")
-def order_of_value_key_query(x, query_weights, key_weights, value_weights):
-    """Your three results come in the order value, key, query.
+    def own_causal_mask(scaled_scores, causal_mask):
+        """You mask the future whatever mask is given: the argument is not used.
 
-    The order is query, key, value. In which order do you return them?
-    """
-    return x @ value_weights, x @ key_weights, x @ query_weights
+        The caller says who may see whom, and it need not be causal. Where does your code read
+        the mask?
+        """
+        lower = np.tril(np.ones(scaled_scores.shape[-2:]))
+        return np.where(lower == 1, scaled_scores, -1e9)
 
+    def only_two_sequences_masked(scaled_scores, causal_mask):
+        """You mask two sequences, and the rest of the batch still sees everything.
 
-@misconception("project_qkv")
-def tokens_as_columns(x, query_weights, key_weights, value_weights):
-    """You put the weights on the left of the tokens, so your results are (B, D, S).
+        A batch may hold any number of sequences. Where does your code get that number from?
+        """
+        masked = scaled_scores.copy()
+        for sequence in range(2):
+            masked[sequence][causal_mask == 0] = -1e9
+        return masked
 
-    Here a token is a row, and its vector the last axis of x. On which side of x does the matrix
-    stand when rows are projected?
-    """
-    columns = x.swapaxes(-2, -1)
-    return query_weights @ columns, key_weights @ columns, value_weights @ columns
+    def mask_transposed(scaled_scores, causal_mask):
+        """You apply the mask with its rows and columns swapped.
 
+        Rows of the mask belong to queries, as the rows of the scores do. Is a transpose needed?
+        """
+        return np.where(causal_mask.T == 1, scaled_scores, -1e9)
 
-@misconception("project_qkv")
-def queries_three_times(x, query_weights, key_weights, value_weights):
-    """All three of your results are made with the query weights.
+    def masked_in_place(scaled_scores, causal_mask):
+        """You write the very negative numbers into the scores that you are given.
 
-    Each of the three has a matrix of its own. Which one do your keys and values use?
-    """
-    queries = x @ query_weights
-    return queries, queries, queries
+        The array belongs to the caller, who may still need it. What makes a new array?
+        """
+        scaled_scores[:, causal_mask == 0] = -1e9
+        return scaled_scores
 
 
-@misconception("compute_attention_scores")
-def all_axes_reversed(queries, keys):
-    """You transpose the keys with `.T`, which reverses all axes, the batch axis too.
+class compute_attention_weights:
+    softmax_applied_twice = given_softmax(Softmax.softmax_applied_twice)
 
-    Only the sequence and the embedding axis of the keys change places. How do you swap just
-    the last two axes of a three-dimensional array?
-    """
-    return queries @ keys.T
+    def scores_scaled_again(scores):
+        """You scale the scores once more before the softmax.
 
+        Scaling has been done before this step. What is left to do here?
+        """
+        return solution.softmax(scores / np.sqrt(scores.shape[-1]))
 
-@misconception("compute_attention_scores")
-def keys_not_transposed(queries, keys):
-    """You multiply the queries by the keys without swapping axes of the keys.
+    def scores_clipped(scores):
+        """You cut the scores off at a bound, so a masked score keeps a small share.
 
-    The embedding axis of a query has to meet the embedding axis of a key. Where does it stand
-    in the keys now?
-    """
-    return queries @ keys
+        A masked score is very negative for a reason, and your softmax can bear it. What happens to
+        -1e9 in your code before it is exponentiated?
+        """
+        return solution.softmax(np.clip(scores, -5.0, 5.0))
 
+    def masked_once_more(scores):
+        """You mask the future here as well, whether or not the scores are masked.
 
-@misconception("compute_attention_scores")
-def keys_times_queries(queries, keys):
-    """Your scores are transposed: rows belong to keys and columns to queries.
+        Masking has been done before this step, if it was asked for. What is left to do here?
+        """
+        lower = np.tril(np.ones(scores.shape[-2:]))
+        return solution.softmax(np.where(lower == 1, scores, -1e9))
 
-    Entry (i, j) is query i times key j. Which of the two stands on the left?
-    """
-    return keys @ queries.swapaxes(-2, -1)
+    def scores_returned_as_weights(scores):
+        """You return the scores, and weights are asked for.
 
+        Scores become weights by one function that you have written. Which one?
+        """
+        return scores.copy()
 
-@misconception("compute_attention_scores")
-def only_the_keys_own_query(queries, keys):
-    """You multiply each query by the key of its own token only: the result is (B, S).
+    def weights_over_the_queries(scores):
+        """Your attention weights sum to 1 down the columns, not along the rows.
 
-    Every query meets every key, and each pair gives a number. Which product of two matrices
-    makes all pairs at once?
-    """
-    return (queries * keys).sum(axis=-1)
+        Row i says how query i divides its attention among the keys. Along which axis does your
+        softmax run?
+        """
+        return solution.softmax(scores.swapaxes(-2, -1)).swapaxes(-2, -1)
 
 
-@misconception("compute_attention_scores")
-def scores_scaled_already(queries, keys):
-    """Your scores are divided by the square root of the embedding dimension already.
+class apply_attention:
+    weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
+    values_averaged = Sums.values_averaged
+    values_before_weights = Sums.values_before_weights
+    weights_returned_as_output = Sums.weights_returned_as_output
 
-    That is the next step of its own, and done twice it would be too much. What does this step
-    return?
-    """
-    return queries @ keys.swapaxes(-2, -1) / np.sqrt(queries.shape[-1])
 
+class project_output:
+    def output_weights_transposed(attention_output, output_weights):
+        """You multiply by the transposed output weights.
 
-@misconception("compute_attention_scores")
-def queries_times_queries(queries, keys):
-    """You compare the queries with themselves: the keys are not used.
+        The matrix is used as it is. Which axis of it does the last axis of the output meet?
+        """
+        return attention_output @ output_weights.T
 
-    Entry (i, j) is query i times key j. Which arrays stand in your product?
-    """
-    return queries @ queries.swapaxes(-2, -1)
+    output_not_projected = Output.output_not_projected
 
 
-@misconception("scale_scores")
-def scores_not_scaled(attention_scores, embedding_dimension):
-    """Your scores come back as they were: they are not scaled.
+class SingleHeadAttention:
+    class causal_ignored(solution.SingleHeadAttention):
+        """Your forward gives the same result with causal=True as without.
 
-    The spread of a dot product grows with the embedding dimension. By what do you divide to
-    undo that?
-    """
-    return attention_scores.copy()
+        The mask is applied only when causal is True. Where does your forward look at it?
+        """
 
+        def forward(self, x, causal=False):
+            return super().forward(x)
 
-@misconception("scale_scores")
-def divided_by_the_dimension(attention_scores, embedding_dimension):
-    """You divide by the embedding dimension itself, and its square root is due.
+    class always_causal(solution.SingleHeadAttention):
+        """Your forward masks the future even without causal=True.
 
-    The variance of a dot product grows like D. How does its standard deviation grow?
-    """
-    return attention_scores / embedding_dimension
+        Without it every token sees all tokens. When does your forward apply the mask?
+        """
 
+        def forward(self, x, causal=False):
+            return super().forward(x, causal=True)
 
-@misconception("scale_scores")
-def multiplied_by_the_root(attention_scores, embedding_dimension):
-    """You multiply by the square root of the embedding dimension, which widens the spread.
+    class mask_after_the_softmax(solution.SingleHeadAttention):
+        """Your forward applies the mask after the softmax, so the rows no longer sum to 1.
 
-    Scaling is to make the scores smaller. Which operation does that?
-    """
-    return attention_scores * np.sqrt(embedding_dimension)
+        The forbidden scores have to be out of the race before shares are made. Between which two
+        steps does the mask belong?
+        """
 
+        def forward(self, x, causal=False):
+            projected = solution.project_qkv(
+                x, self.query_weights, self.key_weights, self.value_weights
+            )
+            scores = solution.compute_attention_scores(*projected[:2])
+            shares = solution.softmax(solution.scale_scores(scores, x.shape[-1]))
+            if causal:
+                shares = shares * solution.create_causal_mask(x.shape[1])
+            return solution.apply_attention(shares, projected[2]) @ self.output_weights
 
-@misconception("scale_scores")
-def divided_by_the_root_of_the_sequence_length(attention_scores, embedding_dimension):
-    """You divide by the square root of the sequence length.
+    input_returned = layer(layers.input_returned)
 
-    Each score is a sum over the embedding axis, not over the sequence. Which number says how
-    many products are added up?
-    """
-    return attention_scores / np.sqrt(attention_scores.shape[-1])
+    class input_overwritten(solution.SingleHeadAttention):
+        """Your forward writes its result into the array of token vectors that it is given.
 
+        The array belongs to the caller, who may still need it. Which of your lines change an array
+        in place?
+        """
 
-@misconception("scale_scores")
-def scaled_in_place(attention_scores, embedding_dimension):
-    """You divide the array of scores in place, so the caller's array changes too.
+        def forward(self, x, causal=False):
+            x[...] = super().forward(x, causal)
+            return x
 
-    The array belongs to the caller. Which operator makes a new array?
-    """
-    attention_scores /= np.sqrt(embedding_dimension)
-    return attention_scores
+    class tokens_normalized_first(solution.SingleHeadAttention):
+        """Your forward normalizes the token vectors before it projects them.
 
+        A normalization belongs to the block around the layer, not to attention. What happens to x
+        before the first projection, and is it the caller's own array that is changed?
+        """
 
-@misconception("create_causal_mask")
-def mask_inverted(sequence_length):
-    """Your mask is inverted: it has 1 where looking is forbidden.
+        def forward(self, x, causal=False):
+            x -= x.mean(axis=-1, keepdims=True)
+            x /= x.std(axis=-1, keepdims=True)
+            return super().forward(x, causal)
 
-    Here 1 means "may see". What may the first token see?
-    """
-    return np.triu(np.ones((sequence_length, sequence_length)), k=1)
+    input_added_to_the_output = layer(layers.input_added_to_the_output)
 
+    class weights_drawn_in_forward(solution.SingleHeadAttention):
+        """Your forward draws new weights at every call instead of using those of the layer.
 
-@misconception("create_causal_mask")
-def upper_triangle(sequence_length):
-    """Your mask lets every token see itself and the future, and hides the past.
+        What the layer has learned would be gone with the next call. Where are the weights drawn, and
+        where are they kept?
+        """
 
-    Row i belongs to query i, column j to key j. Is a key with j larger than i earlier or later?
-    """
-    return np.triu(np.ones((sequence_length, sequence_length)))
+        def __init__(self, embedding_dimension, rng):
+            super().__init__(embedding_dimension, rng)
+            self.rng = rng
 
+        def forward(self, x, causal=False):
+            self.query_weights, self.key_weights, self.value_weights, self.output_weights = (
+                solution.initialize_weights(x.shape[-1], self.rng)
+            )
+            return super().forward(x, causal)
 
-@misconception("create_causal_mask")
-def diagonal_left_out(sequence_length):
-    """Your mask hides the diagonal: no token may see itself.
+    class weights_copied_in_the_constructor(solution.SingleHeadAttention):
+        """Your forward uses the weights as they were drawn, not as the attributes hold them now.
 
-    The first token then sees nothing at all, and its row has no softmax. Does the diagonal
-    belong to what a token may see?
-    """
-    return np.tril(np.ones((sequence_length, sequence_length)), k=-1)
+        Training changes the attributes, and the checks put weights of their own there. From where
+        does your forward read the four matrices?
+        """
 
+        def __init__(self, embedding_dimension, rng):
+            super().__init__(embedding_dimension, rng)
+            self.drawn = vars(self).copy()
 
-@misconception("create_causal_mask")
-def nothing_masked(sequence_length):
-    """Your mask is 1 everywhere: every token may see the future.
+        def forward(self, x, causal=False):
+            vars(self).update(self.drawn)
+            return super().forward(x, causal)
 
-    What may the first of four tokens see, and how does its row of the mask look?
-    """
-    return np.ones((sequence_length, sequence_length))
+    class scaled_for_64_dimensions(solution.SingleHeadAttention):
+        """Your forward divides the scores by 8, which is right for 64 dimensions only.
 
+        A layer may be made in any size. From what does your forward take the number whose root it
+        divides by?
+        """
 
-@misconception("create_causal_mask")
-def mask_of_a_fixed_size(sequence_length):
-    """Your mask is always (10, 10), whatever the length of the sequence.
+        def forward(self, x, causal=False):
+            queries, keys, values = solution.project_qkv(
+                x, self.query_weights, self.key_weights, self.value_weights
+            )
+            scores = solution.compute_attention_scores(queries, keys) / 8
+            if causal:
+                scores = solution.apply_mask(scores, solution.create_causal_mask(x.shape[1]))
+            return solution.softmax(scores) @ values @ self.output_weights
 
-    Another sequence has another length. Where does your code use the argument?
-    """
-    return np.tril(np.ones((10, 10)))
+    class first_sequence_only(solution.SingleHeadAttention):
+        """Your forward returns the result of the first sequence only: the batch axis is gone.
 
+        Every sequence of the batch gets a result, (B, S, D). Where in your code is one sequence
+        picked?
+        """
 
-@misconception("create_causal_mask")
-def additive_mask(sequence_length):
-    """Your mask holds the numbers to be added to the scores, and a mask of 1 and 0 is asked for.
+        def forward(self, x, causal=False):
+            return super().forward(x, causal)[0]
 
-    This step only says who may see whom. Putting in the very negative numbers is the next step.
-    """
-    return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -1e9)
+    class output_averaged_over_the_sequence(solution.SingleHeadAttention):
+        """Your forward averages the output over the tokens: the result is (B, D).
 
+        Every token has a new vector of its own. Which of your lines takes the sequence axis away?
+        """
 
-@misconception("create_causal_mask")
-def additive_mask_of_infinity(sequence_length):
-    """Your mask holds 0 and negative infinity, and a mask of 1 and 0 is asked for.
-
-    This step only says who may see whom. Putting in the very negative numbers is the next step.
-    """
-    return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -np.inf)
-
-
-@misconception("apply_mask")
-def allowed_scores_masked(scaled_scores, causal_mask):
-    """You make the allowed scores very negative and keep the forbidden ones.
-
-    The mask is 1 where a query may see a key. Which positions does your condition pick?
-    """
-    return np.where(causal_mask == 1, -1e9, scaled_scores)
-
-
-@misconception("apply_mask")
-def forbidden_scores_set_to_zero(scaled_scores, causal_mask):
-    """You set the forbidden scores to 0, and a score of 0 still gets a share.
-
-    The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
-    """
-    return np.where(causal_mask == 1, scaled_scores, 0.0)
-
-
-@misconception("apply_mask")
-def forbidden_scores_very_large(scaled_scores, causal_mask):
-    """Your forbidden scores are very large, with the wrong sign: they get nearly all the weight.
-
-    exp of a large number is larger still. Which sign makes the share of a forbidden score 0?
-    """
-    return np.where(causal_mask == 1, scaled_scores, 1e9)
-
-
-@misconception("apply_mask")
-def infinity_times_zero(scaled_scores, causal_mask):
-    """You multiply infinity by the mask, and where that is infinity times 0 it gives NaN.
-
-    The allowed positions, to which 0 should be added, are spoilt in this way. Which function
-    chooses between two numbers without calculating with the other one?
-    """
-    return scaled_scores + (1 - causal_mask) * -np.inf
-
-
-@misconception("apply_mask")
-def forbidden_scores_slightly_negative(scaled_scores, causal_mask):
-    """Your forbidden scores are negative, but not negative enough: they still get a share.
-
-    exp(-1) is more than a third. How negative does a score have to be so that its exponential
-    is 0?
-    """
-    return np.where(causal_mask == 1, scaled_scores, -1.0)
-
-
-@misconception("apply_mask")
-def mask_added(scaled_scores, causal_mask):
-    """You add the mask to the scores, which moves them by 1 and forbids nothing.
-
-    The mask says which scores to keep. What happens to a score where the mask is 0?
-    """
-    return scaled_scores + causal_mask
-
-
-@misconception("apply_mask")
-def mask_ignored(scaled_scores, causal_mask):
-    """Your scores come back as they were: nothing is masked.
-
-    Where the mask is 0, the score has to become very negative. Where does your code use the
-    mask?
-    """
-    return scaled_scores.copy()
-
-
-@misconception("apply_mask")
-def own_causal_mask(scaled_scores, causal_mask):
-    """You mask the future whatever mask is given: the argument is not used.
-
-    The caller says who may see whom, and it need not be causal. Where does your code read
-    the mask?
-    """
-    lower = np.tril(np.ones(scaled_scores.shape[-2:]))
-    return np.where(lower == 1, scaled_scores, -1e9)
-
-
-@misconception("apply_mask")
-def only_two_sequences_masked(scaled_scores, causal_mask):
-    """You mask two sequences, and the rest of the batch still sees everything.
-
-    A batch may hold any number of sequences. Where does your code get that number from?
-    """
-    masked = scaled_scores.copy()
-    for sequence in range(2):
-        masked[sequence][causal_mask == 0] = -1e9
-    return masked
-
-
-@misconception("apply_mask")
-def mask_transposed(scaled_scores, causal_mask):
-    """You apply the mask with its rows and columns swapped.
-
-    Rows of the mask belong to queries, as the rows of the scores do. Is a transpose needed?
-    """
-    return np.where(causal_mask.T == 1, scaled_scores, -1e9)
-
-
-@misconception("apply_mask")
-def masked_in_place(scaled_scores, causal_mask):
-    """You write the very negative numbers into the scores that you are given.
-
-    The array belongs to the caller, who may still need it. What makes a new array?
-    """
-    scaled_scores[:, causal_mask == 0] = -1e9
-    return scaled_scores
-
-
-@misconception("compute_attention_weights")
-def softmax_applied_twice(scores):
-    """You apply the softmax twice: the weights are nearly equal.
-
-    Weights put through a softmax again lose most of their differences. How often does softmax
-    stand in your code?
-    """
-    return solution.softmax(solution.softmax(scores))
-
-
-@misconception("compute_attention_weights")
-def scores_scaled_again(scores):
-    """You scale the scores once more before the softmax.
-
-    Scaling has been done before this step. What is left to do here?
-    """
-    return solution.softmax(scores / np.sqrt(scores.shape[-1]))
-
-
-@misconception("compute_attention_weights")
-def scores_clipped(scores):
-    """You cut the scores off at a bound, so a masked score keeps a small share.
-
-    A masked score is very negative for a reason, and your softmax can bear it. What happens to
-    -1e9 in your code before it is exponentiated?
-    """
-    return solution.softmax(np.clip(scores, -5.0, 5.0))
-
-
-@misconception("compute_attention_weights")
-def masked_once_more(scores):
-    """You mask the future here as well, whether or not the scores are masked.
-
-    Masking has been done before this step, if it was asked for. What is left to do here?
-    """
-    lower = np.tril(np.ones(scores.shape[-2:]))
-    return solution.softmax(np.where(lower == 1, scores, -1e9))
-
-
-@misconception("compute_attention_weights")
-def scores_returned_as_weights(scores):
-    """You return the scores, and weights are asked for.
-
-    Scores become weights by one function that you have written. Which one?
-    """
-    return scores.copy()
-
-
-@misconception("compute_attention_weights")
-def weights_over_the_queries(scores):
-    """Your attention weights sum to 1 down the columns, not along the rows.
-
-    Row i says how query i divides its attention among the keys. Along which axis does your
-    softmax run?
-    """
-    return solution.softmax(scores.swapaxes(-2, -1)).swapaxes(-2, -1)
-
-
-@misconception("apply_attention")
-def weights_transposed_in_the_sum(attention_weights, values):
-    """You transpose the attention weights: each token gives instead of gathering.
-
-    Row i of the weights belongs to the token that gathers. Which axis of the weights meets the
-    sequence axis of the values?
-    """
-    return attention_weights.swapaxes(-2, -1) @ values
-
-
-@misconception("apply_attention")
-def values_averaged(attention_weights, values):
-    """You give every token the plain average of the values: the weights make no difference.
-
-    Each token takes each value in its own share. Where do the weights come in?
-    """
-    return np.broadcast_to(values.mean(axis=1, keepdims=True), values.shape).copy()
-
-
-@misconception("apply_attention")
-def values_before_weights(attention_weights, values):
-    """You multiply the values by the weights, in this order, and the axes do not meet.
-
-    The sum runs over the tokens: the last axis of the weights and the sequence axis of the
-    values. Which of the two stands on the left?
-    """
-    return values @ attention_weights
-
-
-@misconception("apply_attention")
-def weights_returned_as_output(attention_weights, values):
-    """You return the attention weights, and the weighted sum of the values is asked for.
-
-    The result has one vector of D numbers per token. What do the weights have to be applied to?
-    """
-    return attention_weights.copy()
-
-
-@misconception("project_output")
-def output_weights_transposed(attention_output, output_weights):
-    """You multiply by the transposed output weights.
-
-    The matrix is used as it is. Which axis of it does the last axis of the output meet?
-    """
-    return attention_output @ output_weights.T
-
-
-@misconception("project_output")
-def output_not_projected(attention_output, output_weights):
-    """You return the gathered values without projecting them.
-
-    One matrix of the layer has not been used yet. Which one?
-    """
-    return attention_output.copy()
-
-
-@misconception("SingleHeadAttention")
-class causal_ignored(solution.SingleHeadAttention):
-    """Your forward gives the same result with causal=True as without.
-
-    The mask is applied only when causal is True. Where does your forward look at it?
-    """
-
-    def forward(self, x, causal=False):
-        return super().forward(x)
-
-
-@misconception("SingleHeadAttention")
-class always_causal(solution.SingleHeadAttention):
-    """Your forward masks the future even without causal=True.
-
-    Without it every token sees all tokens. When does your forward apply the mask?
-    """
-
-    def forward(self, x, causal=False):
-        return super().forward(x, causal=True)
-
-
-@misconception("SingleHeadAttention")
-class mask_after_the_softmax(solution.SingleHeadAttention):
-    """Your forward applies the mask after the softmax, so the rows no longer sum to 1.
-
-    The forbidden scores have to be out of the race before shares are made. Between which two
-    steps does the mask belong?
-    """
-
-    def forward(self, x, causal=False):
-        projected = solution.project_qkv(
-            x, self.query_weights, self.key_weights, self.value_weights
-        )
-        scores = solution.compute_attention_scores(*projected[:2])
-        shares = solution.softmax(solution.scale_scores(scores, x.shape[-1]))
-        if causal:
-            shares = shares * solution.create_causal_mask(x.shape[1])
-        return solution.apply_attention(shares, projected[2]) @ self.output_weights
-
-
-@misconception("SingleHeadAttention")
-class input_returned(solution.SingleHeadAttention):
-    """Your forward returns its input.
-
-    The output has the shape of the input, but its numbers are the gathered and projected
-    values. Which result does your last line return?
-    """
-
-    def forward(self, x, causal=False):
-        return x.copy()
-
-
-@misconception("SingleHeadAttention")
-class input_overwritten(solution.SingleHeadAttention):
-    """Your forward writes its result into the array of token vectors that it is given.
-
-    The array belongs to the caller, who may still need it. Which of your lines change an array
-    in place?
-    """
-
-    def forward(self, x, causal=False):
-        x[...] = super().forward(x, causal)
-        return x
-
-
-@misconception("SingleHeadAttention")
-class tokens_normalized_first(solution.SingleHeadAttention):
-    """Your forward normalizes the token vectors before it projects them.
-
-    A normalization belongs to the block around the layer, not to attention. What happens to x
-    before the first projection, and is it the caller's own array that is changed?
-    """
-
-    def forward(self, x, causal=False):
-        x -= x.mean(axis=-1, keepdims=True)
-        x /= x.std(axis=-1, keepdims=True)
-        return super().forward(x, causal)
-
-
-@misconception("SingleHeadAttention")
-class input_added_to_the_output(solution.SingleHeadAttention):
-    """Your forward adds its input to the output.
-
-    That is the residual connection of a Transformer block, which stands around the layer. Which
-    step is the last one of attention itself?
-    """
-
-    def forward(self, x, causal=False):
-        return x + super().forward(x, causal)
-
-
-@misconception("SingleHeadAttention")
-class weights_drawn_in_forward(solution.SingleHeadAttention):
-    """Your forward draws new weights at every call instead of using those of the layer.
-
-    What the layer has learned would be gone with the next call. Where are the weights drawn, and
-    where are they kept?
-    """
-
-    def __init__(self, embedding_dimension, rng):
-        super().__init__(embedding_dimension, rng)
-        self.rng = rng
-
-    def forward(self, x, causal=False):
-        self.query_weights, self.key_weights, self.value_weights, self.output_weights = (
-            solution.initialize_weights(x.shape[-1], self.rng)
-        )
-        return super().forward(x, causal)
-
-
-@misconception("SingleHeadAttention")
-class weights_copied_in_the_constructor(solution.SingleHeadAttention):
-    """Your forward uses the weights as they were drawn, not as the attributes hold them now.
-
-    Training changes the attributes, and the checks put weights of their own there. From where
-    does your forward read the four matrices?
-    """
-
-    def __init__(self, embedding_dimension, rng):
-        super().__init__(embedding_dimension, rng)
-        self.drawn = vars(self).copy()
-
-    def forward(self, x, causal=False):
-        vars(self).update(self.drawn)
-        return super().forward(x, causal)
-
-
-@misconception("SingleHeadAttention")
-class scaled_for_64_dimensions(solution.SingleHeadAttention):
-    """Your forward divides the scores by 8, which is right for 64 dimensions only.
-
-    A layer may be made in any size. From what does your forward take the number whose root it
-    divides by?
-    """
-
-    def forward(self, x, causal=False):
-        queries, keys, values = solution.project_qkv(
-            x, self.query_weights, self.key_weights, self.value_weights
-        )
-        scores = solution.compute_attention_scores(queries, keys) / 8
-        if causal:
-            scores = solution.apply_mask(scores, solution.create_causal_mask(x.shape[1]))
-        return solution.softmax(scores) @ values @ self.output_weights
-
-
-@misconception("SingleHeadAttention")
-class first_sequence_only(solution.SingleHeadAttention):
-    """Your forward returns the result of the first sequence only: the batch axis is gone.
-
-    Every sequence of the batch gets a result, (B, S, D). Where in your code is one sequence
-    picked?
-    """
-
-    def forward(self, x, causal=False):
-        return super().forward(x, causal)[0]
-
-
-@misconception("SingleHeadAttention")
-class output_averaged_over_the_sequence(solution.SingleHeadAttention):
-    """Your forward averages the output over the tokens: the result is (B, D).
-
-    Every token has a new vector of its own. Which of your lines takes the sequence axis away?
-    """
-
-    def forward(self, x, causal=False):
-        return super().forward(x, causal).mean(axis=1)
+        def forward(self, x, causal=False):
+            return super().forward(x, causal).mean(axis=1)

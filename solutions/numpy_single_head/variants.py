@@ -321,11 +321,7 @@ class GlobalGenerator:
 
     def initialize_weights(embedding_dimension, rng):
         shape = (embedding_dimension, embedding_dimension)
-        query_weights = np.random.normal(0, 0.02, shape)
-        key_weights = np.random.normal(0, 0.02, shape)
-        value_weights = np.random.normal(0, 0.02, shape)
-        output_weights = np.random.normal(0, 0.02, shape)
-        return query_weights, key_weights, value_weights, output_weights
+        return tuple(np.random.normal(0, 0.02, shape) for _ in range(4))
 
     class SingleHeadAttention:
         def __init__(self, embedding_dimension, rng):

@@ -5,59 +5,41 @@ such that a softmax over them is neither flat nor one-hot: otherwise a wrong sca
 wrong axis would hardly show. Weights are put into the class, never seeded inside it.
 """
 
-import numpy as np
+import dataclasses
+
 import pytest
-import torch
 
-from autograder.wire import Linear
+from autograder.checks import shared_beside
 
-SIZES = pytest.mark.parametrize(
-    "draw",
-    [
-        {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
-        {"B": 4, "S": 7, "C": 10, "heads": 2, "head_dim": 5},
-    ],
-    indirect=True,
+checks = shared_beside(__file__, "_attention/checks.py")
+
+SIZES = checks.sizes(
+    {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
+    {"B": 4, "S": 7, "C": 10, "heads": 2, "head_dim": 5},
 )
 # Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
-SQUARE = pytest.mark.parametrize(
-    "draw",
-    [
-        {"B": 4, "S": 4, "heads": 4, "head_dim": 4},
-        {"B": 2, "S": 5, "heads": 4, "head_dim": 6},
-    ],
-    indirect=True,
+SQUARE = checks.sizes(
+    {"B": 4, "S": 4, "heads": 4, "head_dim": 4}, {"B": 2, "S": 5, "heads": 4, "head_dim": 6}
 )
 # The heads do not divide these hidden sizes.
-UNEVEN = pytest.mark.parametrize(
-    "draw", [{"C": 10, "heads": 4}, {"C": 9, "heads": 2}], indirect=True
+UNEVEN = checks.sizes({"C": 10, "heads": 4}, {"C": 9, "heads": 2})
+PUBLIC = pytest.mark.public
+
+steps = checks.StepChecks(scores="B heads S S", vectors="B heads S head_dim")
+layer = checks.LayerChecks(
+    step="MultiHeadAttention",
+    sizes=("C", "heads"),
+    x="B S C",
+    layers={
+        "Wqkv": lambda draw: (draw["C"], 3 * draw["C"]),
+        "Wo": lambda draw: (draw["C"], draw["C"]),
+    },
 )
-
-LAYER_NAMES = ("Wqkv", "Wo")
-PARAMETER_NAMES = ("Wqkv.weight", "Wqkv.bias", "Wo.weight", "Wo.bias")
-
-
-def linear(draw, inputs, outputs):
-    """A linear layer that keeps the spread of what it projects."""
-    return Linear(draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5))
-
-
-def parameters(draw):
-    """Weights and biases of both layers, by name."""
-    hidden_size = draw["C"]
-    layers = (linear(draw, hidden_size, 3 * hidden_size), linear(draw, hidden_size, hidden_size))
-    tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
-    return dict(zip(PARAMETER_NAMES, tensors))
-
-
-def rows_of_weights(draw):
-    """Attention weights (B, heads, S, S): positive, and every row sums to 1."""
-    exponentials = np.exp(draw("B heads S S"))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+causal_layer = dataclasses.replace(layer, step="CausalMultiHeadAttention")
 
 
 @pytest.mark.step("create_projections")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_projection_sizes(student, draw):
     """one layer to three times the hidden size, one that keeps it, both with a bias"""
@@ -66,97 +48,41 @@ def test_projection_sizes(student, draw):
     student(draw["C"]).has_layers()
 
 
-@pytest.mark.step("create_projections")
-@pytest.mark.public
-def test_projections_without_bias(student, draw):
-    """bias=False leaves the bias out of both layers"""
-    student(draw["C"], bias=False).has_layers()
+test_projections_without_bias = layer.projections_without_bias(PUBLIC)
 
 
 @pytest.mark.step("split_heads")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_split_values(student, draw):
     """queries, keys and values, in this order, one head beside the other"""
     student(draw.shaped(draw["B"], draw["S"], 3 * draw["C"]), draw["heads"]).agrees()
 
 
-@pytest.mark.step("compute_attention_scores")
-@pytest.mark.public(B=3, S=3, heads=3, head_dim=3)
-@SQUARE
-def test_score_values(student, draw):
-    """entry (i, j) is query i times key j, unscaled"""
-    student(draw("B heads S head_dim"), draw("B heads S head_dim")).agrees()
-
-
-@pytest.mark.step("scale_scores")
-@pytest.mark.public(S=3)
-@SIZES
-def test_scaled_values(student, draw):
-    """the scores are divided by the square root of the head size"""
-    student(draw("B heads S S", scale=draw["head_dim"] ** 0.5), draw["head_dim"]).agrees()
-
-
-@pytest.mark.step("scale_scores")
-@pytest.mark.public
-def test_scaling_leaves_its_input(student, draw):
-    """the scores given are not changed"""
-    student(draw("B heads S S"), draw["head_dim"]).leaves_its_arguments()
-
-
-@pytest.mark.step("compute_attention_weights")
-@pytest.mark.public
-@SIZES
-def test_attention_weight_values(student, draw):
-    """every row of scores becomes weights that sum to 1"""
-    student(draw("B heads S S")).agrees()
-
-
-@pytest.mark.step("apply_attention")
-@pytest.mark.public
-@SIZES
-def test_weighted_sum_values(student, draw):
-    """each token gathers the values by its own row of weights, in each head"""
-    student(rows_of_weights(draw), draw("B heads S head_dim")).agrees()
-
-
-@pytest.mark.step("merge_heads")
-@pytest.mark.public
-@SIZES
-def test_merged_values(student, draw):
-    """each token holds what its heads gathered, one head after the other"""
-    student(draw("B heads S head_dim")).agrees()
+test_score_values = steps.score_values(PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE)
+test_scaled_values = steps.scaled_values(PUBLIC(S=3), SIZES)
+test_scaling_leaves_its_input = steps.scaling_leaves_its_input(PUBLIC)
+test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
+test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
+test_merged_values = steps.merged_values(PUBLIC, SIZES)
 
 
 @pytest.mark.step("project_output")
-@pytest.mark.public
+@PUBLIC
 @SIZES
 def test_output_values(student, draw):
     """the merged heads are mixed by the output layer"""
-    student(draw("B S C"), linear(draw, draw["C"], draw["C"])).agrees()
+    student(draw("B S C"), checks.linear(draw, draw["C"], draw["C"])).agrees()
 
 
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.public
-@SIZES
-@pytest.mark.stays(
-    "layers of a wrong name or size fail every check that puts weights into them, with an error "
-    "that tells little; this one comes first and says which layer it is and what is due"
+test_layer_keeps_its_layers = layer.keeps_its_layers(
+    PUBLIC, SIZES, title="Wqkv and Wo are attributes with the sizes of the projections"
 )
-def test_layer_keeps_its_layers(student, draw):
-    """Wqkv and Wo are attributes with the sizes of the projections"""
-    student.constructed(draw["C"], draw["heads"]).attributes(*LAYER_NAMES).has_layers()
+test_layer_without_bias = layer.without_bias(PUBLIC)
 
 
 @pytest.mark.step("MultiHeadAttention")
-@pytest.mark.public
-def test_layer_without_bias(student, draw):
-    """bias=False leaves the bias out of both layers"""
-    student.constructed(draw["C"], draw["heads"], False).attributes(*LAYER_NAMES).has_layers()
-
-
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.public(C=10, heads=4)
+@PUBLIC(C=10, heads=4)
 @UNEVEN
 @pytest.mark.stays(
     "what it catches is an exception that does not come, and nothing else in the step looks for "
@@ -164,8 +90,7 @@ def test_layer_without_bias(student, draw):
 )
 def test_heads_divide_the_hidden_size(student, draw):
     """heads that do not divide the hidden size are refused"""
-    layer = student.constructed(draw["C"], draw["heads"]).attributes(*LAYER_NAMES)
-    layer.is_refused(
+    layer.made(student, draw).attributes(*layer.layers).is_refused(
         f"A layer with hidden_size={draw['C']} and num_heads={draw['heads']} is made without "
         "complaint, and the heads cannot share the hidden size evenly: `__init__` has to raise "
         "AssertionError or ValueError.",
@@ -174,101 +99,21 @@ def test_heads_divide_the_hidden_size(student, draw):
     )
 
 
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.public
-@SIZES
-def test_layer_values(student, draw):
-    """forward joins the steps; every token sees all tokens"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.call("forward", draw("B S C")).agrees()
-
-
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.public
-def test_layer_gradients(student, draw):
-    """a backward pass gives every parameter its gradient"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.gradients(PARAMETER_NAMES, "forward", draw("B S C"), backward=draw("B S C")).agrees()
-
-
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
-def test_layer_in_other_precisions(student, draw, dtype):
-    """the layer works in float64, bfloat16 and float16 too"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).cast(dtype)
-    layer.call("forward", draw("B S C")).agrees()
-
-
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.parametrize("mode", ["train", "eval"])
-def test_layer_is_the_same_in_training(student, draw, mode):
-    """train() and eval() give the same output"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).after(mode)
-    layer.call("forward", draw("B S C")).agrees()
-
-
-@pytest.mark.step("MultiHeadAttention")
-def test_layer_called_twice(student, draw):
-    """a second call gives the same output"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).called(2)
-    layer.call("forward", draw("B S C")).agrees()
-
-
-@pytest.mark.step("MultiHeadAttention")
-@pytest.mark.stays(
-    "a second call sees an overwritten input too, but not apart from anything else that a call "
-    "leaves behind; this check says that it is the caller's tensor"
+test_layer_values = layer.values(PUBLIC, SIZES)
+test_layer_gradients = layer.gradients(PUBLIC)
+test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
+test_layer_is_the_same_in_training = layer.is_the_same_in_training()
+test_layer_called_twice = layer.called_twice()
+test_layer_leaves_its_input = layer.leaves_its_input()
+test_causal_layer_values = causal_layer.values(
+    PUBLIC, SIZES, title="with causal=True no token sees the future", causal=True
 )
-def test_layer_leaves_its_input(student, draw):
-    """the token vectors given are not changed"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.call("forward", draw("B S C")).leaves_its_arguments()
-
-
-@pytest.mark.step("CausalMultiHeadAttention")
-@pytest.mark.public
-@SIZES
-def test_causal_layer_values(student, draw):
-    """with causal=True no token sees the future"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.call("forward", draw("B S C"), causal=True).agrees()
-
-
-@pytest.mark.step("CausalMultiHeadAttention")
-@pytest.mark.public
-@SIZES
-def test_causal_layer_is_off_by_default(student, draw):
-    """without causal=True every token sees all tokens"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.call("forward", draw("B S C")).agrees()
-
-
-@pytest.mark.step("CausalMultiHeadAttention")
-def test_causal_layer_gradients(student, draw):
-    """a backward pass gives every parameter its gradient"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw))
-    layer.gradients(
-        PARAMETER_NAMES, "forward", draw("B S C"), True, backward=draw("B S C")
-    ).agrees()
-
-
+test_causal_layer_is_off_by_default = causal_layer.values(
+    PUBLIC, SIZES, title="without causal=True every token sees all tokens"
+)
+test_causal_layer_gradients = causal_layer.gradients(options=(True,))
 # Not float16: -1e9 is a right choice in the other precisions and does not fit into that one.
-@pytest.mark.step("CausalMultiHeadAttention")
-@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
-def test_causal_layer_in_other_precisions(student, draw, dtype):
-    """the layer works in float64 and bfloat16 too"""
-    layer = student.constructed(draw["C"], draw["heads"], **parameters(draw)).cast(dtype)
-    layer.call("forward", draw("B S C"), causal=True).agrees()
-
-
-@pytest.mark.chain_of_steps
-def test_the_steps_end_to_end(chain, draw):
-    """your own steps, one after the other"""
-    x, tensors = draw("B S C"), parameters(draw)
-
-    def forward(attention):
-        layer = attention.MultiHeadAttention(draw["C"], draw["heads"])
-        layer.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
-        return layer.forward(torch.from_numpy(x))
-
-    chain(forward)
+test_causal_layer_in_other_precisions = causal_layer.in_other_precisions(
+    "float64", "bfloat16", causal=True
+)
+test_the_steps_end_to_end = layer.end_to_end()

@@ -5,14 +5,28 @@ since in a submission, too, an earlier step may be missing; only a causal layer 
 the layer above it in the same variant.
 """
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.checks import shared_beside
 
-class FunctionsOfTorch:
+shared = shared_beside(__file__, "_attention/variants.py")
+
+
+class _Layers(nn.Module):
+    """The two layers of a MultiHeadAttention, for a variant that only writes forward."""
+
+    def __init__(self, hidden_size, num_heads, bias=True):
+        super().__init__()
+        if hidden_size % num_heads:
+            raise ValueError(f"{num_heads} heads do not divide {hidden_size}")
+        self.num_heads, self.head_dim = num_heads, hidden_size // num_heads
+        self.Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
+        self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
+
+
+class FunctionsOfTorch(shared.FunctionsOfTorch):
     """The functions of torch and torch.nn.functional where the reference has operators."""
 
     def create_projections(hidden_size, bias=True):
@@ -30,26 +44,8 @@ class FunctionsOfTorch:
         values = torch.transpose(torch.reshape(values, (B, S, num_heads, head_dim)), 1, 2)
         return queries, keys, values
 
-    def compute_attention_scores(queries, keys):
-        return torch.matmul(queries, torch.transpose(keys, 2, 3))
 
-    def scale_scores(attention_scores, head_dim):
-        return torch.div(attention_scores, torch.sqrt(torch.tensor(head_dim)))
-
-    def compute_attention_weights(scaled_scores):
-        return F.softmax(scaled_scores, dim=3)
-
-    def apply_attention(attention_weights, values):
-        return torch.matmul(attention_weights, values)
-
-    def merge_heads(attention_output):
-        return torch.flatten(torch.permute(attention_output, (0, 2, 1, 3)), start_dim=2)
-
-    def project_output(merged, Wo):
-        return F.linear(merged, Wo.weight, Wo.bias)
-
-
-class Methods:
+class Methods(shared.Methods):
     """The methods of tensors, and the sizes by name."""
 
     def create_projections(hidden_size, bias=True):
@@ -61,26 +57,8 @@ class Methods:
         parts = projected.unflatten(-1, (3, num_heads, -1)).swapaxes(1, 3)
         return parts.select(2, 0), parts.select(2, 1), parts.select(2, 2)
 
-    def compute_attention_scores(queries, keys):
-        return queries.matmul(keys.permute(0, 1, 3, 2))
 
-    def scale_scores(attention_scores, head_dim):
-        return attention_scores.mul(head_dim**-0.5)
-
-    def compute_attention_weights(scaled_scores):
-        return scaled_scores.log_softmax(dim=-1).exp()
-
-    def apply_attention(attention_weights, values):
-        return attention_weights.matmul(values)
-
-    def merge_heads(attention_output):
-        return attention_output.movedim(1, 2).flatten(2)
-
-    def project_output(merged, Wo):
-        return merged.matmul(Wo.weight.t()).add(Wo.bias)
-
-
-class Einsum:
+class Einsum(shared.Einsum):
     """Every sum over an axis as an einsum, every axis by its letter."""
 
     def split_heads(projected, num_heads):
@@ -88,41 +66,11 @@ class Einsum:
         queries, keys, values = torch.einsum("bsnhd->nbhsd", parts)
         return queries, keys, values
 
-    def compute_attention_scores(queries, keys):
-        return torch.einsum("...id,...jd->...ij", queries, keys)
-
-    def compute_attention_weights(scaled_scores):
-        exponentials = torch.exp(scaled_scores)
-        return torch.einsum("bhij,bhi->bhij", exponentials, 1 / exponentials.sum(dim=-1))
-
-    def apply_attention(attention_weights, values):
-        return torch.einsum("bhij,bhjd->bhid", attention_weights, values)
-
-    def merge_heads(attention_output):
-        B, heads, S, head_dim = attention_output.shape
-        return torch.einsum("bhsd->bshd", attention_output).reshape(B, S, heads * head_dim)
-
-    def project_output(merged, Wo):
-        return torch.einsum("...d,cd->...c", merged, Wo.weight) + Wo.bias
-
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, hidden_size, num_heads, bias=True):
-            super().__init__()
-            if hidden_size % num_heads != 0:
-                raise ValueError("the heads have to divide the hidden size")
-            self.num_heads = num_heads
-            self.head_dim = hidden_size // num_heads
-            self.Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
-            self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
-
+    class MultiHeadAttention(_Layers):
         def forward(self, x):
-            q, k, v = self.Wqkv(x).unflatten(2, (3, self.num_heads, self.head_dim)).unbind(2)
-            scores = torch.einsum("bihd,bjhd->bhij", q, k) * self.head_dim**-0.5
-            gathered = torch.einsum("bhij,bjhd->bihd", torch.softmax(scores, dim=-1), v)
-            return self.Wo(gathered.flatten(2))
+            return self.attend(x, causal=False)
 
-    class CausalMultiHeadAttention(MultiHeadAttention):
-        def forward(self, x, causal=False):
+        def attend(self, x, causal):
             q, k, v = self.Wqkv(x).unflatten(2, (3, self.num_heads, self.head_dim)).unbind(2)
             scores = torch.einsum("bihd,bjhd->bhij", q, k) * self.head_dim**-0.5
             if causal:
@@ -131,34 +79,15 @@ class Einsum:
             gathered = torch.einsum("bhij,bjhd->bihd", torch.softmax(scores, dim=-1), v)
             return self.Wo(gathered.flatten(2))
 
+    class CausalMultiHeadAttention(MultiHeadAttention):
+        def forward(self, x, causal=False):
+            return self.attend(x, causal)
 
-class HeadsInTheBatch:
+
+class HeadsInTheBatch(shared.BatchedProducts):
     """The heads folded into the batch axis, and bmm for the products."""
 
-    def compute_attention_scores(queries, keys):
-        B, heads, S, head_dim = queries.shape
-        queries = queries.reshape(B * heads, S, head_dim)
-        keys = keys.reshape(B * heads, S, head_dim)
-        return torch.bmm(queries, keys.transpose(1, 2)).view(B, heads, S, S)
-
-    def scale_scores(attention_scores, head_dim):
-        return attention_scores * torch.rsqrt(torch.tensor(float(head_dim)))
-
-    def compute_attention_weights(scaled_scores):
-        return nn.Softmax(dim=-1)(scaled_scores)
-
-    def apply_attention(attention_weights, values):
-        gathered = attention_weights.flatten(0, 1).bmm(values.flatten(0, 1))
-        return gathered.unflatten(0, values.shape[:2])
-
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, hidden_size, num_heads, bias=True):
-            super().__init__()
-            assert hidden_size % num_heads == 0
-            self.num_heads = num_heads
-            self.Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
-            self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
-
+    class MultiHeadAttention(_Layers):
         def forward(self, x):
             B, S, C = x.shape
             fused = self.Wqkv(x).view(B, S, 3 * self.num_heads, C // self.num_heads)
@@ -170,7 +99,7 @@ class HeadsInTheBatch:
             return self.Wo(gathered.transpose(1, 2).reshape(B, S, C))
 
 
-class PlainLoops:
+class PlainLoops(shared.PlainLoops):
     """Loops over sequences, heads and tokens, one matrix at a time."""
 
     def split_heads(projected, num_heads):
@@ -186,47 +115,8 @@ class PlainLoops:
             results.append(result)
         return results[0], results[1], results[2]
 
-    def compute_attention_scores(queries, keys):
-        B, heads, S, _ = queries.shape
-        scores = torch.empty(B, heads, S, S, dtype=queries.dtype)
-        for b in range(B):
-            for head in range(heads):
-                scores[b, head] = queries[b, head].mm(keys[b, head].T)
-        return scores
 
-    def scale_scores(attention_scores, head_dim):
-        scaled = torch.zeros_like(attention_scores)
-        for b, sequence in enumerate(attention_scores):
-            for head, scores in enumerate(sequence):
-                scaled[b, head] = scores / math.sqrt(head_dim)
-        return scaled
-
-    def compute_attention_weights(scaled_scores):
-        weights = torch.empty_like(scaled_scores)
-        for b, sequence in enumerate(scaled_scores):
-            for head, rows in enumerate(sequence):
-                exponentials = torch.exp(rows - rows.max())
-                weights[b, head] = exponentials / exponentials.sum(dim=1, keepdim=True)
-        return weights
-
-    def apply_attention(attention_weights, values):
-        output = torch.zeros_like(values)
-        for j in range(values.shape[2]):
-            output += attention_weights[:, :, :, j].unsqueeze(-1) * values[:, :, j].unsqueeze(2)
-        return output
-
-    def merge_heads(attention_output):
-        B, heads, S, head_dim = attention_output.shape
-        merged = torch.zeros(B, S, heads * head_dim, dtype=attention_output.dtype)
-        for head in range(heads):
-            merged[:, :, head * head_dim : (head + 1) * head_dim] = attention_output[:, head]
-        return merged
-
-    def project_output(merged, Wo):
-        return torch.stack([Wo(tokens) for tokens in merged])
-
-
-class Contiguous:
+class Contiguous(shared.Contiguous):
     """Every part copied into memory of its own before it is used, so that a view will do."""
 
     def split_heads(projected, num_heads):
@@ -235,22 +125,8 @@ class Contiguous:
         fused = fused.permute(2, 0, 3, 1, 4).contiguous()
         return fused[0], fused[1], fused[2]
 
-    def compute_attention_scores(queries, keys):
-        return queries.contiguous() @ keys.transpose(-1, -2).contiguous()
 
-    def apply_attention(attention_weights, values):
-        return (attention_weights.contiguous() @ values.contiguous()).clone()
-
-    def merge_heads(attention_output):
-        B, heads, S, head_dim = attention_output.size()
-        return attention_output.transpose(1, 2).contiguous().view(B, S, heads * head_dim)
-
-    def project_output(merged, Wo):
-        B, S, C = merged.shape
-        return Wo(merged.contiguous().view(B * S, C)).view(B, S, -1)
-
-
-class NonContiguous:
+class NonContiguous(shared.NonContiguous):
     """Slices and transposed views, returned as they are."""
 
     def split_heads(projected, num_heads):
@@ -262,25 +138,6 @@ class NonContiguous:
             part.unflatten(2, (num_heads, hidden_size // num_heads)).transpose(2, 1)
             for part in (queries, keys, values)
         )
-
-    def compute_attention_scores(queries, keys):
-        return (keys @ queries.mT).mT
-
-    def scale_scores(attention_scores, head_dim):
-        return (attention_scores.mT / math.sqrt(head_dim)).mT
-
-    def compute_attention_weights(scaled_scores):
-        return scaled_scores.mT.softmax(dim=-2).mT
-
-    def apply_attention(attention_weights, values):
-        return (values.mT @ attention_weights.mT).mT
-
-    def merge_heads(attention_output):
-        # The tokens go last, so that heads and head_dim lie next to each other.
-        return attention_output.permute(0, 1, 3, 2).flatten(1, 2).mT
-
-    def project_output(merged, Wo):
-        return (Wo.weight @ merged.mT + Wo.bias[:, None]).mT
 
 
 class ListsReturned:
@@ -299,47 +156,18 @@ class ListsReturned:
         return list(fused.split(num_heads, dim=1))
 
 
-class DoublePrecision:
+class DoublePrecision(shared.DoublePrecision):
     """Everything computed and returned in float64."""
 
     def split_heads(projected, num_heads):
         B, S, _ = projected.shape
         return projected.double().view(B, S, 3, num_heads, -1).permute(2, 0, 3, 1, 4).unbind()
 
-    def compute_attention_scores(queries, keys):
-        return queries.double() @ keys.double().transpose(-2, -1)
 
-    def scale_scores(attention_scores, head_dim):
-        return attention_scores.to(torch.float64) / head_dim**0.5
-
-    def compute_attention_weights(scaled_scores):
-        return torch.softmax(scaled_scores, dim=-1, dtype=torch.float64)
-
-    def apply_attention(attention_weights, values):
-        return attention_weights.double() @ values.double()
-
-    def merge_heads(attention_output):
-        return attention_output.double().transpose(1, 2).flatten(-2)
-
-    def project_output(merged, Wo):
-        return F.linear(merged.double(), Wo.weight.double(), Wo.bias.double())
-
-
-class SoftmaxByHand:
+class SoftmaxByHand(shared.SoftmaxByHand):
     """The softmax written out, shifted by the largest score; forbidden shares are set to 0."""
 
-    def compute_attention_weights(scaled_scores):
-        return torch.exp(scaled_scores - scaled_scores.logsumexp(dim=-1, keepdim=True))
-
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, hidden_size, num_heads, bias=True):
-            super().__init__()
-            if hidden_size // num_heads * num_heads < hidden_size:
-                raise AssertionError("every head needs an equal part of the hidden size")
-            self.num_heads = num_heads
-            self.Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
-            self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
-
+    class MultiHeadAttention(_Layers):
         def forward(self, x):
             B, S, C = x.shape
             Q, K, V = self.Wqkv(x).reshape(B, S, 3, self.num_heads, -1).transpose(1, 3).unbind(2)
@@ -363,24 +191,11 @@ class SoftmaxByHand:
 class AttentionOfTorch:
     """PyTorch's own attention between the two layers, its own mask included."""
 
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, hidden_size, num_heads, bias=True):
-            super().__init__()
-            if hidden_size % num_heads:
-                raise ValueError(f"{num_heads} heads do not divide {hidden_size}")
-            self.num_heads = num_heads
-            self.Wqkv = nn.Linear(hidden_size, hidden_size * 3, bias=bias)
-            self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
-
+    class MultiHeadAttention(_Layers):
         def forward(self, x):
-            q, k, v = (
-                part.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-                for part in self.Wqkv(x).chunk(3, dim=-1)
-            )
-            return self.Wo(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+            return self.attend(x, causal=False)
 
-    class CausalMultiHeadAttention(MultiHeadAttention):
-        def forward(self, x, causal=False):
+        def attend(self, x, causal):
             q, k, v = (
                 part.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
                 for part in self.Wqkv(x).chunk(3, dim=-1)
@@ -388,18 +203,15 @@ class AttentionOfTorch:
             attended = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
             return self.Wo(attended.transpose(1, 2).flatten(2))
 
+    class CausalMultiHeadAttention(MultiHeadAttention):
+        def forward(self, x, causal=False):
+            return self.attend(x, causal)
+
 
 class MultiHeadFunctionOfTorch:
     """The function behind nn.MultiheadAttention, given the parameters of the two layers."""
 
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, hidden_size, num_heads, bias=True):
-            super().__init__()
-            assert hidden_size % num_heads == 0
-            self.hidden_size, self.num_heads = hidden_size, num_heads
-            self.Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
-            self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
-
+    class MultiHeadAttention(_Layers):
         def forward(self, x):
             return self.attend(x, None)
 
@@ -409,7 +221,7 @@ class MultiHeadFunctionOfTorch:
                 query=tokens,
                 key=tokens,
                 value=tokens,
-                embed_dim_to_check=self.hidden_size,
+                embed_dim_to_check=x.shape[-1],
                 num_heads=self.num_heads,
                 in_proj_weight=self.Wqkv.weight,
                 in_proj_bias=self.Wqkv.bias,
@@ -434,18 +246,12 @@ class MultiHeadFunctionOfTorch:
 class SoftmaxAsModule:
     """A softmax kept as a module, the queries scaled instead of the scores, a mask kept ready."""
 
-    class MultiHeadAttention(nn.Module):
+    class MultiHeadAttention(_Layers):
         def __init__(self, hidden_size, num_heads, bias=True):
-            super().__init__()
-            if hidden_size % num_heads != 0:
-                raise ValueError("hidden_size must be divisible by num_heads")
+            super().__init__(hidden_size, num_heads, bias)
             self.hidden_size = hidden_size
-            self.num_heads = num_heads
-            self.head_dim = hidden_size // num_heads
             self.scale = self.head_dim**-0.5
             self.softmax = nn.Softmax(dim=-1)
-            self.Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)
-            self.Wo = nn.Linear(hidden_size, hidden_size, bias=bias)
 
         def forward(self, x):
             batch, length, _ = x.shape

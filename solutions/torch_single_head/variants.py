@@ -10,8 +10,22 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.checks import shared_beside
 
-class FunctionsOfTorch:
+shared = shared_beside(__file__, "_attention/variants.py")
+
+
+class _Layers(nn.Module):
+    """The two layers of a SingleHeadAttention, for a variant that only writes forward."""
+
+    def __init__(self, hidden_size, bias=True):
+        super().__init__()
+        self.head_dim = hidden_size // 4
+        self.Wqkv = nn.Linear(hidden_size, 3 * self.head_dim, bias=bias)
+        self.Wo = nn.Linear(self.head_dim, hidden_size, bias=bias)
+
+
+class FunctionsOfTorch(shared.FunctionsOfTorch):
     """The functions of torch and torch.nn.functional where the reference has operators."""
 
     def create_projections(hidden_size, bias=True):
@@ -21,23 +35,8 @@ class FunctionsOfTorch:
     def project_qkv(x, Wqkv):
         return torch.split(F.linear(x, Wqkv.weight, Wqkv.bias), Wqkv.out_features // 3, dim=2)
 
-    def compute_attention_scores(queries, keys):
-        return torch.matmul(queries, torch.transpose(keys, 1, 2))
 
-    def scale_scores(attention_scores, head_dim):
-        return torch.div(attention_scores, torch.sqrt(torch.tensor(head_dim)))
-
-    def compute_attention_weights(scaled_scores):
-        return F.softmax(scaled_scores, dim=2)
-
-    def apply_attention(attention_weights, values):
-        return torch.matmul(attention_weights, values)
-
-    def project_output(attention_output, Wo):
-        return F.linear(attention_output, Wo.weight, Wo.bias)
-
-
-class Methods:
+class Methods(shared.Methods):
     """The methods of tensors, and the sizes of the layers."""
 
     def create_projections(hidden_size, bias=True):
@@ -51,80 +50,28 @@ class Methods:
         fused = Wqkv.forward(x).unflatten(-1, (3, head_dim))
         return fused.select(2, 0), fused.select(2, 1), fused.select(2, 2)
 
-    def compute_attention_scores(queries, keys):
-        return queries.matmul(keys.permute(0, 2, 1))
 
-    def scale_scores(attention_scores, head_dim):
-        return attention_scores.mul(head_dim**-0.5)
-
-    def compute_attention_weights(scaled_scores):
-        return scaled_scores.log_softmax(dim=-1).exp()
-
-    def apply_attention(attention_weights, values):
-        return attention_weights.matmul(values)
-
-    def project_output(attention_output, Wo):
-        return attention_output.matmul(Wo.weight.t()).add(Wo.bias)
-
-
-class Einsum:
+class Einsum(shared.Einsum):
     """Every sum over an axis as an einsum, every axis by its letter."""
 
     def project_qkv(x, Wqkv):
         weight, bias = Wqkv.weight.view(3, -1, x.shape[-1]), Wqkv.bias.view(3, 1, 1, -1)
         return tuple(torch.einsum("bsc,nhc->nbsh", x, weight) + bias)
 
-    def compute_attention_scores(queries, keys):
-        return torch.einsum("bih,bjh->bij", queries, keys)
-
-    def compute_attention_weights(scaled_scores):
-        exponentials = torch.exp(scaled_scores)
-        return torch.einsum("bij,bi->bij", exponentials, 1 / exponentials.sum(dim=-1))
-
-    def apply_attention(attention_weights, values):
-        return torch.einsum("bij,bjh->bih", attention_weights, values)
-
-    def project_output(attention_output, Wo):
-        return torch.einsum("...h,ch->...c", attention_output, Wo.weight) + Wo.bias
-
-    class SingleHeadAttention(nn.Module):
-        def __init__(self, hidden_size, bias=True):
-            super().__init__()
-            self.head_dim = hidden_size // 4
-            self.Wqkv = nn.Linear(hidden_size, self.head_dim * 3, bias=bias)
-            self.Wo = nn.Linear(self.head_dim, hidden_size, bias=bias)
-
+    class SingleHeadAttention(_Layers):
         def forward(self, x):
             q, k, v = torch.einsum("bsnh->nbsh", self.Wqkv(x).unflatten(2, (3, self.head_dim)))
             scores = torch.einsum("bih,bjh->bij", q, k) * self.head_dim**-0.5
             return self.Wo(torch.einsum("bij,bjh->bih", torch.softmax(scores, dim=-1), v))
 
 
-class BatchedProducts:
+class BatchedProducts(shared.BatchedProducts):
     """bmm for the products, and chunk for the parts."""
 
     def project_qkv(x, Wqkv):
         return Wqkv(x).chunk(3, dim=-1)
 
-    def compute_attention_scores(queries, keys):
-        return torch.bmm(queries, keys.mT)
-
-    def scale_scores(attention_scores, head_dim):
-        return attention_scores * torch.rsqrt(torch.tensor(float(head_dim)))
-
-    def compute_attention_weights(scaled_scores):
-        return nn.Softmax(dim=-1)(scaled_scores)
-
-    def apply_attention(attention_weights, values):
-        return attention_weights.bmm(values)
-
-    class SingleHeadAttention(nn.Module):
-        def __init__(self, hidden_size, bias=True):
-            super().__init__()
-            head_dim = hidden_size // 4
-            self.Wqkv = nn.Linear(hidden_size, 3 * head_dim, bias=bias)
-            self.Wo = nn.Linear(head_dim, hidden_size, bias=bias)
-
+    class SingleHeadAttention(_Layers):
         def forward(self, x):
             q, k, v = self.Wqkv(x).chunk(3, dim=-1)
             zeros = torch.zeros(x.shape[0], x.shape[1], x.shape[1], dtype=x.dtype, device=x.device)
@@ -132,7 +79,7 @@ class BatchedProducts:
             return self.Wo(torch.bmm(scores.softmax(-1), v))
 
 
-class Contiguous:
+class Contiguous(shared.Contiguous):
     """Every part copied into memory of its own before it is used."""
 
     def project_qkv(x, Wqkv):
@@ -140,18 +87,8 @@ class Contiguous:
         fused = Wqkv(x).view(B, S, 3, -1).permute(2, 0, 1, 3).contiguous()
         return fused[0], fused[1], fused[2]
 
-    def compute_attention_scores(queries, keys):
-        return queries @ keys.transpose(1, 2).contiguous()
 
-    def apply_attention(attention_weights, values):
-        return (attention_weights.contiguous() @ values.contiguous()).clone()
-
-    def project_output(attention_output, Wo):
-        B, S, head_dim = attention_output.shape
-        return Wo(attention_output.contiguous().view(B * S, head_dim)).view(B, S, -1)
-
-
-class NonContiguous:
+class NonContiguous(shared.NonContiguous):
     """Slices and transposed views, returned as they are."""
 
     def project_qkv(x, Wqkv):
@@ -162,23 +99,8 @@ class NonContiguous:
         values = fused[..., 2 * head_dim :]
         return queries, keys, values
 
-    def compute_attention_scores(queries, keys):
-        return (keys @ queries.mT).mT
 
-    def scale_scores(attention_scores, head_dim):
-        return (attention_scores.mT / math.sqrt(head_dim)).mT
-
-    def compute_attention_weights(scaled_scores):
-        return scaled_scores.mT.softmax(dim=-2).mT
-
-    def apply_attention(attention_weights, values):
-        return (values.mT @ attention_weights.mT).mT
-
-    def project_output(attention_output, Wo):
-        return (Wo.weight @ attention_output.mT + Wo.bias[:, None]).mT
-
-
-class SequenceBySequence:
+class SequenceBySequence(shared.PlainLoops):
     """A loop over the batch, and plain matrices inside it."""
 
     def project_qkv(x, Wqkv):
@@ -189,34 +111,6 @@ class SequenceBySequence:
             keys.append(key)
             values.append(value)
         return torch.stack(queries), torch.stack(keys), torch.stack(values)
-
-    def compute_attention_scores(queries, keys):
-        return torch.stack([query.mm(key.t()) for query, key in zip(queries, keys)])
-
-    def scale_scores(attention_scores, head_dim):
-        scaled = attention_scores.clone()
-        for scores in scaled:
-            scores /= math.sqrt(head_dim)
-        return scaled
-
-    def compute_attention_weights(scaled_scores):
-        weights = torch.empty_like(scaled_scores)
-        for b, rows in enumerate(scaled_scores):
-            for i, row in enumerate(rows):
-                exponentials = torch.exp(row - row.max())
-                weights[b, i] = exponentials / exponentials.sum()
-        return weights
-
-    def apply_attention(attention_weights, values):
-        output = torch.zeros_like(values)
-        for b in range(values.shape[0]):
-            for i in range(values.shape[1]):
-                for j in range(values.shape[1]):
-                    output[b, i] += attention_weights[b, i, j] * values[b, j]
-        return output
-
-    def project_output(attention_output, Wo):
-        return torch.stack([Wo(vectors) for vectors in attention_output])
 
     class SingleHeadAttention(nn.Module):
         def __init__(self, hidden_size, bias=True):
@@ -250,27 +144,12 @@ class ListsReturned:
         return [part.squeeze(2) for part in Wqkv(x).unflatten(-1, (3, -1)).split(1, dim=2)]
 
 
-class DoublePrecision:
+class DoublePrecision(shared.DoublePrecision):
     """Everything computed and returned in float64."""
 
     def project_qkv(x, Wqkv):
         projected = x.double() @ Wqkv.weight.double().T + Wqkv.bias.double()
         return projected.chunk(3, dim=-1)
-
-    def compute_attention_scores(queries, keys):
-        return queries.double() @ keys.double().transpose(-2, -1)
-
-    def scale_scores(attention_scores, head_dim):
-        return attention_scores.to(torch.float64) / head_dim**0.5
-
-    def compute_attention_weights(scaled_scores):
-        return torch.softmax(scaled_scores, dim=-1, dtype=torch.float64)
-
-    def apply_attention(attention_weights, values):
-        return attention_weights.double() @ values.double()
-
-    def project_output(attention_output, Wo):
-        return F.linear(attention_output.double(), Wo.weight.double(), Wo.bias.double())
 
 
 class SoftmaxInSinglePrecision:
@@ -279,13 +158,7 @@ class SoftmaxInSinglePrecision:
     def compute_attention_weights(scaled_scores):
         return torch.softmax(scaled_scores.float(), dim=-1).type_as(scaled_scores)
 
-    class SingleHeadAttention(nn.Module):
-        def __init__(self, hidden_size, bias=True):
-            super().__init__()
-            self.head_dim = hidden_size // 4
-            self.Wqkv = nn.Linear(hidden_size, 3 * self.head_dim, bias=bias)
-            self.Wo = nn.Linear(self.head_dim, hidden_size, bias=bias)
-
+    class SingleHeadAttention(_Layers):
         def forward(self, x):
             queries, keys, values = self.Wqkv(x).split(self.head_dim, dim=-1)
             scores = (queries @ keys.mT) / math.sqrt(self.head_dim)
@@ -301,13 +174,7 @@ class SoftmaxByHand:
         exponentials = shifted.exp()
         return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
-    class SingleHeadAttention(nn.Module):
-        def __init__(self, hidden_size, bias=True):
-            super().__init__()
-            head_dim = hidden_size // 4
-            self.Wqkv = nn.Linear(hidden_size, 3 * head_dim, bias=bias)
-            self.Wo = nn.Linear(head_dim, hidden_size, bias=bias)
-
+    class SingleHeadAttention(_Layers):
         def forward(self, x):
             B, S, _ = x.shape
             Q, K, V = self.Wqkv(x).reshape(B, S, 3, -1).unbind(2)

@@ -10,8 +10,26 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.checks import shared_beside
 
-class FunctionsOfTorch:
+shared = shared_beside(__file__, "_attention/variants.py")
+
+
+class _Layers(nn.Module):
+    """The layers and sizes of a MultiHeadSelfAttention, for a variant that only writes forward."""
+
+    def __init__(self, hidden_dim, num_heads):
+        super().__init__()
+        if hidden_dim % num_heads:
+            raise ValueError(f"{num_heads} heads do not divide {hidden_dim}")
+        self.num_heads, self.head_dim = num_heads, hidden_dim // num_heads
+        self.q_linear = nn.Linear(hidden_dim, hidden_dim)
+        self.k_linear = nn.Linear(hidden_dim, hidden_dim)
+        self.v_linear = nn.Linear(hidden_dim, hidden_dim)
+        self.out_linear = nn.Linear(hidden_dim, hidden_dim)
+
+
+class FunctionsOfTorch(shared.FunctionsOfTorch):
     """The functions of torch and torch.nn.functional where the reference has methods."""
 
     def create_projections(hidden_dim):
@@ -36,20 +54,8 @@ class FunctionsOfTorch:
         scores = torch.matmul(queries, torch.transpose(keys, 2, 3))
         return torch.div(scores, torch.sqrt(torch.tensor(queries.shape[3])))
 
-    def compute_attention_weights(scaled_scores):
-        return F.softmax(scaled_scores, dim=3)
 
-    def apply_attention(attention_weights, values):
-        return torch.matmul(attention_weights, values)
-
-    def merge_heads(attention_output):
-        return torch.flatten(torch.permute(attention_output, (0, 2, 1, 3)), start_dim=2)
-
-    def project_output(merged, out_linear):
-        return F.linear(merged, out_linear.weight, out_linear.bias)
-
-
-class Methods:
+class Methods(shared.Methods):
     """The methods of tensors, the layers called by their forward, and the sizes by name."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
@@ -61,20 +67,8 @@ class Methods:
     def compute_scaled_scores(queries, keys):
         return queries.matmul(keys.permute(0, 1, 3, 2)).mul(keys.size(-1) ** -0.5)
 
-    def compute_attention_weights(scaled_scores):
-        return scaled_scores.log_softmax(dim=-1).exp()
 
-    def apply_attention(attention_weights, values):
-        return attention_weights.matmul(values)
-
-    def merge_heads(attention_output):
-        return attention_output.movedim(1, 2).flatten(2)
-
-    def project_output(merged, out_linear):
-        return merged.matmul(out_linear.weight.t()).add(out_linear.bias)
-
-
-class Einsum:
+class Einsum(shared.Einsum):
     """Every sum over an axis as an einsum, every axis by its letter."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
@@ -91,32 +85,7 @@ class Einsum:
         scaled_queries = queries / queries.shape[-1] ** 0.5
         return torch.einsum("...id,...jd->...ij", scaled_queries, keys)
 
-    def compute_attention_weights(scaled_scores):
-        exponentials = torch.exp(scaled_scores)
-        return torch.einsum("bhij,bhi->bhij", exponentials, 1 / exponentials.sum(dim=-1))
-
-    def apply_attention(attention_weights, values):
-        return torch.einsum("bhij,bhjd->bhid", attention_weights, values)
-
-    def merge_heads(attention_output):
-        B, heads, N, head_dim = attention_output.shape
-        return torch.einsum("bhnd->bnhd", attention_output).reshape(B, N, heads * head_dim)
-
-    def project_output(merged, out_linear):
-        return torch.einsum("...d,ed->...e", merged, out_linear.weight) + out_linear.bias
-
-    class MultiHeadSelfAttention(nn.Module):
-        def __init__(self, hidden_dim, num_heads):
-            super().__init__()
-            if hidden_dim % num_heads != 0:
-                raise ValueError("the heads have to divide the hidden dimension")
-            self.num_heads = num_heads
-            self.head_dim = hidden_dim // num_heads
-            self.q_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.k_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.v_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.out_linear = nn.Linear(hidden_dim, hidden_dim)
-
+    class MultiHeadSelfAttention(_Layers):
         def forward(self, x):
             shape = (*x.shape[:2], self.num_heads, self.head_dim)
             q, k, v = (
@@ -127,7 +96,7 @@ class Einsum:
             return self.out_linear(gathered.flatten(2))
 
 
-class HeadsInTheBatch:
+class HeadsInTheBatch(shared.BatchedProducts):
     """The heads folded into the batch axis, and bmm for the products."""
 
     def split_heads(projected, num_heads):
@@ -141,24 +110,7 @@ class HeadsInTheBatch:
         keys = keys.reshape(B * heads, N, head_dim)
         return torch.bmm(queries, keys.transpose(1, 2)).view(B, heads, N, N) / head_dim**0.5
 
-    def compute_attention_weights(scaled_scores):
-        return nn.Softmax(dim=-1)(scaled_scores)
-
-    def apply_attention(attention_weights, values):
-        gathered = attention_weights.flatten(0, 1).bmm(values.flatten(0, 1))
-        return gathered.unflatten(0, values.shape[:2])
-
-    class MultiHeadSelfAttention(nn.Module):
-        def __init__(self, hidden_dim, num_heads):
-            super().__init__()
-            assert hidden_dim % num_heads == 0
-            self.num_heads = num_heads
-            self.head_dim = hidden_dim // num_heads
-            self.q_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.k_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.v_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.out_linear = nn.Linear(hidden_dim, hidden_dim)
-
+    class MultiHeadSelfAttention(_Layers):
         def folded(self, projected):
             B, N, _ = projected.shape
             heads = projected.view(B, N, self.num_heads, self.head_dim).transpose(1, 2)
@@ -175,7 +127,7 @@ class HeadsInTheBatch:
             return self.out_linear(gathered.transpose(1, 2).reshape(B, N, D))
 
 
-class PlainLoops:
+class PlainLoops(shared.PlainLoops):
     """Loops over images, heads and tokens, one matrix at a time."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
@@ -200,32 +152,8 @@ class PlainLoops:
                 scores[b, head] = queries[b, head].mm(keys[b, head].T)
         return scores / math.sqrt(head_dim)
 
-    def compute_attention_weights(scaled_scores):
-        weights = torch.empty_like(scaled_scores)
-        for b, image in enumerate(scaled_scores):
-            for head, rows in enumerate(image):
-                exponentials = torch.exp(rows - rows.max())
-                weights[b, head] = exponentials / exponentials.sum(dim=1, keepdim=True)
-        return weights
 
-    def apply_attention(attention_weights, values):
-        output = torch.zeros_like(values)
-        for j in range(values.shape[2]):
-            output += attention_weights[:, :, :, j].unsqueeze(-1) * values[:, :, j].unsqueeze(2)
-        return output
-
-    def merge_heads(attention_output):
-        B, heads, N, head_dim = attention_output.shape
-        merged = torch.zeros(B, N, heads * head_dim, dtype=attention_output.dtype)
-        for head in range(heads):
-            merged[:, :, head * head_dim : (head + 1) * head_dim] = attention_output[:, head]
-        return merged
-
-    def project_output(merged, out_linear):
-        return torch.stack([out_linear(tokens) for tokens in merged])
-
-
-class Contiguous:
+class Contiguous(shared.Contiguous):
     """Every part copied into memory of its own before it is used, so that a view will do."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
@@ -243,19 +171,8 @@ class Contiguous:
         scores = queries.contiguous() @ keys.transpose(-1, -2).contiguous()
         return (scores / math.sqrt(keys.size(-1))).contiguous()
 
-    def apply_attention(attention_weights, values):
-        return (attention_weights.contiguous() @ values.contiguous()).clone()
 
-    def merge_heads(attention_output):
-        B, heads, N, head_dim = attention_output.size()
-        return attention_output.transpose(1, 2).contiguous().view(B, N, heads * head_dim)
-
-    def project_output(merged, out_linear):
-        B, N, D = merged.shape
-        return out_linear(merged.contiguous().view(B * N, D)).view(B, N, -1)
-
-
-class NonContiguous:
+class NonContiguous(shared.NonContiguous):
     """Transposed views, returned as they are."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
@@ -270,19 +187,6 @@ class NonContiguous:
 
     def compute_scaled_scores(queries, keys):
         return (keys @ queries.mT / math.sqrt(queries.shape[-1])).mT
-
-    def compute_attention_weights(scaled_scores):
-        return scaled_scores.mT.softmax(dim=-2).mT
-
-    def apply_attention(attention_weights, values):
-        return (values.mT @ attention_weights.mT).mT
-
-    def merge_heads(attention_output):
-        # The tokens go last, so that heads and head_dim lie next to each other.
-        return attention_output.permute(0, 1, 3, 2).flatten(1, 2).mT
-
-    def project_output(merged, out_linear):
-        return (out_linear.weight @ merged.mT + out_linear.bias[:, None]).mT
 
 
 class ListsReturned:
@@ -299,7 +203,7 @@ class ListsReturned:
         return [layer(x) for layer in (q_linear, k_linear, v_linear)]
 
 
-class DoublePrecision:
+class DoublePrecision(shared.DoublePrecision):
     """Everything computed and returned in float64."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
@@ -315,37 +219,11 @@ class DoublePrecision:
     def compute_scaled_scores(queries, keys):
         return queries.double() @ keys.double().transpose(-2, -1) / keys.shape[-1] ** 0.5
 
-    def compute_attention_weights(scaled_scores):
-        return torch.softmax(scaled_scores, dim=-1, dtype=torch.float64)
 
-    def apply_attention(attention_weights, values):
-        return attention_weights.double() @ values.double()
-
-    def merge_heads(attention_output):
-        return attention_output.double().transpose(1, 2).flatten(-2)
-
-    def project_output(merged, out_linear):
-        return F.linear(merged.double(), out_linear.weight.double(), out_linear.bias.double())
-
-
-class SoftmaxByHand:
+class SoftmaxByHand(shared.SoftmaxByHand):
     """The softmax written out, shifted by the largest score or by the logarithm of the sum."""
 
-    def compute_attention_weights(scaled_scores):
-        return torch.exp(scaled_scores - scaled_scores.logsumexp(dim=-1, keepdim=True))
-
-    class MultiHeadSelfAttention(nn.Module):
-        def __init__(self, hidden_dim, num_heads):
-            super().__init__()
-            self.num_heads = num_heads
-            self.head_dim = hidden_dim // num_heads
-            if self.head_dim * num_heads != hidden_dim:
-                raise AssertionError("every head needs an equal part of the hidden dimension")
-            self.q_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.k_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.v_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.out_linear = nn.Linear(hidden_dim, hidden_dim)
-
+    class MultiHeadSelfAttention(_Layers):
         def forward(self, x):
             B, N, D = x.shape
             Q = self.q_linear(x).reshape(B, N, self.num_heads, -1).permute(0, 2, 1, 3)
@@ -367,18 +245,7 @@ class AttentionOfTorch:
             zeros, zeros, values, attn_mask=attention_weights.log()
         )
 
-    class MultiHeadSelfAttention(nn.Module):
-        def __init__(self, hidden_dim, num_heads):
-            super().__init__()
-            if hidden_dim % num_heads:
-                raise ValueError(f"{num_heads} heads do not divide {hidden_dim}")
-            self.num_heads = num_heads
-            self.head_dim = hidden_dim // num_heads
-            self.q_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.k_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.v_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.out_linear = nn.Linear(hidden_dim, hidden_dim)
-
+    class MultiHeadSelfAttention(_Layers):
         def forward(self, x):
             q, k, v = (
                 layer(x).unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
@@ -391,16 +258,7 @@ class AttentionOfTorch:
 class MultiHeadFunctionOfTorch:
     """The function behind nn.MultiheadAttention, given the parameters of the four layers."""
 
-    class MultiHeadSelfAttention(nn.Module):
-        def __init__(self, hidden_dim, num_heads):
-            super().__init__()
-            assert hidden_dim % num_heads == 0
-            self.num_heads, self.head_dim = num_heads, hidden_dim // num_heads
-            self.q_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.k_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.v_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.out_linear = nn.Linear(hidden_dim, hidden_dim)
-
+    class MultiHeadSelfAttention(_Layers):
         def forward(self, x):
             tokens = x.transpose(0, 1)
             biases = [self.q_linear.bias, self.k_linear.bias, self.v_linear.bias]
@@ -433,20 +291,12 @@ class SoftmaxAsModule:
     def compute_scaled_scores(queries, keys):
         return (queries * keys.shape[-1] ** -0.5) @ keys.transpose(-1, -2)
 
-    class MultiHeadSelfAttention(nn.Module):
+    class MultiHeadSelfAttention(_Layers):
         def __init__(self, hidden_dim, num_heads):
-            super().__init__()
-            if hidden_dim % num_heads != 0:
-                raise ValueError("hidden_dim must be divisible by num_heads")
+            super().__init__(hidden_dim, num_heads)
             self.hidden_dim = hidden_dim
-            self.num_heads = num_heads
-            self.head_dim = hidden_dim // num_heads
             self.scale = self.head_dim**-0.5
             self.softmax = nn.Softmax(dim=-1)
-            self.q_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.k_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.v_linear = nn.Linear(hidden_dim, hidden_dim)
-            self.out_linear = nn.Linear(hidden_dim, hidden_dim)
 
         def forward(self, x):
             batch, tokens, _ = x.shape

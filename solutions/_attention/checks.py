@@ -1,0 +1,209 @@
+"""Checks that exercises share, and what is drawn for them.
+
+A method makes one check; graders.py gives it its name, which its inputs are drawn from, and its
+marks. The first line of a check's docstring is its title, as everywhere.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from autograder.protocol.wire import Linear
+
+WITHOUT_BIAS = "bias=False leaves the bias out of both layers"
+
+
+def sizes(*drawn):
+    """The mark of a check that is asked with each of these sizes of the axes."""
+    return pytest.mark.parametrize("draw", drawn, indirect=True)
+
+
+def linear(draw, inputs, outputs):
+    """A linear layer that keeps the spread of what it projects."""
+    return Linear(draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5))
+
+
+def _check(function, step, title, marks):
+    function.__doc__ = title
+    for mark in (pytest.mark.step(step), *marks):
+        function = mark(function)
+    return function
+
+
+@dataclass(frozen=True)
+class StepChecks:
+    """The steps inside a head.
+
+    `scores` and `vectors` are axes, such as "B S S" and "B S head_dim"; `width` is the axis that a
+    dot product runs over.
+    """
+
+    scores: str
+    vectors: str
+    width: str = "head_dim"
+
+    def score_values(self, *marks):
+        def check(student, draw):
+            student(draw(self.vectors), draw(self.vectors)).agrees()
+
+        title = "entry (i, j) is query i times key j, unscaled"
+        return _check(check, "compute_attention_scores", title, marks)
+
+    def scaled_values(self, *marks):
+        def check(student, draw):
+            width = draw[self.width]
+            student(draw(self.scores, scale=width**0.5), width).agrees()
+
+        title = "the scores are divided by the square root of the head size"
+        return _check(check, "scale_scores", title, marks)
+
+    def scaling_leaves_its_input(self, *marks):
+        def check(student, draw):
+            student(draw(self.scores), draw[self.width]).leaves_its_arguments()
+
+        return _check(check, "scale_scores", "the scores given are not changed", marks)
+
+    def attention_weight_values(self, *marks):
+        def check(student, draw):
+            student(draw(self.scores)).agrees()
+
+        title = "every row of scores becomes weights that sum to 1"
+        return _check(check, "compute_attention_weights", title, marks)
+
+    def weighted_sum_values(self, *marks, where=""):
+        def check(student, draw):
+            exponentials = np.exp(draw(self.scores))
+            weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+            student(weights, draw(self.vectors)).agrees()
+
+        title = f"each token gathers the values by its own row of weights{where}"
+        return _check(check, "apply_attention", title, marks)
+
+    def merged_values(self, *marks):
+        def check(student, draw):
+            student(draw(self.vectors)).agrees()
+
+        title = "each token holds what its heads gathered, one head after the other"
+        return _check(check, "merge_heads", title, marks)
+
+
+@dataclass(frozen=True)
+class LayerChecks:
+    """The layer `step`, made with `sizes` (names of axes), called with token vectors of axes `x`.
+
+    `layers` are its linear layers by name: what gives their inputs and outputs for a draw.
+    """
+
+    step: str
+    sizes: tuple[str, ...]
+    x: str
+    layers: Mapping[str, Callable]
+
+    @property
+    def parameter_names(self):
+        return tuple(f"{layer}.{part}" for layer in self.layers for part in ("weight", "bias"))
+
+    def parameters(self, draw):
+        """Weights and biases of all layers, by name."""
+        layers = [linear(draw, *sizes_of(draw)) for sizes_of in self.layers.values()]
+        tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
+        return dict(zip(self.parameter_names, tensors))
+
+    def made(self, student, draw, *arguments, **attributes):
+        """The layer as it is made, with `attributes` put into it."""
+        return student.constructed(*map(draw.__getitem__, self.sizes), *arguments, **attributes)
+
+    def loaded(self, student, draw):
+        """The layer with weights that are drawn for it."""
+        return self.made(student, draw, **self.parameters(draw))
+
+    def keeps_its_layers(self, *marks, title):
+        def check(student, draw):
+            self.made(student, draw).attributes(*self.layers).has_layers()
+
+        stays = pytest.mark.stays(
+            "layers of a wrong name or size fail every check that puts weights into them, with an "
+            "error that tells little; this one comes first and says which layer it is and what is "
+            "due"
+        )
+        return _check(check, self.step, title, (stays, *marks))
+
+    def projections_without_bias(self, *marks):
+        def check(student, draw):
+            student(draw[self.sizes[0]], bias=False).has_layers()
+
+        return _check(check, "create_projections", WITHOUT_BIAS, marks)
+
+    def without_bias(self, *marks):
+        def check(student, draw):
+            self.made(student, draw, False).attributes(*self.layers).has_layers()
+
+        return _check(check, self.step, WITHOUT_BIAS, marks)
+
+    def values(
+        self, *marks, title="forward joins the steps; every token sees all tokens", **options
+    ):
+        def check(student, draw):
+            self.loaded(student, draw).call("forward", draw(self.x), **options).agrees()
+
+        return _check(check, self.step, title, marks)
+
+    def gradients(self, *marks, options=()):
+        def check(student, draw):
+            layer = self.loaded(student, draw)
+            arguments = (self.parameter_names, "forward", draw(self.x), *options)
+            layer.gradients(*arguments, backward=draw(self.x)).agrees()
+
+        title = "a backward pass gives every parameter its gradient"
+        return _check(check, self.step, title, marks)
+
+    def in_other_precisions(self, *dtypes, **options):
+        def check(student, draw, dtype):
+            layer = self.loaded(student, draw).cast(dtype)
+            layer.call("forward", draw(self.x), **options).agrees()
+
+        title = f"the layer works in {', '.join(dtypes[:-1])} and {dtypes[-1]} too"
+        return _check(check, self.step, title, (pytest.mark.parametrize("dtype", dtypes),))
+
+    def is_the_same_in_training(self):
+        def check(student, draw, mode):
+            self.loaded(student, draw).after(mode).call("forward", draw(self.x)).agrees()
+
+        modes = pytest.mark.parametrize("mode", ["train", "eval"])
+        return _check(check, self.step, "train() and eval() give the same output", (modes,))
+
+    def called_twice(self):
+        def check(student, draw):
+            self.loaded(student, draw).called(2).call("forward", draw(self.x)).agrees()
+
+        return _check(check, self.step, "a second call gives the same output", ())
+
+    def leaves_its_input(self):
+        def check(student, draw):
+            self.loaded(student, draw).call("forward", draw(self.x)).leaves_its_arguments()
+
+        stays = pytest.mark.stays(
+            "a second call sees an overwritten input too, but not apart from anything else that a "
+            "call leaves behind; this check says that it is the caller's tensor"
+        )
+        return _check(check, self.step, "the token vectors given are not changed", (stays,))
+
+    def end_to_end(self):
+        @pytest.mark.chain_of_steps
+        def check(chain, draw):
+            """your own steps, one after the other"""
+            import torch  # the exercise in NumPy shares this file, and does without
+
+            x, tensors = draw(self.x), self.parameters(draw)
+            weights = {name: torch.from_numpy(array) for name, array in tensors.items()}
+
+            def forward(attention):
+                layer = getattr(attention, self.step)(*map(draw.__getitem__, self.sizes))
+                layer.load_state_dict(weights)
+                return layer.forward(torch.from_numpy(x))
+
+            chain(forward)
+
+        return check

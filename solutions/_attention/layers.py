@@ -1,0 +1,187 @@
+"""Known wrong layers that exercises share; each docstring is what the student reads.
+
+They are mixed into an exercise's right layer (`wrong_layers`). Those that change what happens
+inside forward need an `OpenLayer`.
+"""
+
+import math
+
+
+def wrong_layers(*right):
+    """Return what makes a wrong layer of a mistake: the classes `right`, with it mixed in."""
+
+    def made(mistake):
+        return type(mistake.__name__, (mistake, *right), {"__doc__": mistake.__doc__})
+
+    return made
+
+
+def _same(tensor):
+    return tensor
+
+
+def _softmax(scores):
+    return scores.softmax(dim=-1)
+
+
+class OpenLayer:
+    """A right layer of PyTorch that can be changed on the way from x to its output.
+
+    A subclass says how x becomes queries, keys and values (`parts`), and how what the tokens
+    have gathered becomes the output (`output`).
+    """
+
+    def attend(self, x, *, root=None, weights_of=_softmax, values_of=_same, gathered=_same):
+        """Return the output for x: scores divided by `root` (that of the head size when None),
+        put through `weights_of`; values and their weighted sums through the other two.
+        """
+        queries, keys, values = self.parts(x)
+        scores = queries @ keys.transpose(-2, -1) / (root or math.sqrt(keys.shape[-1]))
+        return self.output(gathered(weights_of(scores) @ values_of(values)))
+
+
+class input_added_to_the_output:
+    """Your forward adds its input to the output.
+
+    That is the residual connection of a Transformer block, which stands around the layer. Which
+    step is the last one of attention itself?
+    """
+
+    def forward(self, x, **options):
+        return x + super().forward(x, **options)
+
+
+class input_returned:
+    """Your forward returns its input.
+
+    The output has the shape of the input, but its numbers are the gathered and projected
+    values. Which result does your last line return?
+    """
+
+    def forward(self, x, **options):
+        return 1 * x
+
+
+class bias_argument_ignored:
+    """Your layer has a bias although it was made with bias=False.
+
+    The argument of `__init__` has to reach both linear layers. Where does yours end?
+    """
+
+    def __init__(self, *arguments):
+        super().__init__(*(size for size in arguments if not isinstance(size, bool)))
+
+
+class scaled_by_the_root_of_the_hidden_size:
+    """Your forward divides by the square root of the hidden size, and that of the head is due.
+
+    The dot product runs over the numbers of one query. How many are they?
+    """
+
+    def forward(self, x):
+        return self.attend(x, root=math.sqrt(x.shape[-1]))
+
+
+class batch_of_two_assumed:
+    """Your forward reshapes to a batch of two, whatever the size of the batch.
+
+    With another batch the numbers of one {sequence} end up in another, or do not fit at all. Where
+    do the sizes in your reshape come from?
+    """
+
+    def forward(self, x):
+        return super().forward(x.reshape(2, -1, x.shape[-1]))
+
+
+class one_head_only:
+    """Your layer works with a single head of the full {hidden}, whatever num_heads says.
+
+    The shapes come out right all the same. Where does your forward use the number of heads?
+    """
+
+    def forward(self, x):
+        self.num_heads = 1
+        return super().forward(x)
+
+
+class weights_lowered_in_evaluation:
+    """Your forward multiplies the attention weights by a constant after eval().
+
+    That belongs to a dropout that is not rescaled in training; this layer has no dropout, and is
+    the same in both modes. Where does your forward look at self.training?
+    """
+
+    def forward(self, x):
+        kept = 1.0 if self.training else 0.9
+        return self.attend(x, weights_of=lambda scores: kept * _softmax(scores))
+
+
+class scores_added_up_over_the_calls:
+    """Your second call gives other numbers than the first, though its input is the same.
+
+    The layer keeps the scores of the last call and adds the new ones to them. Which attribute
+    does your forward write and read again?
+    """
+
+    def forward(self, x):
+        return self.attend(x, weights_of=self.added_up)
+
+    def added_up(self, scores):
+        self.scores = getattr(self, "scores", 0) + scores
+        return _softmax(self.scores)
+
+
+class scores_detached:
+    """Your forward cuts the attention weights off from the gradient.
+
+    The output is right, but queries and keys are never trained. Is there a detach, a .data or a
+    no_grad on the way from {score_layers} to the weights?
+    """
+
+    def forward(self, x):
+        return self.attend(x, weights_of=lambda scores: _softmax(scores).detach())
+
+
+class output_detached:
+    """Your forward computes without recording gradients, so nothing can be trained.
+
+    The output is right, but no gradient flows back from it. Is there a detach, a .data or a
+    no_grad around your steps?
+    """
+
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+class gathered_values_detached:
+    """Your forward cuts off the gradient in front of {Wo}: {untrained} trained.
+
+    The output is right, but only the last layer learns. What happens to the gathered values
+    before they reach {Wo}?
+    """
+
+    def forward(self, x):
+        return self.attend(x, gathered=lambda sums: sums.detach())
+
+
+class input_overwritten:
+    """Your forward changes the token vectors that it is given.
+
+    The tensor belongs to the caller, who may still need it. Which of your lines change a tensor
+    in place?
+    """
+
+    def forward(self, x):
+        output = super().forward(x)
+        x.copy_(output.detach())
+        return output
+
+
+class computed_in_single_precision:
+    """Your forward turns its input to float32, and the layers may have another precision.
+
+    A module follows the dtype of its parameters. Which line of yours names a dtype?
+    """
+
+    def forward(self, x):
+        return super().forward(x.float())
