@@ -21,6 +21,9 @@ class WithAssignments(build_py):
         super().run()
         if self.editable_mode:
             return
+        demo = Path(self.build_lib) / "demo"  # for the repository, not for students
+        if demo.exists():  # `attn release` builds from a copy without it
+            shutil.rmtree(demo)
         target = Path(self.build_lib) / "autograder" / "assignments"
         for manifest in sorted(HERE.glob("assignments/*/exercise.toml")):
             folder = manifest.parent

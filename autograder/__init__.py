@@ -18,11 +18,11 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "open_exercise":
-        from autograder.notebook import open_exercise
+        from autograder.notebook.check import open_exercise
 
         return open_exercise
     if name in ("compare_with_library", "pytorch_attention", "show_attention"):
-        from autograder import whole_layer
+        from autograder.notebook import layer
 
-        return getattr(whole_layer, name)
+        return getattr(layer, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

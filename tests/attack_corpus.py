@@ -15,8 +15,8 @@ from typing import Any
 
 from attack_range import Range, right_answer
 
-from autograder.exercise import read_exercise
-from autograder.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
 
 __all__ = ["Attack", "Played", "Range", "play", "read_corpus"]
 

@@ -25,14 +25,15 @@ from typing import Any
 import pytest
 from attack_listeners import Listeners
 from attack_tap import Tap, disguises
+from copied_exercise import copy_exercise
 from test_sandbox_attacks import descendants
 
-from autograder.exercise import Exercise, read_exercise
 from autograder.grading import batch
-from autograder.reading.submission import Submission
-from autograder.request import Request, Returned
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.request import Request, Returned
+from autograder.model.verdict import Verdict
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.verdict import Verdict
+from autograder.submission.reading import Submission
 
 ROOT = Path(__file__).resolve().parent.parent
 # What an attack leaves lying about begins with this, or belongs to the worker's user.
@@ -200,10 +201,7 @@ class Range:
         return segment
 
     def _lay_out(self, name: str) -> Ground:
-        folder = self.folder / "solutions" / name
-        shutil.copytree(
-            ROOT / "solutions" / name, folder, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        folder = copy_exercise(name, self.folder / "solutions")
         (folder / "exercise.toml").write_text(_tightened(folder / "exercise.toml"))
         with (folder / "solution.py").open("a", encoding="utf-8") as file:
             file.write(f"\n# {self.told('reference')}\n")
@@ -211,7 +209,7 @@ class Range:
         right = (right_answer(name),)
         verdict = batch.grade_batch(folder, [Submission("right", name, right, folder)])[0]
         assert verdict.points == verdict.max_points, f"{name}: the right answer is not right"
-        zygote = batch._zygote(exercise.library, exercise.limits, False, folder.resolve())
+        zygote = batch._zygote(exercise.library, exercise.limits, False, exercise.secret_folders)
         self._stack.callback(zygote.close)
         before = set(descendants(zygote.pid))
         code = f"SECRET = {self.told('sibling')!r}\ndef alive():\n    return 'alive'"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import wire
+from autograder.protocol import wire
 from autograder.sandbox import channel as channels
 from autograder.sandbox import process as processes
 

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 
 from autograder.errors import KitError
-from autograder.grading.watched_process import Progress
+from autograder.grading.watched_process import WorkProgress
 
 
-def do(items: Sequence[str], progress: Progress) -> None:
+def do(items: Sequence[str], progress: WorkProgress) -> None:
     """Do what every item says, in a grader process."""
     for number, item in enumerate(items):
         progress.begin(number)
@@ -38,12 +38,12 @@ def _do(word: str) -> None:
             raise KitError("the exercise is broken", place="here", cure="mend it")
 
 
-def never_begins(items: Sequence[str], progress: Progress) -> None:
+def never_begins(items: Sequence[str], progress: WorkProgress) -> None:
     """End before the first item."""
     os._exit(7)
 
 
-def ends_once(items: Sequence[str], progress: Progress) -> None:
+def ends_once(items: Sequence[str], progress: WorkProgress) -> None:
     """End at the first try of an item, which names a file that remembers it."""
     for number, item in enumerate(items):
         progress.begin(number)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.reference import Reference, load_module
-from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.verdict import Outcome
-from autograder.wire import DTYPES, MAX_ITEMS, Linear, Opaque, Seed, Value
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.protocol.wire import DTYPES, MAX_ITEMS, Linear, Opaque, Seed, Value
 
 SHAPES = ((), (0,), (1,), (2, 5, 8), (3, 4), (1,) * 8, (0, 3, 0), (5, 5), (2, 4, 5, 6))
 # What `is_refused` asks for; never given, since it would be right.

@@ -11,23 +11,23 @@ from pathlib import Path
 from autograder.course.creation import Course, create_course
 from autograder.course.gradebook import scores
 from autograder.course.release import release
-from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.grading.journal import JOURNAL
 from autograder.grading.output_folder import input_secret
+from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
-from autograder.verdict import Verdict
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
 
 
-def zoo(*left_out: str) -> tuple[Classmate, ...]:
+def zoo(*left_out: str) -> tuple[SampleStudent, ...]:
     """The made-up students of the NumPy exercise, without those whose name begins so."""
-    found = read_zoo(ROOT / "tests" / "submissions" / NAME)
+    found = read_sample_class(ROOT / "tests" / "submissions" / NAME)
     return tuple(one for one in found if not one.name.startswith(left_out or ("-",)))
 
 
-def released_course(folder: Path, students: tuple[Classmate, ...], copies: int = 1) -> Course:
+def released_course(folder: Path, students: tuple[SampleStudent, ...], copies: int = 1) -> Course:
     """Make a course in `folder`, release the exercise, and have `students` hand it in.
 
     Each hands in `copies` times under other names, every copy with a comment of its own, so that

@@ -11,8 +11,8 @@ import os
 import sys
 
 from autograder.errors import KitError
-from autograder.exercise import Limits
-from autograder.request import Request, Returned
+from autograder.model.exercise import Limits
+from autograder.model.request import Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote
 
 LATE = "def f():\n    import numpy.polynomial.chebyshev, wave\n    return 42"

@@ -18,9 +18,9 @@ from autograder.course import gradebook
 from autograder.course.creation import Course
 from autograder.course.release import command_environment
 from autograder.course.verdict_cells import finished
-from autograder.course.zoo import hand_in
-from autograder.exercise import read_exercise
-from autograder.verdict import Verdict
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
+from demo.sample_class import hand_in
 
 SAYS_SO = "Graded without protection (level: process)"
 ALLOWED = 'c.WriteVerdict.allow_protection = "process"'

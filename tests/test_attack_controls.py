@@ -32,9 +32,10 @@ import numpy as np
 import pytest
 
 import autograder
-from autograder.exercise import Limits, read_exercise
-from autograder.request import Failed, Reply, Request
-from autograder.sandbox import Protection, SandboxedStudent, Zygote
+from autograder.model.exercise import Limits, read_exercise
+from autograder.model.protection import Protection
+from autograder.model.request import Failed, Reply, Request
+from autograder.sandbox import SandboxedStudent, Zygote
 
 sys.path.insert(0, str(Path(__file__).parent))
 from attack_corpus import Attack, read_corpus

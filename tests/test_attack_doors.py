@@ -29,7 +29,7 @@ from autograder.course import create_course
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.gradebook import scores
 from autograder.course.release import command_environment, release
-from autograder.verdict import Outcome, Verdict
+from autograder.model.verdict import Outcome, Verdict
 
 pytestmark = pytest.mark.slow
 

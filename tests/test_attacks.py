@@ -24,8 +24,8 @@ from attack_corpus import GROUPS, LAST_ROW, Attack, play, read_attack, read_corp
 from attack_range import LITTER, Range
 
 from autograder.grading.batch import grade_batch
-from autograder.reading.submission import read_submission
-from autograder.verdict import Outcome, Verdict
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import read_submission
 
 HERE = Path(__file__).parent
 ATTACKS = read_corpus()

@@ -6,21 +6,21 @@ spins, or eats memory, over one result. That stands for every fault of the kind 
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from broken.case import EXERCISE, NAME, ROOT, Work
+from broken.case import EXERCISE, NAME, Work
+from copied_exercise import copy_exercise
 
-from autograder.exercise import Exercise, read_exercise
 from autograder.grading.classroom import GradingRun, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.grading.roster import HandIn
 from autograder.grading.watched_process import Bounds
-from autograder.reading.submission import Submission
-from autograder.verdict import Outcome, Verdict
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import Submission
 
 BOUNDS = Bounds(seconds=3.0, wall_seconds=120.0, megabytes=512)
 FAULTY = '''
@@ -42,8 +42,7 @@ HONEST = ("honest_one", "honest_two", "honest_three")
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Exercise:
-    folder = tmp_path_factory.mktemp("solutions") / NAME
-    shutil.copytree(ROOT / "solutions" / NAME, folder)
+    folder = copy_exercise(NAME, tmp_path_factory.mktemp("solutions"))
     with (folder / "graders.py").open("a", encoding="utf-8") as file:
         file.write(FAULTY)
     return read_exercise(folder)

@@ -27,9 +27,9 @@ from autograder.course.creation import Course, create_course, read_course
 from autograder.course.gradebook import scores
 from autograder.course.release import command_environment, release
 from autograder.grading.journal import JOURNAL
+from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
 from autograder.reports.verdict_files import read_verdicts
-from autograder.verdict import Outcome, Verdict
 
 POINTS = {step.name: step.points for step in EXERCISE.steps}
 RIGHT = ("right_notebook", "right_script")

@@ -25,8 +25,8 @@ from autograder.building.build import build, stale
 from autograder.building.leak import refuse_leaks, refuse_leaks_below, secrets_of
 from autograder.building.regions import read_solution
 from autograder.errors import KitError
-from autograder.exercise import read_exercise
-from autograder.signature import Signature, shape_text, signature_in, signature_of
+from autograder.model.exercise import read_exercise
+from autograder.model.signature import Signature, shape_text, signature_in, signature_of
 
 ROOT = Path(__file__).resolve().parent.parent
 EXERCISES = sorted(path.parent for path in (ROOT / "solutions").glob("*/exercise.toml"))
@@ -632,7 +632,7 @@ def test_steps_in_another_order_than_their_functions_are_refused(toy: Path) -> N
     change(toy / "exercise.toml", '"double"', '"first"')
     change(toy / "exercise.toml", '"gather"', '"double"')
     change(toy / "exercise.toml", '"first"', '"gather"')
-    assert refused(toy).fact == "the step double stands where gather is due"
+    assert refused(toy).fact == "the step double stands where gather is expected"
 
 
 def test_a_step_that_is_defined_twice_is_refused(toy: Path) -> None:
@@ -745,7 +745,7 @@ def test_axes_are_written_as_a_shape(axes: str, text: str) -> None:
 
 def test_importing_the_leak_check_and_the_signatures_needs_no_notebook_package() -> None:
     program = (
-        "import sys, autograder.building.leak, autograder.signature; "
+        "import sys, autograder.building.leak, autograder.model.signature; "
         "assert not {'jupytext', 'nbformat', 'nbgrader', 'torch'} & set(sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

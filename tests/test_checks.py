@@ -10,22 +10,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.checks.distribution import Distributed
-from autograder.checks.expectation import Unchanged, judge
-from autograder.compare import Form, compare
-from autograder.diagnosis import Candidate, diagnose
-from autograder.request import ExceptionReport, Failed, Request, Returned
-from autograder.verdict import Finding, Outcome
-from autograder.wire import Opaque, Value
+from autograder.judging.compare import ResultSpec, compare
+from autograder.judging.diagnosis import Candidate, diagnose
+from autograder.judging.distribution import Distributed
+from autograder.judging.expectation import Unchanged, judge
+from autograder.model.request import ExceptionReport, Failed, Request, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Opaque, Value
 
 RNG = np.random.default_rng(20170612)
-ONE = Form(("result",), ("B S D",))
-THREE = Form(("queries", "keys", "values"), ("B S D",) * 3)
+ONE = ResultSpec(("result",), ("B S D",))
+THREE = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3)
 DUE = RNG.standard_normal((2, 4, 5))
 ASKED = Request("step")
 
 
-def outcome(returned: Value, due: Value = DUE, form: Form = ONE) -> Outcome:
+def outcome(returned: Value, due: Value = DUE, form: ResultSpec = ONE) -> Outcome:
     finding = compare(returned, due, form)
     return finding.outcome if finding else Outcome.PASSED
 
@@ -73,7 +73,7 @@ def test_numbers_that_are_not_finite_are_told_before_numbers_that_are_wrong() ->
 
 @pytest.mark.parametrize("shape", [(1,), (), (1, 1), (4, 1), (1, 5), (1, 4, 5), (5, 4), (20,)])
 def test_a_result_that_would_broadcast_never_passes(shape: tuple[int, ...]) -> None:
-    form = Form(("result",), ("S D",))
+    form = ResultSpec(("result",), ("S D",))
     for number in (0.0, 1.0):
         finding = compare(np.full(shape, number), np.full((4, 5), number), form)
         assert finding and finding.outcome is Outcome.WRONG_SHAPE
@@ -110,7 +110,7 @@ def test_a_single_wrong_number_is_wrong_and_its_place_is_told() -> None:
 @pytest.mark.parametrize("dtype", [bool, int, np.uint8, np.float32, np.float64])
 def test_a_mask_may_be_of_numbers_or_of_booleans(dtype: type) -> None:
     mask = np.tril(np.ones((4, 4)))
-    form = Form(("result",), ("S S",), "numbers")
+    form = ResultSpec(("result",), ("S S",), "numbers")
     assert outcome(mask.astype(dtype), mask, form) is Outcome.PASSED
     assert outcome((1 - mask).astype(dtype), mask, form) is Outcome.WRONG_VALUES
 
@@ -130,8 +130,8 @@ def test_every_very_negative_score_is_the_same(forbidden: float, expected: Outco
 @pytest.mark.parametrize(
     ("returned", "words"),
     [
-        (DUE, "3 arrays are due"),
-        ((DUE, DUE), "returns 2 values, and 3 are due"),
+        (DUE, "3 arrays are expected"),
+        ((DUE, DUE), "returns 2 values, and 3 are expected"),
         ((DUE, None, DUE), "`keys`"),
         ((DUE, DUE, DUE[:, :2]), "`values`"),
         ((DUE + 1, DUE, DUE), "`queries`"),
@@ -235,7 +235,7 @@ def test_where_nothing_stands_out_an_example_is_given() -> None:
 
 # --- expectations about random draws, and about arguments ---------------------------------------
 
-DRAWN = Form(("a", "b", "c"), ("D D",) * 3, "distribution")
+DRAWN = ResultSpec(("a", "b", "c"), ("D D",) * 3, "distribution")
 SHAPES = (np.zeros((64, 64)),) * 3
 NORMAL = Distributed(SHAPES, DRAWN, 0.0, 0.02)
 
@@ -261,7 +261,7 @@ def test_hundred_right_draws_pass() -> None:
     ("value", "expected", "words"),
     [
         (normal(1, 1.0), Outcome.WRONG_VALUES, "standard deviation of `a`"),
-        (normal(1, 0.0004), Outcome.WRONG_VALUES, "0.02 is due"),
+        (normal(1, 0.0004), Outcome.WRONG_VALUES, "0.02 is expected"),
         ((*normal(1)[:2], np.zeros((64, 64))), Outcome.WRONG_VALUES, "standard deviation of `c`"),
         (tuple(a + 0.01 for a in normal(1)), Outcome.WRONG_VALUES, "mean of `a`"),
         ((*normal(1)[:2], normal(1)[0]), Outcome.WRONG_VALUES, "`a` and `c` are not drawn indep"),

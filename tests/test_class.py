@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 
 from autograder.building.leak import refuse_leaks, secrets_of
-from autograder.course.zoo import Classmate, hand_in, read_zoo
 from autograder.errors import KitError
-from autograder.exercise import Exercise, read_exercise
 from autograder.grading.classroom import grade_class
 from autograder.grading.input_seed import input_seed
-from autograder.reading.submission import Submission, read_submission
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.verdict import Outcome, StepVerdict, Verdict
+from autograder.submission.reading import Submission, read_submission
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
-ZOO = read_zoo(ROOT / "tests" / "submissions" / NAME)
+ZOO = read_sample_class(ROOT / "tests" / "submissions" / NAME)
 ASSIGNMENT = ROOT / "assignments" / NAME
 TWINS = ("mistake_not_scaled", "hostile_exit")
 KINDS = {"correct", "class only", "mistake", "broken", "half", "untouched", "hostile"}
@@ -111,7 +111,9 @@ def test_the_class_is_of_all_kinds() -> None:
 
 
 @of_kind("correct")
-def test_what_is_right_gets_full_marks(classmate: Classmate, verdicts: dict[str, Verdict]) -> None:
+def test_what_is_right_gets_full_marks(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
     verdict = verdicts[classmate.name]
     assert lost(verdict) == {} and verdict.points == verdict.max_points > 0
     assert {step.outcome for step in verdict.steps} == {Outcome.PASSED}
@@ -120,7 +122,9 @@ def test_what_is_right_gets_full_marks(classmate: Classmate, verdicts: dict[str,
 
 
 @of_kind("untouched")
-def test_what_is_untouched_gets_nothing(classmate: Classmate, verdicts: dict[str, Verdict]) -> None:
+def test_what_is_untouched_gets_nothing(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
     verdict = verdicts[classmate.name]
     assert verdict.points == 0
     assert {step.outcome for step in verdict.steps} == {Outcome.NOT_WRITTEN}
@@ -130,7 +134,7 @@ def test_what_is_untouched_gets_nothing(classmate: Classmate, verdicts: dict[str
 
 @of_kind("mistake")
 def test_a_mistake_loses_its_step_only_and_is_told_by_name(
-    classmate: Classmate, verdicts: dict[str, Verdict]
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
 ) -> None:
     steps = lost(verdicts[classmate.name])
     assert set(steps) == {classmate.facts["loses"]}
@@ -140,7 +144,7 @@ def test_a_mistake_loses_its_step_only_and_is_told_by_name(
 
 @of_kind("mistake")
 def test_a_chain_that_breaks_breaks_at_the_mistake(
-    classmate: Classmate, verdicts: dict[str, Verdict]
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
 ) -> None:
     chain = verdicts[classmate.name].chain
     broken = chain.outcome is not Outcome.PASSED
@@ -206,7 +210,9 @@ def test_a_class_that_needs_no_functions_gets_the_points_of_the_class(
 
 
 @of_kind("hostile")
-def test_the_hostile_end_as_they_must(classmate: Classmate, verdicts: dict[str, Verdict]) -> None:
+def test_the_hostile_end_as_they_must(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
     steps = lost(verdicts[classmate.name])
     assert {step.outcome.value for step in steps.values()} == {classmate.facts["outcome"]}
     everything = {step.name for step in verdicts[classmate.name].steps}

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from copied_exercise import copy_exercise
 
-from autograder.verdict import Outcome, Verdict
+from autograder.model.verdict import Outcome, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
@@ -199,7 +200,7 @@ def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Pat
 
 def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> None:
     solutions = tmp_path / "solutions"
-    shutil.copytree(SOLUTIONS / NAME, solutions / NAME)
+    copy_exercise(NAME, solutions)
     graders = solutions / NAME / "graders.py"
     fault = '\n\n@pytest.mark.step("softmax")\ndef test_of_ours(student):\n    1 / 0\n'
     graders.write_text(graders.read_text(encoding="utf-8") + fault, encoding="utf-8")
@@ -217,7 +218,7 @@ def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> Non
 
 def test_a_grader_file_with_a_syntax_error_is_told_in_three_lines(tmp_path: Path) -> None:
     solutions, folder = tmp_path / "solutions", tmp_path / "class"
-    shutil.copytree(SOLUTIONS / NAME, solutions / NAME)
+    copy_exercise(NAME, solutions)
     graders = solutions / NAME / "graders.py"
     graders.write_text("def test_(:\n", encoding="utf-8")
     folder.mkdir()
@@ -301,7 +302,7 @@ def test_checking_a_broken_file_tells_where_it_breaks_and_goes_on(assignment: Pa
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy with one exercise, built anew."""
     folder = tmp_path_factory.mktemp("repository")
-    shutil.copytree(SOLUTIONS / NAME, folder / "solutions" / NAME)
+    copy_exercise(NAME, folder / "solutions")
     built = attn("build", folder / "solutions")
     assert built.code == RIGHT, built.err
     return folder

@@ -32,9 +32,8 @@ from autograder.course.settings import course_directory, read_settings
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
-from autograder.exercise import read_exercise
-from autograder.reading.submission import read_submission
-from autograder.verdict import (
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import (
     ChainVerdict,
     CheckVerdict,
     Finding,
@@ -42,6 +41,7 @@ from autograder.verdict import (
     StepVerdict,
     Verdict,
 )
+from autograder.submission.reading import read_submission
 
 TOY = "toy_chain"
 STEPS = ("double", "shift", "Chain")

@@ -30,11 +30,11 @@ from autograder.building.leak import Secret, refuse_leaks, refuse_leaks_below, s
 from autograder.course import read_course
 from autograder.course.gradebook import scores
 from autograder.course.release import command_environment
-from autograder.course.zoo import hand_in, read_zoo
 from autograder.errors import KitError
-from autograder.exercise import Exercise, read_exercise
-from autograder.reading.submission import read_submission
-from autograder.verdict import Verdict
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import read_submission
+from demo.sample_class import hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
@@ -407,7 +407,9 @@ def unprotected(running: Running) -> Demo:
 @pytest.fixture
 def handed_in(exercise: Exercise, tmp_path: Path) -> Path:
     """A flat folder with one submission that is right."""
-    (classmate,) = [classmate for classmate in read_zoo(ZOO) if classmate.name == "reference"]
+    (classmate,) = [
+        classmate for classmate in read_sample_class(ZOO) if classmate.name == "reference"
+    ]
     folder = tmp_path / "class"
     hand_in(classmate, exercise, ROOT / "assignments" / NAME, folder / "anna")
     return folder

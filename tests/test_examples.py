@@ -17,17 +17,17 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder.checks.expectation import judge
 from autograder.checks.plugin import GradingPlugin, step_of
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import Misconception, read_reference
 from autograder.checks.session import run_graders
-from autograder.course.zoo import hand_in, read_zoo
 from autograder.errors import KitError
-from autograder.examples import FILE, Example, read_examples, write_examples
-from autograder.inprocess import InProcess
-from autograder.notebook import HIDDEN, open_exercise
-from autograder.verdict import Finding, Outcome
+from autograder.judging.examples import FILE, Example, read_examples, write_examples
+from autograder.judging.expectation import judge
+from autograder.judging.inprocess import InProcess
+from autograder.model.verdict import Finding, Outcome
+from autograder.notebook.check import HIDDEN, open_exercise
+from demo.sample_class import hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
@@ -91,6 +91,15 @@ def test_what_is_written_reads_back_and_writes_the_same(
     text: str, examples: tuple[Example, ...]
 ) -> None:
     assert write_examples(NAME, examples) == text
+
+
+def test_worked_examples_with_layers_of_pytorch_read_back_and_write_the_same(
+    tmp_path: Path,
+) -> None:
+    name = "torch_single_head"
+    written = record_examples(ROOT / "solutions" / name)
+    (tmp_path / FILE).write_text(written, encoding="utf-8")
+    assert write_examples(name, read_examples(tmp_path)) == written
 
 
 def test_the_numbers_are_few_enough_to_work_by_hand(examples: tuple[Example, ...]) -> None:
@@ -170,7 +179,10 @@ def quiet_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 def handed_in(student: str, folder: Path) -> nbformat.NotebookNode:
     """The notebook of one of the made-up class, with the files of the assignment beside it."""
     shutil.copytree(STUB, folder)
-    zoo = {classmate.name: classmate for classmate in read_zoo(ROOT / "tests/submissions" / NAME)}
+    zoo = {
+        classmate.name: classmate
+        for classmate in read_sample_class(ROOT / "tests/submissions" / NAME)
+    }
     file = hand_in(zoo[student], REFERENCE.exercise, STUB, folder)
     notebook: nbformat.NotebookNode = nbformat.read(file, as_version=4)
     return notebook

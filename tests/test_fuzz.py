@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import wire
-from autograder.exercise import Limits, read_exercise
-from autograder.reading.submission import Submission, read_submission
-from autograder.request import ExceptionReport, Failed, Request, Returned
+from autograder.model.exercise import Limits, read_exercise
+from autograder.model.request import ExceptionReport, Failed, Request, Returned
+from autograder.protocol import wire
 from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
 from autograder.sandbox import process as processes
 from autograder.sandbox.channel import Channel
 from autograder.sandbox.ending import Ending, judge
 from autograder.sandbox.process import ZygoteDied, ZygoteProcess
+from autograder.submission.reading import Submission, read_submission
 from autograder.worker.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent

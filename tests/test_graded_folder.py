@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 from broken.case import ASSIGNMENT, NAME, ROOT, Work
+from copied_exercise import copy_exercise
 from released_course import released_course, zoo
+from test_sandbox_attacks import descendants
 
 from autograder.course.creation import Course, create_course
+from autograder.course.gradebook import scores
 from autograder.errors import KitError
 from autograder.grading.output_folder import SECRET, input_secret
 
@@ -20,11 +27,14 @@ ATTN = str(Path(sys.executable).with_name("attn"))
 RUNS = "open({marker!r}, 'w').close()\n"
 
 
-def attn(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def attn(
+    *words: object, cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [ATTN, *map(str, words)],
         cwd=cwd,
-        env=os.environ | {"COLUMNS": "200"},
+        env=os.environ | {"COLUMNS": "200"} | variables,
+        timeout=120,
         capture_output=True,
         text=True,
         check=False,
@@ -77,6 +87,32 @@ def test_folders_of_students_beside_a_configuration_are_seen_too(tmp_path: Path)
     assert run.returncode == 2 and "blaise" in run.stderr and not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("file", ["work.py", "copy of my work.ipynb", "src/deep/answers.py"])
+def test_a_whole_course_that_was_handed_in_is_refused_beside_others_whatever_they_hand_in(
+    file: str, tmp_path: Path
+) -> None:
+    homework = tmp_path / "homework"
+    (homework / "ada" / file).parent.mkdir(parents=True)
+    (homework / "ada" / file).write_text("x = 1", encoding="utf-8")
+    shutil.copytree(ASSIGNMENT, homework / "submitted" / "mallory" / NAME)
+    configured(homework, tmp_path / "ran", Path("../evil"))
+    with sqlite3.connect(homework / "gradebook.db") as book:
+        book.execute("create table assignment (id int)")
+    book.close()
+    run = attn("grade", homework, "--exercise", NAME)
+    assert run.returncode == 2 and not (tmp_path / "ran").exists()
+    assert "ada" in run.stderr and "as a folder of submissions does" in run.stderr
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_does_not_hold_up_the_grader(kind: str, homework: Path) -> None:
+    facts = homework / "attn.toml"
+    os.mkfifo(facts) if kind == "pipe" else facts.symlink_to("/dev/zero")
+    (homework / "ada.py").unlink()
+    run = attn("grade", homework, "--exercise", NAME)
+    assert run.returncode == 2 and "attn.toml" in run.stderr
+
+
 @pytest.mark.parametrize("with_a_submission", [False, True])
 def test_nothing_of_a_course_is_run_before_its_gradebook_is_found(
     with_a_submission: bool, tmp_path: Path
@@ -115,6 +151,51 @@ def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: P
     assert not (course.directory / "gradebook.db").exists()
 
 
+def test_a_gradebook_with_a_relative_address_lies_in_its_course_wherever_one_stands(
+    tmp_path: Path,
+) -> None:
+    left_out = ("hostile", "mistake", "broken", "untouched", "half", "correct")
+    here = released_course(tmp_path / "here", zoo(*left_out))
+    there = released_course(tmp_path / "there", zoo(*left_out))
+    for course in (here, there):
+        with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as file:
+            file.write('c.CourseDirectory.db_url = "sqlite:///gradebook.db"\n')
+    run = attn("grade", "../there", cwd=here.directory)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert sum(sum(marks.values()) for marks in scores(there, NAME).values()) == 22
+    assert not any(scores(here, NAME).values())
+
+
+@pytest.mark.parametrize("variable", ["JUPYTER_CONFIG_DIR", "JUPYTER_CONFIG_PATH"])
+def test_no_configuration_of_jupyter_below_the_course_is_run(variable: str, tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course", zoo("")).directory
+    shutil.copytree(ASSIGNMENT, course / "submitted" / "mallory" / NAME)
+    own = course / "submitted" / "mallory" / "jupyter"
+    own.mkdir()
+    (own / "nbgrader_config.py").write_text(
+        RUNS.format(marker=str(tmp_path / "ran")), encoding="utf-8"
+    )
+    run = attn("grade", course, **{variable: str(own)})
+    assert run.returncode == 2 and "Jupyter's configuration lies in the course" in run.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+# --- what somebody has set for other programs ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "orders", ["-k softmax", "--deselect graders.py::test_scaled_values", "--pdb", "-n 2", "-p x"]
+)
+def test_what_is_set_for_pytest_elsewhere_changes_nobodys_marks(
+    orders: str, homework: Path
+) -> None:
+    Work(homework).write("\n", "nothing.py")
+    run = attn("grade", homework, "--exercise", NAME, PYTEST_ADDOPTS=orders, PYTEST_PLUGINS="x")
+    assert run.returncode == 0, run.stdout + run.stderr
+    lines = run.stdout.splitlines()
+    assert [line.split("/22")[0].split()[-1] for line in lines if "/22 " in line] == ["22", "0"]
+
+
 # --- solutions among the submissions ------------------------------------------------------------
 
 
@@ -122,7 +203,7 @@ def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: P
 def forged(tmp_path: Path) -> tuple[Path, Path]:
     """Solutions that a student wrote, and the file that shows that they were run."""
     folder, marker = tmp_path / "forged", tmp_path / "ran"
-    shutil.copytree(ROOT / "solutions" / NAME, folder / NAME)
+    copy_exercise(NAME, folder)
     for file in (folder / NAME).glob("*.py"):
         file.write_text(RUNS.format(marker=str(marker)) + file.read_text("utf-8"), "utf-8")
     return folder, marker
@@ -147,7 +228,9 @@ def test_grading_one_student_from_the_folder_of_all_uses_no_students_solutions(
     shutil.copytree(solutions, homework / "solutions")
     (homework / "mallory").mkdir()
     shutil.copy(homework / "ada.py", homework / "mallory" / "ada.py")
-    run = attn("grade", "mallory", "--exercise", NAME, "--output", homework.parent / "out", cwd=homework)
+    run = attn(
+        "grade", "mallory", "--exercise", NAME, "--output", homework.parent / "out", cwd=homework
+    )
     assert run.returncode == 0 and not marker.exists(), run.stdout + run.stderr
 
 
@@ -209,6 +292,36 @@ def test_the_first_commands_of_an_instructor_work_from_any_folder(
     assert Course(tmp_path / "my-course", ROOT / "solutions", (NAME,)).source(NAME).is_dir()
     graded = attn("grade", "homework", "--exercise", NAME, cwd=tmp_path)
     assert graded.returncode == 0 and "22/22" in graded.stdout, graded.stderr
+
+
+# --- signals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_ended_by_a_signal_leaves_nothing_behind_and_goes_on_later(
+    number: signal.Signals, homework: Path, tmp_path: Path
+) -> None:
+    for each in range(12):
+        Work(homework).write(f"{Work(homework).script}\n# {each}", f"student_{each}.py")
+    command = [ATTN, "grade", "homework", "--exercise", NAME, "--processes", "1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    run = subprocess.Popen(command, cwd=tmp_path, **quiet)
+    end = time.monotonic() + 60
+    while not (left := canaries({run.pid, *descendants(run.pid)})):
+        assert run.poll() is None and time.monotonic() < end
+        time.sleep(0.005)
+    processes = {run.pid, *descendants(run.pid)}
+    run.send_signal(number)
+    assert run.wait(timeout=60) != 0
+    assert not canaries(processes) and not any(path.exists() for path in left)
+    again = attn("grade", "homework", "--exercise", NAME, cwd=tmp_path)
+    assert again.returncode == 0 and again.stdout.count("22/22") == 13
+
+
+def canaries(processes: set[int]) -> list[Path]:
+    """The temporary folders of these processes."""
+    places = (Path(tempfile.gettempdir()), Path("/tmp"))
+    return [path for place in places for pid in processes for path in place.glob(f"attn-{pid}-*")]
 
 
 # --- where results go ---------------------------------------------------------------------------

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.plugin import GradingPlugin, Judged
+from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Misconception, Reference, read_reference
 from autograder.checks.session import run_graders
 from autograder.errors import KitError
-from autograder.inprocess import InProcess
-from autograder.verdict import Outcome, StepVerdict
+from autograder.judging.inprocess import InProcess
+from autograder.model.verdict import Outcome, StepVerdict
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "solutions" / "numpy_single_head"
@@ -28,9 +28,9 @@ MISCONCEPTIONS = REFERENCE.misconceptions
 NAMES = tuple(step.name for step in REFERENCE.exercise.steps)
 
 
-def judged(reference: Reference, *namespaces: Mapping[str, Any]) -> list[Judged]:
+def judged(reference: Reference, *namespaces: Mapping[str, Any]) -> list[JudgedSteps]:
     """Judge several namespaces in one run of pytest."""
-    kept: list[Judged] = []
+    kept: list[JudgedSteps] = []
 
     def judge(plugin: GradingPlugin) -> None:
         kept.extend(plugin.judged_by(InProcess(names)) for names in namespaces)
@@ -54,7 +54,7 @@ def wrong(name: str) -> Any:
     return next(known.wrong for known in MISCONCEPTIONS if known.name == name)
 
 
-def step(verdict: Judged, name: str) -> StepVerdict:
+def step(verdict: JudgedSteps, name: str) -> StepVerdict:
     return next(step for step in verdict.steps if step.name == name)
 
 
@@ -62,7 +62,7 @@ def step(verdict: Judged, name: str) -> StepVerdict:
 
 
 @pytest.fixture(scope="module")
-def mistaken() -> dict[str, Judged]:
+def mistaken() -> dict[str, JudgedSteps]:
     """What the checks say of each known mistake alone: all the other steps are the reference's."""
     right = vars(REFERENCE.module)
     namespaces = [{**right, known.step: known.wrong} for known in MISCONCEPTIONS]
@@ -76,7 +76,7 @@ def test_every_step_has_known_mistakes() -> None:
 
 @pytest.mark.parametrize("known", MISCONCEPTIONS, ids=lambda known: known.name)
 def test_a_known_mistake_is_caught_and_named(
-    known: Misconception, mistaken: dict[str, Judged]
+    known: Misconception, mistaken: dict[str, JudgedSteps]
 ) -> None:
     verdict = step(mistaken[known.name], known.step)
     assert verdict.outcome in (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED)
@@ -88,7 +88,7 @@ def test_a_known_mistake_is_caught_and_named(
 
 @pytest.mark.parametrize("known", MISCONCEPTIONS, ids=lambda known: known.name)
 def test_a_known_mistake_costs_its_own_step_only(
-    known: Misconception, mistaken: dict[str, Judged]
+    known: Misconception, mistaken: dict[str, JudgedSteps]
 ) -> None:
     others = [step for step in mistaken[known.name].steps if step.name != known.step]
     assert {step.outcome for step in others} == {Outcome.PASSED}
@@ -236,13 +236,10 @@ def halve(x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
     return x / 2
 """
 MISTAKES = '''\
-from autograder.checks import misconception
-
-
-@misconception("double")
-def tripled(x):
-    """You triple."""
-    return 3 * x
+class double:
+    def tripled(x):
+        """You triple."""
+        return 3 * x
 '''
 GRADERS = """\
 import pytest
@@ -356,8 +353,13 @@ def test_a_fault_of_one_round_is_gone_in_the_next(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "mistakes",
-    [MISTAKES.replace('"double"', '"treble"'), MISTAKES.replace('    """You triple."""\n', "")],
-    ids=["no such step", "no words"],
+    [
+        MISTAKES.replace("class double", "class treble"),
+        MISTAKES.replace('        """You triple."""\n', ""),
+        MISTAKES.replace("You triple.", "You {triple}."),
+        "def tripled(x):\n    return 3 * x\n",
+    ],
+    ids=["no such step", "no words", "a word that is not said", "outside of a step"],
 )
 def test_a_misconception_without_step_or_words_is_told(tmp_path: Path, mistakes: str) -> None:
     with pytest.raises(KitError) as caught:

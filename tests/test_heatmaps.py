@@ -151,7 +151,7 @@ def test_shapes_that_differ_are_told_with_the_names_of_their_axes(weights: np.nd
     compared = comparison(weights[..., :3], weights, axes="B heads S S")
     assert compared.panels == ()
     assert "(B=2, heads=3, S=4, S=3)" in compared.words
-    assert "(B=2, heads=3, S=4, S=4) is due" in compared.words
+    assert "(B=2, heads=3, S=4, S=4) is expected" in compared.words
 
 
 def test_the_first_entry_that_differs_is_the_one_that_is_shown(weights: np.ndarray) -> None:

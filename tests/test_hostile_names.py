@@ -27,12 +27,12 @@ from autograder.course.export import _Quoted
 from autograder.course.gradebook import scores
 from autograder.course.release import command_environment, release
 from autograder.grading.roster import flat_roster
-from autograder.plain import UNSEEN_NAME, clean, file_name
-from autograder.reading.student_name import LONGEST, MOST_BYTES, name_of, student_of
+from autograder.model.sanitize import UNSEEN_NAME, clean, file_name
+from autograder.model.verdict import Verdict
 from autograder.reports.feedback import page_name
 from autograder.reports.roll import shown_names
 from autograder.reports.verdict_files import read_verdicts
-from autograder.verdict import Verdict
+from autograder.submission.student_name import LONGEST, MOST_BYTES, name_of, student_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"

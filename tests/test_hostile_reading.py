@@ -23,24 +23,24 @@ from autograder.course import intake, skeleton
 from autograder.course.page import clean_markdown, highlight_code
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
-from autograder.exercise import Exercise, read_exercise
 from autograder.grading.batch import grade_batch
-from autograder.grading.definitions import definitions_of, statements
 from autograder.grading.journal import JOURNAL, Journal, judging_key
-from autograder.plain import terminal_line
-from autograder.reading import code as code_of_a_file
-from autograder.reading import file_choice
-from autograder.reading.absence import misplaced, written
-from autograder.reading.file_choice import MOST_ENTRIES, MOST_FILES
-from autograder.reading.own_run import without_own_run
-from autograder.reading.submission import (
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.sanitize import terminal_line
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission import code as code_of_a_file
+from autograder.submission import file_choice
+from autograder.submission.absence import misplaced, written
+from autograder.submission.definitions import definitions_of, statements
+from autograder.submission.file_choice import MOST_ENTRIES, MOST_FILES
+from autograder.submission.own_run import without_own_run
+from autograder.submission.reading import (
     LONGEST_REMARK,
     MOST_REMARKS,
     Submission,
     read_one_of,
     read_submission,
 )
-from autograder.verdict import Outcome, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
@@ -52,7 +52,7 @@ FULL = 22.0
 SOFTMAX = "def softmax(scores):\n    return scores"
 DEEP = "scores" + ".a" * 700
 # Twice the text may take so many times as long: 4 would be quadratic, the rest is noise.
-GROWTH, NOISE = 3.0, 0.3
+GROWTH, NOISE, TRIES = 3.0, 0.3, 3
 
 
 def notebook(*sources: str | dict[str, object]) -> str:
@@ -193,10 +193,10 @@ def test_of_two_files_the_one_that_can_be_read_counts(
 ) -> None:
     whole = code_of_a_file.read_code
 
-    def half(file: Path, exercise: Exercise) -> code_of_a_file.Code:
+    def half(file: Path, exercise: Exercise, root: Path) -> code_of_a_file.Code:
         if file.suffix == ".ipynb":
             raise RecursionError
-        return whole(file, exercise)
+        return whole(file, exercise, root)
 
     monkeypatch.setattr(file_choice, "read_code", half)
     handed_in(tmp_path, notebook(SOFTMAX), f"{NAME}.ipynb")
@@ -294,7 +294,7 @@ def kept(tmp_path: Path) -> Iterator[tuple[Journal, str, Verdict]]:
     verdict = judged(submission)["ada"]
     key = judging_key(submission, verdict.exercise_hash, False)
     journal.keep(key, verdict)
-    assert journal.find(key, "ada") == verdict
+    assert journal.find(key, "ada", EXERCISE) == verdict
     yield journal, key, verdict
 
 
@@ -313,7 +313,7 @@ def test_a_row_that_is_not_about_the_same_code_is_not_used(
 ) -> None:
     journal, key, verdict = kept
     journal.keep(key, change(verdict))
-    assert journal.find(key, "ada") is None
+    assert journal.find(key, "ada", EXERCISE) is None
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_a_row_that_is_no_verdict_is_not_used(
     with sqlite3.connect(journal.path) as connection:
         connection.execute("update verdicts set verdict = ?", (text,))
     connection.close()
-    assert journal.find(key, "ada") is None
+    assert journal.find(key, "ada", EXERCISE) is None
 
 
 @pytest.mark.parametrize(
@@ -356,9 +356,9 @@ def test_a_journal_that_holds_more_than_verdicts_is_set_aside(
     connection.executescript(sql)
     connection.close()
     assert "lies in journal.sqlite.broken-1" in str(journal.prepare())
-    assert journal.find(key, "ada") is None
+    assert journal.find(key, "ada", EXERCISE) is None
     journal.keep(key, verdict)
-    assert journal.find(key, "ada") == verdict
+    assert journal.find(key, "ada", EXERCISE) == verdict
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
@@ -461,8 +461,13 @@ def seconds(work: Callable[[], object]) -> float:
 def assert_linear(work: Callable[[int], object], size: int) -> None:
     """Run `work` at a size and at twice that: a time that is quadratic has four times as much."""
     work(size // 10)  # what is done once only is not counted
-    one, two = seconds(lambda: work(size)), seconds(lambda: work(2 * size))
-    assert two < GROWTH * one + NOISE, f"{one:.2f} s for {size}, {two:.2f} s for {2 * size}"
+    measured = []
+    for _ in range(TRIES):  # a busy machine may slow one of them down; a quadratic time stays
+        one, two = seconds(lambda: work(size)), seconds(lambda: work(2 * size))
+        if two < GROWTH * one + NOISE:
+            return
+        measured.append(f"{one:.2f} s for {size}, {two:.2f} s for {2 * size}")
+    pytest.fail("; ".join(measured))
 
 
 def test_blank_lines_and_failing_statements_take_no_longer_than_their_length(

@@ -29,10 +29,10 @@ from autograder.course import create_course
 from autograder.course.creation import Course, notebook_name
 from autograder.course.page import TAGS, clean_markdown
 from autograder.course.release import command_environment, release
-from autograder.exercise import read_exercise
+from autograder.model.exercise import read_exercise
+from autograder.model.files import file_stem
+from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
-from autograder.reports.files import file_stem
-from autograder.verdict import Outcome, Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"

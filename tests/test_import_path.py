@@ -12,12 +12,17 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from broken.case import ASSIGNMENT, NAME, Work
 
 from autograder.errors import KitError
-from autograder.grading.import_path import leave_out_the_current_folder, refuse_modules_in
+from autograder.grading.import_path import (
+    leave_out_the_current_folder,
+    refuse_modules_in,
+    refuse_the_current_folder,
+)
 
 ATTN = str(Path(sys.executable).with_name("attn"))
 PLANTED = """\
@@ -29,7 +34,7 @@ del sys.modules[__name__]
 sys.modules["_frozen_importlib"]._load(_spec)
 """
 IMPORTED = (
-    "import sys, autograder.cli, autograder.grading.run, autograder.learning.commands,"
+    "import sys, autograder.cli, autograder.cli.grading, autograder.learning.commands.once,"
     " autograder.course.judging, multiprocessing.spawn, multiprocessing.resource_tracker,"
     " autograder.worker.zygote;"
     "print(*(name for name in sys.modules if name.isidentifier()))"
@@ -127,6 +132,48 @@ def test_grading_from_within_with_the_folder_on_the_import_path_runs_none(tmp_pa
     run = run_in(tmp_path, ATTN, "grade", "homework", "--exercise", NAME, PYTHONPATH=str(homework))
     assert run.returncode == 2
     assert "Python looks for modules in the folder that is to be graded" in run.stderr
+
+
+@pytest.mark.parametrize("entry", [":", ".", "./", "sub", "{here}", "{here}:/usr", "{link}"])
+@pytest.mark.parametrize("command", ["grade . --exercise " + NAME, "check", "list"])
+def test_python_that_looks_in_the_current_folder_is_refused(
+    tmp_path: Path, entry: str, command: str
+) -> None:
+    here, elsewhere = tmp_path / "homework", tmp_path / "link"
+    (here / "sub").mkdir(parents=True)
+    elsewhere.symlink_to(here)
+    Work(here).write(Work(here).script, "honest.py")
+    path = entry.format(here=here, link=elsewhere)
+    ours = str(Path(__file__).resolve().parent.parent)
+    run = run_in(here, ATTN, *command.split(), PYTHONPATH=f"{path}{os.pathsep}{ours}")
+    assert run.returncode == 2 and "PYTHONPATH names" in run.stderr, run.stdout + run.stderr
+    assert str(here) in run.stderr and "take it out of PYTHONPATH" in run.stderr
+    assert not (tmp_path / "homework-graded").exists()
+
+
+def test_what_python_ran_by_itself_from_the_current_folder_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As a .pth file brings it about.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    module = ModuleType("usercustomize")
+    module.__file__ = str(tmp_path / "usercustomize.py")
+    refuse_the_current_folder()
+    monkeypatch.setitem(sys.modules, "usercustomize", module)
+    with pytest.raises(KitError, match=r"run usercustomize\.py from the current folder"):
+        refuse_the_current_folder()
+    with pytest.raises(KitError, match="the folder that is to be graded"):
+        refuse_modules_in(tmp_path)
+    monkeypatch.chdir("/")
+    refuse_the_current_folder()
+
+
+def test_in_the_kits_own_folder_the_commands_go_on_working() -> None:
+    ours = Path(__file__).resolve().parent.parent
+    for entry in (".", str(ours), f"{ours}{os.pathsep}"):
+        run = run_in(ours, ATTN, "verify", "--help", PYTHONPATH=entry)
+        assert run.returncode == 0, run.stderr
 
 
 def test_a_folder_that_python_imports_from_is_not_graded(

@@ -21,14 +21,13 @@ PACKAGE = Path(__file__).resolve().parent.parent / "autograder"
 
 # From the ground up. A name is a module or a package right below `autograder`.
 LAYERS = (
-    ("errors", "machine_fault", "plain", "verdict", "exercise", "wire", "request", "signature"),
-    (
-        *("undisturbed", "precision", "value_words", "compare"),
-        *("exceptions", "inprocess", "reading", "worker"),
-    ),
-    ("fingerprint", "diagnosis", "sandbox", "checks", "examples", "heatmaps"),
-    ("reports", "building", "card", "checked", "notebook", "whole_layer"),
-    ("course", "grading", "learning", "releasing", "verification", "doctor"),
+    ("errors",),
+    ("protocol",),
+    ("model", "worker"),
+    ("judging", "sandbox"),
+    ("submission", "checks", "heatmaps", "building"),
+    ("reports", "notebook", "grading", "doctor", "releasing"),
+    ("course", "learning", "verification"),
     ("cli",),
 )
 
@@ -150,12 +149,12 @@ def heavy(package: Path) -> list[str]:
 
 
 def beside_students(package: Path) -> list[str]:
-    """Say of every import in `worker/` that brings in more of ours than the wire."""
+    """Say of every import in `worker/` and `protocol/` that brings in more of ours than these."""
     sentences = []
     for found in imports_below(package):
-        inside = found.module.startswith(f"{package.name}.worker")
+        inside = found.module.startswith((f"{package.name}.worker", f"{package.name}.protocol"))
         ours = found.target.split(".")[0] == package.name
-        known = (f"{package.name}.wire", f"{package.name}.worker")
+        known = (f"{package.name}.protocol", f"{package.name}.worker")
         if inside and ours and not found.target.startswith(known):
             sentences.append(
                 f"{found.place}: {found.module} imports {found.target}, which would lie "
@@ -174,11 +173,76 @@ def test_imports_point_one_way() -> None:
     assert upward(PACKAGE) == []
 
 
+def rooms(package: Path) -> dict[str, set[str]]:
+    """Which package needs which others: the folders, those within a folder too."""
+    needs: dict[str, set[str]] = {}
+    for found in imports_below(package):
+        one, other = (room(package, module) for module in (found.module, found.target))
+        if other and one != other and one != package.name:
+            needs.setdefault(one, set()).add(other)
+    return needs
+
+
+def room(package: Path, module: str) -> str:
+    """The package that a module of ours lies in, "" for what is not ours."""
+    parts = module.split(".")
+    if parts[0] != package.name:
+        return ""
+    path = module_path(package, module)
+    return module if path.name == "__init__.py" else ".".join(parts[:-1])
+
+
+def circle(needs: dict[str, set[str]]) -> str:
+    """Return a circle of packages in words, "" when there is none."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return " -> ".join(error.args[1])
+    return ""
+
+
+def test_no_package_needs_itself_by_way_of_others() -> None:
+    assert circle(rooms(PACKAGE)) == ""
+
+
+def test_a_circle_of_packages_is_found_also_inside_a_function(tmp_path: Path) -> None:
+    files = {
+        "course/__init__.py": "",
+        "course/creation.py": "from autograder.grading import journal\n",
+        "grading/__init__.py": "",
+        "grading/journal.py": "def run():\n    from autograder.course import creation\n",
+    }
+    assert "autograder.course" in circle(rooms(planted(tmp_path, files)))
+
+
+def test_no_type_has_two_meanings() -> None:
+    """One name for one thing: no two classes or aliases of the package are called alike."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            name = node.name if isinstance(node, ast.ClassDef) else alias(node)
+            if name:
+                homes.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def alias(node: ast.stmt) -> str:
+    """The name of a type alias, "" for every other statement."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return ""
+    name = node.targets[0].id
+    return name if name[0].isupper() and not name.isupper() else ""
+
+
+def test_at_the_top_there_is_the_door_and_the_error() -> None:
+    assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "errors.py"]
+
+
 def test_what_is_heavy_is_imported_only_where_it_is_at_home() -> None:
     assert heavy(PACKAGE) == []
 
 
-def test_beside_a_students_code_there_is_the_wire_and_nothing_else_of_ours() -> None:
+def test_beside_a_students_code_there_is_the_protocol_and_nothing_else_of_ours() -> None:
     assert beside_students(PACKAGE) == []
 
 
@@ -205,40 +269,41 @@ def planted(folder: Path, files: dict[str, str]) -> Path:
 
 def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
     files = {
-        "verdict.py": "def show():\n    from autograder import compare\n",
-        "compare.py": "",
+        "protocol/wire.py": "def show():\n    from autograder.judging import compare\n",
+        "judging/compare.py": "",
         "sandbox/student.py": "from autograder.grading.run import grade_path\n",
         "grading/run.py": "from autograder import sandbox\n",
     }
     told = upward(planted(tmp_path, files))
     assert [sentence.split(",")[0].split(": ")[1] for sentence in told] == [
+        "autograder.protocol.wire imports autograder.judging.compare",
         "autograder.sandbox.student imports autograder.grading.run",
-        "autograder.verdict imports autograder.compare",
     ]
 
 
 def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:
     files = {
-        "exercise.py": "import torch.nn as nn\n",
-        "compare.py": "def same():\n    import torch\n",
+        "model/exercise.py": "import torch.nn as nn\n",
+        "judging/compare.py": "def same():\n    import torch\n",
         "course/page.py": "import nbgrader\n",
         "grading/run.py": "try:\n    from nbgrader import api\nexcept ImportError:\n    api = 0\n",
     }
     told = heavy(planted(tmp_path, files))
     assert [sentence.split(" as soon")[0].split(": ")[1] for sentence in told] == [
-        "autograder.exercise imports torch",
         "autograder.grading.run imports nbgrader",
+        "autograder.model.exercise imports torch",
     ]
 
 
 def test_an_import_beside_a_students_code_is_told_by_name(tmp_path: Path) -> None:
     files = {
-        "wire.py": "",
-        "verdict.py": "",
-        "worker/serving.py": "from autograder import verdict, wire\nfrom autograder.worker import x\n",
+        "protocol/wire.py": "",
+        "model/verdict.py": "",
+        "worker/serving.py": "from autograder.model import verdict\n"
+        "from autograder.protocol import wire\nfrom autograder.worker import x\n",
     }
     told = beside_students(planted(tmp_path, files))
-    assert len(told) == 1 and "imports autograder.verdict" in told[0]
+    assert len(told) == 1 and "imports autograder.model.verdict" in told[0]
 
 
 LOADED = "import sys, {}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
@@ -258,7 +323,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_the_ground_loads_nothing_heavy() -> None:
-    ground = ", ".join(f"autograder.{name}" for name in LAYERS[0])
+    paths = [path for room in ("protocol", "model") for path in (PACKAGE / room).glob("*.py")]
+    ground = ", ".join(module_name(PACKAGE, path) for path in paths)
     loaded = loaded_by(ground)
     assert loaded & set(FOR_ALL) == set()
     assert "numpy" in loaded

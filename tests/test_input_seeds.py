@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 
 from autograder.checks.draw import Draw
-from autograder.checks.plugin import GradingPlugin, Judged
+from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
-from autograder.exercise import Exercise, read_exercise
 from autograder.grading.batch import grade_batch
 from autograder.grading.input_seed import input_seed, worker_seed
-from autograder.inprocess import InProcess
-from autograder.reading.submission import Submission
-from autograder.request import Failed, Reply, Request
-from autograder.verdict import Outcome, Verdict
+from autograder.judging.inprocess import InProcess
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.request import Failed, Reply, Request
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import Submission
 
 SOLUTIONS = Path(__file__).parents[1] / "solutions"
 NUMPY, TORCH = SOLUTIONS / "numpy_single_head", SOLUTIONS / "torch_single_head"
@@ -157,9 +157,9 @@ class Replaying:
         return self.known.get(request.key, missing)
 
 
-def judged(reference: Reference, *pairs: tuple[Any, int | None]) -> list[Judged]:
+def judged(reference: Reference, *pairs: tuple[Any, int | None]) -> list[JudgedSteps]:
     """Judge respondents, each with the inputs of its seed, in one run of pytest."""
-    kept: list[Judged] = []
+    kept: list[JudgedSteps] = []
 
     def judge(plugin: GradingPlugin) -> None:
         kept.extend(plugin.judged_by(one, seed=seed) for one, seed in pairs)

@@ -22,8 +22,8 @@ import pytest
 from machines import as_in_docker, as_ordinary_user, refusing
 from test_sandbox_levels import link
 
-from autograder.exercise import Limits
-from autograder.request import Request, Returned
+from autograder.model.exercise import Limits
+from autograder.model.request import Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote, package_folders
 from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders
@@ -210,8 +210,8 @@ def test_libraries_behind_a_clusters_library_path_are_found(place: Path) -> None
 SHOWS = """
 import json, os, sys
 from pathlib import Path
-from autograder.exercise import Limits
-from autograder.request import Request
+from autograder.model.exercise import Limits
+from autograder.model.request import Request
 from autograder.sandbox import SandboxedStudent, Zygote, attempts
 
 secret, *asked = sys.argv[1:]
@@ -474,7 +474,7 @@ LOAD_BESIDE = """
 import json
 from pathlib import Path
 from autograder.errors import KitError
-from autograder.exercise import Limits
+from autograder.model.exercise import Limits
 from autograder.sandbox import Zygote
 try:
     with Zygote("numpy", Limits(memory_megabytes=256), hidden=(Path({hidden!r}),)):
@@ -485,7 +485,7 @@ except KitError as error:
 LOAD = """
 import json
 from autograder.errors import KitError
-from autograder.exercise import Limits
+from autograder.model.exercise import Limits
 from autograder.sandbox import Zygote
 try:
     with Zygote({library!r}, Limits(memory_megabytes=256)):

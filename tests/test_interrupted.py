@@ -6,6 +6,7 @@ while it starts, judges, writes the gradebook, writes the pages.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -15,13 +16,15 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from copied_exercise import copy_exercise
 from released_course import (
     NAME,
     Result,
@@ -37,7 +40,10 @@ from test_sandbox_attacks import descendants
 from autograder.course.creation import Course
 from autograder.course.gradebook import scores
 from autograder.grading.journal import Journal
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
 
+EXERCISE = read_exercise(Path(__file__).resolve().parent.parent / "solutions" / NAME)
 KILLS = 50
 SEED = int(os.environ.get("ATTN_SEED", "20261120"))
 PATIENCE = 60.0  # seconds that anything may take on a busy machine
@@ -190,7 +196,7 @@ def test_a_changed_exercise_makes_what_is_kept_worthless(
 ) -> None:
     exercise = half_graded.exercise(NAME)
     solutions = tmp_path / "solutions"
-    shutil.copytree(exercise.folder, solutions / NAME)
+    copy_exercise(NAME, solutions)
     facts = half_graded.directory / "attn.toml"
     text = facts.read_text(encoding="utf-8")
     assert str(exercise.folder.parent) in text
@@ -301,10 +307,102 @@ def test_the_journal_keeps_what_it_is_given(tmp_path: Path, undisturbed: Result)
     verdict = undisturbed.verdicts["hostile_thief"]
     key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:"
     ledger.keep(key, verdict)
-    assert ledger.find(key, "another") == replace(verdict, student="another")
-    assert ledger.find("another key", "another") is None
+    assert ledger.find(key, "another", EXERCISE) == replace(verdict, student="another")
+    assert ledger.find("another key", "another", EXERCISE) is None
     ledger.forget([key])
-    assert ledger.find(key, "another") is None
+    assert ledger.find(key, "another", EXERCISE) is None
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "fewer steps": lambda row: row["steps"].pop(),
+    "no steps": lambda row: row["steps"].clear(),
+    "another order": lambda row: row["steps"].reverse(),
+    "another name": lambda row: row["steps"][0].update(name="hardmax"),
+    "another title": lambda row: row["steps"][0].update(title="<script>"),
+    "a title that is no text": lambda row: row["steps"][0].update(title=None),
+    "more to get": lambda row: row["steps"][0].update(max_points=1000, points=1000),
+    "a part of a step": lambda row: row["steps"][0].update(points=1.0),
+    "points for what is wrong": lambda row: row["steps"][0].update(
+        outcome="wrong_values", points=row["steps"][0]["max_points"]
+    ),
+    "points that checks deny": lambda row: row["steps"][0]["checks"][0].update(
+        outcome="wrong_values"
+    ),
+    "no checks": lambda row: row["steps"][0]["checks"].clear(),
+    "a fault of ours": lambda row: [
+        step.update(outcome="infrastructure", points=0.0) for step in row["steps"]
+    ],
+    "leaning by a number": lambda row: row["steps"][0].update(leaning=1),
+    "an unknown break": lambda row: row["chain"].update(outcome="raised", breaks_at="nothing"),
+    "a break that passed": lambda row: row["chain"].update(outcome="passed", breaks_at="softmax"),
+    "time without end": lambda row: row.update(seconds=float("inf")),
+    "time that is none": lambda row: row.update(seconds=float("nan")),
+    "time as text": lambda row: row.update(seconds="NaN"),
+    "time that runs back": lambda row: row.update(seconds=-1.0),
+    "no seed": lambda row: row.update(seed=None),
+    "a list of protections": lambda row: row.update(protection=["x"]),
+    "remarks that are numbers": lambda row: row.update(remarks=[1]),
+    "a remark without end": lambda row: row.update(remarks=["x" * 20_000_000]),
+}
+
+
+def kept_in(folder: Path, key: str, verdict: Verdict, text: str | bytes | None) -> Journal:
+    """A journal that holds `verdict` under `key`, and then `text` in its place."""
+    ledger = Journal(folder / "journal.sqlite")
+    assert ledger.prepare() is None
+    ledger.keep(key, verdict)
+    connection = sqlite3.connect(ledger.path)
+    with connection:
+        connection.execute("update verdicts set verdict = cast(? as text)", (text,))
+    connection.close()
+    return ledger
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_row_that_the_kit_cannot_have_written_is_not_used(
+    tmp_path: Path, undisturbed: Result, forged: str
+) -> None:
+    verdict = undisturbed.verdicts["reference"]
+    key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:"
+    row = json.loads(verdict.to_json())
+    assert kept_in(tmp_path, key, verdict, json.dumps(row)).find(key, "ada", EXERCISE)
+    FORGED[forged](row)
+    ledger = kept_in(tmp_path, key, verdict, json.dumps(row))
+    assert ledger.find(key, "ada", EXERCISE) is None
+    ledger.keep(key, verdict)
+    assert ledger.find(key, "ada", EXERCISE) == replace(verdict, student="ada")
+
+
+def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, undisturbed: Result) -> None:
+    verdict = undisturbed.verdicts["reference"]
+    key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:"
+    assert kept_in(tmp_path, key, verdict, b"\xff\x00").find(key, "ada", EXERCISE) is None
+
+
+def test_every_verdict_that_the_kit_gives_is_used_again(
+    tmp_path: Path, undisturbed: Result
+) -> None:
+    for name, verdict in undisturbed.verdicts.items():
+        key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:"
+        found = kept_in(tmp_path, key, verdict, verdict.to_json()).find(key, name, EXERCISE)
+        assert found == verdict, name
+
+
+def test_a_class_with_forged_rows_is_graded_as_if_there_were_none(
+    half_graded: Course, undisturbed: Result
+) -> None:
+    changes = [change for name, change in FORGED.items() if "without end" not in name]
+    connection = sqlite3.connect(journal(half_graded))
+    with connection:
+        for number, (key, (text, _)) in enumerate(sorted(rows(half_graded).items())):
+            row = json.loads(text)
+            changes[number % len(changes)](row)
+            forged = "update verdicts set verdict = ? where key = ?"
+            connection.execute(forged, (json.dumps(row), key))
+    connection.close()
+    run = grade(half_graded)
+    assert run.returncode == 0, run.stderr
+    assert result_of(half_graded) == undisturbed
 
 
 @pytest.mark.slow

@@ -276,8 +276,8 @@ def test_a_check_leaves_no_process_behind(workspace: Path) -> None:
 def test_the_parent_of_a_check_loads_neither_numpy_nor_torch(workspace: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom autograder.cli import main\n"
-        "from autograder.learning import commands\nfrom autograder.cli.kit import OUT\n"
-        "commands.check(Path(sys.argv[1]), None, OUT, print)\n"
+        "from autograder.learning.commands import once\nfrom autograder.cli.kit import OUT\n"
+        "once.check(Path(sys.argv[1]), None, OUT, print)\n"
         "print('loaded', {'numpy', 'torch', 'pytest'} & set(sys.modules))"
     )
     run = attn("-c", code, workspace, folder=workspace, command=sys.executable)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.exercise import read_exercise
 from autograder.grading.batch import grade_batch
-from autograder.reading.submission import Submission
-from autograder.verdict import Verdict
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission
 from autograder.verification.trial import read_trial
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +79,7 @@ class SingleHeadAttention:
         shares = np.exp(scores - scores.max(-1, keepdims=True))
         return shares / shares.sum(-1, keepdims=True) @ v @ self.output_weights
 """),
-    "an array where a tensor is due": ("torch_single_head", "scale_scores", "def scale_scores(attention_scores, head_dim):\n    return attention_scores.numpy() / head_dim ** 0.5"),
+    "an array where a tensor is expected": ("torch_single_head", "scale_scores", "def scale_scores(attention_scores, head_dim):\n    return attention_scores.numpy() / head_dim ** 0.5"),
     "a module that is not imported": ("torch_single_head", "scale_scores", "del math\ndef scale_scores(attention_scores, head_dim):\n    return attention_scores / math.sqrt(head_dim)"),
     "a layer with another name": ("torch_single_head", "SingleHeadAttention", "class SingleHeadAttention(nn.Module):\n    def __init__(self, hidden_size, bias=True):\n        super().__init__()\n        self.qkv = nn.Linear(hidden_size, hidden_size // 4 * 3, bias)\n        self.Wo = nn.Linear(hidden_size // 4, hidden_size, bias)"),
     "a layer the other way round": ("torch_single_head", "SingleHeadAttention", "class SingleHeadAttention(nn.Module):\n    def __init__(self, hidden_size, bias=True):\n        super().__init__()\n        self.Wqkv = nn.Linear(hidden_size, hidden_size // 4 * 3, bias)\n        self.Wo = nn.Linear(hidden_size, hidden_size // 4, bias)"),

@@ -23,15 +23,15 @@ import pytest
 import torch
 
 from autograder.building.regions import BEGIN, END
-from autograder.checked import HIDDEN, Checked
 from autograder.checks.reference import Reference, read_reference
 from autograder.course.page import clean_html
-from autograder.course.zoo import DEFINITION
-from autograder.examples import write_examples
 from autograder.heatmaps.panel import is_attention
-from autograder.notebook import Check, NotRightYet, open_exercise
-from autograder.reading.submission import read_submission
-from autograder.undisturbed import undisturbed
+from autograder.judging.examples import write_examples
+from autograder.notebook.check import Check, NotRightYet, open_exercise
+from autograder.notebook.preserved_state import undisturbed
+from autograder.notebook.report import HIDDEN, Checked
+from autograder.submission.reading import read_submission
+from demo.sample_class import DEFINITION
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.plugin import GradingPlugin, Judged
+from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
 from autograder.grading.batch import grade_batch
-from autograder.inprocess import InProcess
-from autograder.reading.submission import Submission
-from autograder.verdict import Outcome
+from autograder.judging.inprocess import InProcess
+from autograder.model.verdict import Outcome
+from autograder.submission.reading import Submission
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
@@ -75,8 +75,8 @@ def copied(reference: Reference, step: str, odd: Callable[[Any], Any]) -> Names:
     return vars(module)
 
 
-def chains(reference: Reference, namespaces: list[Names]) -> list[Judged]:
-    kept: list[Judged] = []
+def chains(reference: Reference, namespaces: list[Names]) -> list[JudgedSteps]:
+    kept: list[JudgedSteps] = []
 
     def judge(plugin: GradingPlugin) -> None:
         kept.extend(plugin.judged_by(InProcess(names, library)) for names in namespaces)

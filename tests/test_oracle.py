@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.leaning import lean
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.replay import Replay
-from autograder.diagnosis import Candidate
-from autograder.exercise import read_exercise
+from autograder.checks.substitution import reference_answer
 from autograder.grading.batch import grade_batch
-from autograder.reading.submission import Submission
-from autograder.request import Reply, Request
-from autograder.verdict import Outcome, Verdict
+from autograder.judging.diagnosis import Candidate
+from autograder.model.exercise import read_exercise
+from autograder.model.request import Reply, Request
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import Submission
 
 FOLDER = Path(__file__).parents[1] / "solutions" / "numpy_single_head"
 EXERCISE = read_exercise(FOLDER)
@@ -201,7 +201,7 @@ def test_half_precision_is_computed_in_single_and_answered_in_half(
     monkeypatch.setattr(Reference, "ask", watched)
     generator = np.random.default_rng(7)
     queries, keys = (generator.standard_normal((1, 256, 64)).astype(asked) for _ in range(2))
-    answer = lean(reference, "compute_attention_scores", (queries, keys), {})
+    answer = reference_answer(reference, "compute_attention_scores", (queries, keys), {})
     assert isinstance(answer, np.ndarray) and answer.dtype == asked
     assert computed == [np.dtype(np.float32 if asked is np.float16 else asked)] * 2
     right = queries.astype(float) @ keys.astype(float).transpose(0, 2, 1)
@@ -214,7 +214,9 @@ def test_gradients_of_half_precision_are_computed_in_single_too() -> None:
     scores, cotangent = (
         generator.standard_normal((2, 4, 5, 5)).astype(np.float16) for _ in range(2)
     )
-    found = lean(read_reference(folder), "compute_attention_weights", (scores,), {}, (cotangent,))
+    found = reference_answer(
+        read_reference(folder), "compute_attention_weights", (scores,), {}, (cotangent,)
+    )
     assert isinstance(found, tuple)
     (gradient,) = found
     assert isinstance(gradient, np.ndarray)

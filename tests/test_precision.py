@@ -12,22 +12,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.distribution import Distributed
-from autograder.checks.expectation import judge
-from autograder.checks.layers import Layers
-from autograder.compare import Form, compare
-from autograder.diagnosis import Candidate, diagnose
-from autograder.examples import read_examples
 from autograder.grading.batch import grade_batch
-from autograder.inprocess import InProcess
-from autograder.reading.submission import Submission
-from autograder.request import Request, Returned
-from autograder.verdict import Finding, Outcome, StepVerdict
-from autograder.wire import Linear, Value
+from autograder.judging.compare import ResultSpec, compare
+from autograder.judging.diagnosis import Candidate, diagnose
+from autograder.judging.distribution import Distributed
+from autograder.judging.examples import read_examples
+from autograder.judging.expectation import judge
+from autograder.judging.inprocess import InProcess
+from autograder.judging.layers import LinearLayers
+from autograder.model.request import Request, Returned
+from autograder.model.verdict import Finding, Outcome, StepVerdict
+from autograder.protocol.wire import Linear, Value
+from autograder.submission.reading import Submission
 
 ROOT = Path(__file__).parents[1]
 RANDOM = np.random.default_rng(20260731)
-FORM = Form(("result",), ("B S D",))
+FORM = ResultSpec(("result",), ("B S D",))
 DUE = 3 * np.sign(RANDOM.standard_normal((2, 4, 5))) + RANDOM.standard_normal((2, 4, 5))
 SINGLE = DUE.astype(np.float32)
 
@@ -38,7 +38,7 @@ def bfloat16(array: np.ndarray) -> np.ndarray:
     return ((bits + 0x8000) & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
 
-def wrong(returned: Value, due: Value = DUE, form: Form = FORM) -> Finding:
+def wrong(returned: Value, due: Value = DUE, form: ResultSpec = FORM) -> Finding:
     finding = compare(returned, due, form)
     assert finding, "it passes"
     return finding
@@ -84,7 +84,7 @@ def test_a_check_that_asks_for_less_takes_less(asked: str, due: np.ndarray) -> N
 @pytest.mark.parametrize("mode", ["values", "numbers"])
 def test_numbers_that_half_precision_holds_exactly_are_right(mode: str) -> None:
     mask = np.tril(np.ones((4, 4)))
-    form = Form(("result",), ("S S",), mode)
+    form = ResultSpec(("result",), ("S S",), mode)
     assert compare(mask.astype(np.float16), mask, form) is None
 
 
@@ -124,7 +124,7 @@ def test_a_small_error_is_not_called_a_lower_precision() -> None:
 
 
 def test_of_several_arrays_the_one_in_half_precision_is_named() -> None:
-    form = Form(("queries", "keys", "values"), ("B S D",) * 3)
+    form = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3)
     due = (DUE, DUE + 7, DUE - 7)
     finding = wrong((DUE, due[1].astype(np.float16), due[2]), due, form)
     assert finding.fact.startswith("The numbers of `keys` agree")
@@ -159,13 +159,15 @@ def test_a_factor_in_half_precision_is_seen() -> None:
 
 
 def test_draws_and_layers_in_half_precision_are_told_so() -> None:
-    drawn = Form(("a", "b"), ("D D",) * 2, "distribution")
+    drawn = ResultSpec(("a", "b"), ("D D",) * 2, "distribution")
     halves = tuple(RANDOM.normal(0, 0.02, (2, 64, 64)).astype(np.float16))
     expected = Distributed((np.zeros((64, 64)),) * 2, drawn, 0.0, 0.02)
     of_draws = judge(expected, Request("step"), Returned(halves), ())
     assert of_draws and "`a` holds float16 (half precision) numbers" in of_draws.fact
     one, two = (RANDOM.standard_normal((3, 2)).astype(np.float32) for _ in range(2))
-    layers = Layers((Linear(one, None), Linear(two, None)), Form(("a", "b"), (None, None)))
+    layers = LinearLayers(
+        (Linear(one, None), Linear(two, None)), ResultSpec(("a", "b"), (None, None))
+    )
     half = (Linear(two, None), Linear(one.astype(np.float16), None))
     of_layers = judge(layers, Request("step"), Returned(half), ())
     assert of_layers and "`b` holds float16 (half precision) numbers" in of_layers.fact

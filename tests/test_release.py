@@ -18,21 +18,22 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
+from copied_exercise import copy_exercise
 from student_disk import Disk, given_away, jupyter_packages, kernel_of, new_disk
 
 from autograder.building.build import build
 from autograder.building.leak import refuse_leaks
 from autograder.building.regions import BEGIN, END
-from autograder.checked import HIDDEN
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
-from autograder.exercise import read_exercise
-from autograder.reading.absence import written
-from autograder.reading.code import read_code
+from autograder.model.exercise import read_exercise
+from autograder.notebook.report import HIDDEN
 from autograder.releasing.first_cell import with_first_cell
 from autograder.releasing.pages import files_address
-from autograder.releasing.release import Order, release
+from autograder.releasing.release import ReleaseOptions, release
 from autograder.releasing.search import MARKERS, Source
+from autograder.submission.absence import written
+from autograder.submission.code import read_code
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
@@ -315,7 +316,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def test_with_a_repository_the_page_opens_the_notebook_in_colab_and_binder(
     small: Source, wheel: Path, tmp_path: Path
 ) -> None:
-    order = Order((NAME,), repository="ada/attention", wheel=wheel)
+    order = ReleaseOptions((NAME,), repository="ada/attention", wheel=wheel)
     release(small, order, tmp_path / "out")
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     notebook = f"{NAME}/{NAME}.ipynb"
@@ -371,7 +372,7 @@ def test_pytorch_is_named_for_the_exercises_that_need_it_with_the_index_for_the_
 ) -> None:
     numpy_only = (released / NAME / "requirements.txt").read_text(encoding="utf-8")
     assert "torch" not in numpy_only and "nbgrader" not in numpy_only
-    release(small, Order(("torch_single_head",), wheel=wheel), tmp_path / "out")
+    release(small, ReleaseOptions(("torch_single_head",), wheel=wheel), tmp_path / "out")
     for where in ("torch_single_head", "binder"):
         text = (tmp_path / "out" / where / "requirements.txt").read_text(encoding="utf-8")
         assert "torch==2.13.0\n" in text
@@ -381,9 +382,9 @@ def test_pytorch_is_named_for_the_exercises_that_need_it_with_the_index_for_the_
 @pytest.fixture
 def small(tmp_path: Path) -> Source:
     """A copy of two exercises, to be changed at will."""
-    for kind in ("solutions", "assignments"):
-        for name in (NAME, "torch_single_head"):
-            shutil.copytree(ROOT / kind / name, tmp_path / kind / name)
+    for name in (NAME, "torch_single_head"):
+        copy_exercise(name, tmp_path / "solutions")
+        shutil.copytree(ROOT / "assignments" / name, tmp_path / "assignments" / name)
     return Source(tmp_path / "solutions", tmp_path / "assignments")
 
 
@@ -391,13 +392,13 @@ def test_releasing_again_gives_the_same_bytes_and_keeps_the_other_exercises(
     small: Source, wheel: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    release(small, Order((NAME,), archives=True, wheel=wheel), out)
+    release(small, ReleaseOptions((NAME,), archives=True, wheel=wheel), out)
     (out / ".git").mkdir()  # it may be under version control
     (out / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
     before = content(out)
-    release(small, Order((NAME,), archives=True, wheel=wheel), out)
+    release(small, ReleaseOptions((NAME,), archives=True, wheel=wheel), out)
     assert content(out) == before
-    release(small, Order(("torch_single_head",), wheel=wheel), out)
+    release(small, ReleaseOptions(("torch_single_head",), wheel=wheel), out)
     after = content(out)
     assert {path: after[path] for path in before if path.startswith(NAME)} == {
         path: text for path, text in before.items() if path.startswith(NAME)
@@ -405,7 +406,7 @@ def test_releasing_again_gives_the_same_bytes_and_keeps_the_other_exercises(
     page = after["README.md"].decode("utf-8")
     assert f"({NAME}/)" in page and "(torch_single_head/)" in page
     assert b"torch==" in after["binder/requirements.txt"]
-    release(small, Order((NAME,), wheel=wheel), out)
+    release(small, ReleaseOptions((NAME,), wheel=wheel), out)
     assert f"{NAME}.zip" not in content(out)
 
 
@@ -420,7 +421,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_a_folder_with_somebodys_work_in_it_is_left_as_it_is(
     small: Source, wheel: Path, tmp_path: Path
 ) -> None:
-    order = Order((NAME,), wheel=wheel)
+    order = ReleaseOptions((NAME,), wheel=wheel)
     own = tmp_path / "own"
     own.mkdir()
     (own / "lecture.md").write_text("mine", encoding="utf-8")
@@ -448,7 +449,7 @@ def test_an_unreadable_note_of_a_release_is_told(
     out.mkdir()
     (out / ".attn-release.json").write_text("[", encoding="utf-8")
     with pytest.raises(KitError, match="note of what was released here cannot be read"):
-        release(small, Order((NAME,), wheel=wheel), out)
+        release(small, ReleaseOptions((NAME,), wheel=wheel), out)
 
 
 @pytest.mark.parametrize("changed", [NAME, "torch_single_head"])
@@ -460,7 +461,7 @@ def test_a_stale_assignment_keeps_the_release_back(
     text = solution.read_text(encoding="utf-8")
     solution.write_text(text.replace("minutes = 10", "minutes = 11", 1), encoding="utf-8")
     with pytest.raises(KitError, match=rf"is stale: {changed}/"):
-        release(small, Order((NAME,), wheel=wheel), tmp_path / "out")
+        release(small, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -483,7 +484,7 @@ def test_an_exercise_that_gives_away_another_is_not_released(
     manifest.write_text(text.replace(first, f"In PyTorch one writes {hint}"), encoding="utf-8")
     build(small.solutions / NAME, small.assignments, examples=record_examples)
     with pytest.raises(KitError, match="a line of a solution stands in a file for students"):
-        release(small, Order((NAME,), wheel=wheel), tmp_path / "out")
+        release(small, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -505,7 +506,7 @@ def test_a_wheel_with_anything_else_in_it_is_not_handed_out(
     with zipfile.ZipFile(changed, "a") as archive:
         archive.writestr(name, solved()["softmax"] if text == "secret" else text)
     with pytest.raises(KitError, match=fact):
-        release(small, Order((NAME,), wheel=changed), tmp_path / "out")
+        release(small, ReleaseOptions((NAME,), wheel=changed), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -520,7 +521,7 @@ def test_what_is_no_wheel_of_the_kit_is_not_handed_out(small: Source, tmp_path: 
     file = tmp_path / "attention_kit-0.1.0-py3-none-any.whl"
     file.write_text("not a wheel", encoding="utf-8")
     with pytest.raises(KitError, match="no wheel of the kit"):
-        release(small, Order((NAME,), wheel=file), tmp_path / "out")
+        release(small, ReleaseOptions((NAME,), wheel=file), tmp_path / "out")
 
 
 def test_an_address_that_is_no_repository_is_refused(tmp_path: Path) -> None:

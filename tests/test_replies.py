@@ -19,20 +19,20 @@ from hostile_replies import Liar
 from test_graders import GRADERS, RIGHT, toy
 from test_graders import judged as judged_in_process
 
-from autograder.checked import ask_examples
-from autograder.checks.expectation import Agrees, judge
-from autograder.checks.plugin import GradingPlugin, Judged
+from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
-from autograder.compare import Form
-from autograder.diagnosis import Candidate, diagnose
-from autograder.examples import read_examples
 from autograder.grading.batch import grade_batch
-from autograder.reading.submission import Submission
-from autograder.request import Reply, Request, Returned
-from autograder.value_words import type_words
-from autograder.verdict import Finding, Outcome, StepVerdict
-from autograder.wire import Opaque
+from autograder.judging.compare import ResultSpec
+from autograder.judging.diagnosis import Candidate, diagnose
+from autograder.judging.examples import read_examples
+from autograder.judging.expectation import Agrees, judge
+from autograder.judging.value_words import type_words
+from autograder.model.request import Reply, Request, Returned
+from autograder.model.verdict import Finding, Outcome, StepVerdict
+from autograder.notebook.report import ask_examples
+from autograder.protocol.wire import Opaque
+from autograder.submission.reading import Submission
 
 ROOT = Path(__file__).parents[1]
 EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
@@ -47,9 +47,9 @@ def reference(name: str) -> Reference:
     return read_reference(ROOT / "solutions" / name)
 
 
-def judged(name: str, manner: str, seeds: range) -> Iterator[tuple[int, Judged]]:
+def judged(name: str, manner: str, seeds: range) -> Iterator[tuple[int, JudgedSteps]]:
     """Judge a liar for every seed, in one run of pytest."""
-    kept: list[Judged] = []
+    kept: list[JudgedSteps] = []
 
     def judge_all(plugin: GradingPlugin) -> None:
         kept.extend(plugin.judged_by(Liar(reference(name), manner, SEED + seed)) for seed in seeds)
@@ -58,7 +58,7 @@ def judged(name: str, manner: str, seeds: range) -> Iterator[tuple[int, Judged]]
     return zip(seeds, kept, strict=True)
 
 
-def findings(verdict: Judged) -> Iterator[tuple[str, Finding | None]]:
+def findings(verdict: JudgedSteps) -> Iterator[tuple[str, Finding | None]]:
     """What every check says, and the chain."""
     for step in verdict.steps:
         for check in step.checks:
@@ -66,7 +66,7 @@ def findings(verdict: Judged) -> Iterator[tuple[str, Finding | None]]:
     yield "the chain", verdict.chain.finding
 
 
-def wrongs(verdict: Judged) -> Iterator[str]:
+def wrongs(verdict: JudgedSteps) -> Iterator[str]:
     """Say what is wrong with the verdict on a liar."""
     for check, finding in findings(verdict):
         if finding is None:
@@ -122,7 +122,7 @@ def test_a_learners_own_checks_say_something_of_every_kind_of_reply(name: str, m
 def test_of_the_attributes_that_are_there_only_names_are_told() -> None:
     listed = ("W_q", "no name", "x" * 4000, 5, "`", *(f"name{number}" for number in range(60)))
     asked = Request("Layer", read=("weights", "*"), method="")
-    expectation = Agrees(np.ones(3), Form(("weights",), (None,)))
+    expectation = Agrees(np.ones(3), ResultSpec(("weights",), (None,)))
     reply = Returned(None, (), {"*": listed})
     finding = judge(expectation, asked, reply, ())
     assert finding and "There are `W_q`, `name0`" in finding.look
@@ -140,7 +140,9 @@ def test_a_reply_of_another_shape_costs_no_more_than_a_look_at_its_shape() -> No
     mistake = Candidate("zero", "You give zeros.\n\nWhy?", Returned(np.zeros((4, 4), bool)))
     tracemalloc.start()
     try:
-        finding = diagnose(Returned(huge), due, Form(("mask",), ("S S",), "numbers"), (mistake,))
+        finding = diagnose(
+            Returned(huge), due, ResultSpec(("mask",), ("S S",), "numbers"), (mistake,)
+        )
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
@@ -151,7 +153,9 @@ def test_a_result_of_booleans_is_set_beside_a_mistake_of_booleans() -> None:
     due = np.tril(np.ones((4, 4)))
     mistake = Candidate("upper", "You hide the past.\n\nWhy?", Returned(due.T > 0))
     for mode in ("numbers", "values"):
-        finding = diagnose(Returned(due.T > 0), due, Form(("mask",), ("S S",), mode), (mistake,))
+        finding = diagnose(
+            Returned(due.T > 0), due, ResultSpec(("mask",), ("S S",), mode), (mistake,)
+        )
         assert finding and finding.misconception == "upper"
 
 
@@ -224,7 +228,7 @@ def test_a_respondent_that_raises_is_ours(tmp_path: Path) -> None:
         def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
             raise RuntimeError("the sandbox is gone")
 
-    kept: list[Judged] = []
+    kept: list[JudgedSteps] = []
 
     def judge_all(plugin: GradingPlugin) -> None:
         kept.append(plugin.judged_by(Broken()))
@@ -239,7 +243,7 @@ def test_a_respondent_that_raises_is_ours(tmp_path: Path) -> None:
 
 PATCHED = """\
 import importlib
-wire = importlib.import_module("autograder.wire")
+wire = importlib.import_module("autograder.protocol.wire")
 right = wire.encode
 ODD = {odd}
 

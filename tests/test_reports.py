@@ -14,17 +14,24 @@ import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
-from autograder.exercise import Exercise, Grading, Limits, Step
-from autograder.plain import clean, clean_line
+from autograder.model.exercise import Exercise, Grading, Limits, Step
+from autograder.model.files import file_stem, write_whole
+from autograder.model.sanitize import clean, clean_line
+from autograder.model.symbols import KEY, MARKS, mark
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
 from autograder.reports.advice import chain_sentence, first_line, steps_words
 from autograder.reports.feedback import class_page, feedback_page, write_feedback
-from autograder.reports.files import file_stem, write_whole
 from autograder.reports.grades_csv import grades_csv, write_grades
-from autograder.reports.marks import KEY, MARKS, mark
 from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
-from autograder.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 
 NAMES = (
     "softmax initialize_weights project_qkv compute_attention_scores scale_scores "

@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 
 from autograder.errors import KitError
-from autograder.exercise import Limits
-from autograder.request import Failed, Reply, Request, Returned
-from autograder.sandbox import Protection, SandboxedStudent, Zygote, process
+from autograder.model.exercise import Limits
+from autograder.model.protection import Protection
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.protocol.wire import Opaque, Seed, Value
+from autograder.sandbox import SandboxedStudent, Zygote, process
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.ending import Ending
 from autograder.sandbox.workers import MOST_ANSWERED
 from autograder.sandbox.zygote import Worker
-from autograder.verdict import Outcome
-from autograder.wire import Opaque, Seed, Value
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_sandbox_attacks import descendants

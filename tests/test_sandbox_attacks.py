@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.exercise import Limits
-from autograder.request import Failed, Reply, Request, Returned
+from autograder.model.exercise import Limits
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.verdict import Outcome
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256)
 
@@ -104,15 +104,15 @@ def test_nothing_outside_can_be_reached(zygote: Zygote, body: str) -> None:
 def test_the_solutions_are_neither_importable_nor_readable(zygote: Zygote) -> None:
     code = (
         "import sys, os\nfrom pathlib import Path\ndef f(x):\n"
-        "    import autograder.wire\n"
-        "    package = Path(autograder.wire.__file__).parent\n"
+        "    import autograder.protocol.wire\n"
+        "    package = Path(autograder.protocol.wire.__file__).parents[1]\n"
         "    return tuple(sorted(p.name for p in package.iterdir() if p.name != '__pycache__'))"
     )
     reply = ask(zygote, code)
     assert isinstance(reply, (Returned, Failed))
     if isinstance(reply, Returned):  # at the level landlock the folder cannot even be listed
-        assert reply.value == ("__init__.py", "wire.py", "worker")
-    for name in ("solutions", "autograder.sandbox", "autograder.verdict"):
+        assert reply.value == ("__init__.py", "protocol", "worker")
+    for name in ("solutions", "autograder.sandbox", "autograder.model.verdict"):
         missing = ask(zygote, f"def f(x):\n    import {name}")
         assert isinstance(missing, Failed) and missing.exception
         assert missing.exception.type_name in ("ModuleNotFoundError", "PermissionError")

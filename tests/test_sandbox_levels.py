@@ -22,12 +22,13 @@ import pytest
 
 import autograder
 from autograder.errors import KitError
-from autograder.exercise import Limits
-from autograder.request import Failed, Request, Returned
-from autograder.sandbox import Protection, SandboxedStudent, Zygote, reach
-from autograder.sandbox.probe import Bait, try_everything
-from autograder.sandbox.protection import DEMANDS, Measured, Trial, demand
-from autograder.verdict import Outcome
+from autograder.model.exercise import Limits
+from autograder.model.protection import Protection
+from autograder.model.request import Failed, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.sandbox import SandboxedStudent, Zygote, access
+from autograder.sandbox.probe import ProbeTargets, try_everything
+from autograder.sandbox.protection import DEMANDS, Attempt, Measured, demand
 from autograder.worker import root
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -96,8 +97,8 @@ def test_a_worker_cannot_signal_its_sibling() -> None:
     assert reply.exception.type_name == "PermissionError"
 
 
-def trial(demand: str, gap: str = "") -> Trial:
-    return Trial(demand, "try", "done" if gap else "PermissionError", "done", gap)
+def trial(demand: str, gap: str = "") -> Attempt:
+    return Attempt(demand, "try", "done" if gap else "PermissionError", "done", gap)
 
 
 DENIED = tuple(trial(demand) for demand in DEMANDS)
@@ -146,7 +147,7 @@ def test_where_the_control_fails_nothing_is_concluded(tmp_path: Path) -> None:
     def never(request: Request) -> Returned:
         raise AssertionError("a worker was asked before the control had gone through")
 
-    bait = Bait(tmp_path / "there is no canary", (), 0, "numpy")
+    bait = ProbeTargets(tmp_path / "there is no canary", (), 0, "numpy")
     with pytest.raises(KitError, match="nothing can be said"):
         try_everything(never, bait, 256)
 
@@ -300,7 +301,7 @@ def test_a_machine_without_a_folder_for_temporary_files_is_told_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
-    monkeypatch.setattr(reach, "_OPEN_PLACES", ())
+    monkeypatch.setattr(access, "_OPEN_PLACES", ())
     with pytest.raises(KitError, match="no folder for temporary files"), Zygote("numpy", LIMITS):
         pass
 

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.exercise import Exercise, read_exercise
-from autograder.reading.absence import misplaced, written
-from autograder.reading.cells import MOST_CELLS, parsed, pieces
-from autograder.reading.code import MOST_LINES, MOST_MARKS
-from autograder.reading.file_text import (
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import Outcome
+from autograder.submission.absence import misplaced, written
+from autograder.submission.cells import MOST_CELLS, parsed, pieces
+from autograder.submission.code import MOST_LINES, MOST_MARKS
+from autograder.submission.file_text import (
     LARGEST_FILE,
     LARGEST_NOTEBOOK,
     LARGEST_SOURCE,
     without_outputs,
 )
-from autograder.reading.magics import without_magics
-from autograder.reading.own_run import without_own_run
-from autograder.reading.submission import Submission, read_submission
-from autograder.verdict import Outcome
+from autograder.submission.magics import without_magics
+from autograder.submission.own_run import without_own_run
+from autograder.submission.reading import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "numpy_single_head"
@@ -150,7 +150,7 @@ def test_calls_of_the_kit_are_taken_out_and_lines_keep_their_numbers(handed: Han
     cell = (
         "import numpy as np\n"
         "from autograder import open_exercise\n"
-        "import autograder.notebook\n"
+        "import autograder.notebook.check\n"
         f"check = open_exercise('{NAME}')\n"
         f"{SOFTMAX}\n"
         "check(softmax)\n"
@@ -640,6 +640,41 @@ def test_an_error_costs_its_statement_only_and_lines_keep_their_numbers() -> Non
     assert names["words"] == "\nabc\nclass of words\n"
 
 
+STRAY = ("```", "```\n\n", "- a note", "$ python x.py", "1. text", "]", "\x1a", "? x\n\n1. y\n- z")
+
+
+@pytest.mark.parametrize("below", ["", "\n\ndef last():\n    return 1\n"])
+@pytest.mark.parametrize("stray", [*STRAY, "\n".join(f"- note {n} of x" for n in range(40))])
+@pytest.mark.parametrize("gap", ["\n", "\n\n  \n"])
+def test_a_stray_line_costs_nothing_above_it(stray: str, gap: str, below: str) -> None:
+    right = "import numpy as np\n\nif np:\n    x = 1\nelse:\n    x = 2\n" + SOFTMAX
+    cut = pieces([f"{right}{gap}{stray}{below}"])
+    names: dict[str, object] = {}
+    for piece in cut:
+        if parsed(piece):
+            exec(compile(piece, "piece", "exec"), names)
+    assert {"softmax", "x"} <= names.keys() and ("last" in names) == bool(below)
+    assert len([piece for piece in cut if parsed(piece) is None]) == 1
+
+
+def test_a_stray_line_below_a_text_of_several_lines_costs_nothing_above_it() -> None:
+    right = 'def f():\n    """About\n- what\nit does\n    """\n    return 1'
+    assert pieces([f"{right}\n```"]) == (right, "\n" * 6 + "```")
+
+
+@pytest.mark.parametrize("stray", ["1. a note", "```", "]\n- a\n\n"])
+def test_a_function_is_not_cut_in_two_at_a_stray_line_within_it(stray: str) -> None:
+    text = f"def softmax(scores):\n    small = scores\n{stray}\n    return small"
+    assert pieces([text]) == (text,)
+
+
+@pytest.mark.parametrize("end", ["\n\x1a", "\x1a"])
+@pytest.mark.parametrize("name", [f"{NAME}.py", f"{NAME}.ipynb"])
+def test_the_end_mark_of_dos_costs_nothing(handed: Handed, name: str, end: str) -> None:
+    content = SOFTMAX if name.endswith(".py") else notebook(code(SOFTMAX))
+    assert [cell.strip() for cell in handed(content + end, name).cells] == [SOFTMAX]
+
+
 def test_outputs_are_left_out_and_all_else_is_kept() -> None:
     tricky = '"outputs": [ in a string \\" ] and [ more'
     cells = [
@@ -666,6 +701,10 @@ HOSTILE = {
     "checks": "check(f)\n" * (MUCH // 9),
     "marks of cells": "# %%\n" * (MUCH // 5) + "(",
     "definitions": "def s(): 0\n" * (MUCH // 11),
+    "a note below each definition": "def s():\n  0\n- a b\n" * 1600,
+    "notes below definitions": ("def s():\n  0\n" + "- a b\n" * 30) * 150,
+    "numbers with a note last": "1\n" * 4900 + "- a b",
+    "brackets and notes": ("x = (1\n)\n" + "(y)\n" * 25 + "- a b\n") * 170,
 }
 
 

@@ -14,11 +14,11 @@ import torch
 from torch import nn
 
 from autograder.checks.reference import load_module
-from autograder.course.zoo import Classmate, hand_in, read_zoo
-from autograder.exercise import read_exercise
 from autograder.grading.classroom import grade_class
-from autograder.reading.submission import Submission, read_submission
-from autograder.verdict import Outcome, Verdict
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import Submission, read_submission
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
 
 ROOT = Path(__file__).parents[1]
 ALL = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
@@ -35,17 +35,19 @@ def module(name: str):
 
 
 @pytest.fixture(scope="module", params=TORCH)
-def graded(request, tmp_path_factory) -> list[tuple[Classmate, Verdict]]:
+def graded(request, tmp_path_factory) -> list[tuple[SampleStudent, Verdict]]:
     exercise = read_exercise(ROOT / "solutions" / request.param)
     folder = tmp_path_factory.mktemp(request.param)
-    zoo = read_zoo(ROOT / "tests" / "submissions" / request.param)
+    zoo = read_sample_class(ROOT / "tests" / "submissions" / request.param)
     for classmate in zoo:
         hand_in(classmate, exercise, ROOT / "assignments" / request.param, folder / classmate.name)
     handed_in = [read_submission(folder / one.name, exercise, one.name) for one in zoo]
     return list(zip(zoo, grade_class(exercise, handed_in)))
 
 
-def of_kind(graded: list[tuple[Classmate, Verdict]], kind: str) -> list[tuple[Classmate, Verdict]]:
+def of_kind(
+    graded: list[tuple[SampleStudent, Verdict]], kind: str
+) -> list[tuple[SampleStudent, Verdict]]:
     found = [(one, verdict) for one, verdict in graded if one.facts["kind"] == kind]
     assert found, f"nobody in the class is of the kind {kind}"
     return found
@@ -120,7 +122,7 @@ def test_the_library_attention_is_remarked_on_and_costs_nothing(tmp_path: Path) 
     exercise = read_exercise(ROOT / "solutions" / name)
     (mate,) = [
         one
-        for one in read_zoo(ROOT / "tests" / "submissions" / name)
+        for one in read_sample_class(ROOT / "tests" / "submissions" / name)
         if one.name == "correct_library_attention"
     ]
     hand_in(mate, exercise, ROOT / "assignments" / name, tmp_path)
@@ -199,7 +201,7 @@ def test_a_student_of_the_numpy_exercise_needs_no_torch(tmp_path: Path) -> None:
     exercise = read_exercise(ROOT / "solutions" / "numpy_single_head")
     (mate,) = [
         one
-        for one in read_zoo(ROOT / "tests" / "submissions" / "numpy_single_head")
+        for one in read_sample_class(ROOT / "tests" / "submissions" / "numpy_single_head")
         if one.name == "correct_einsum"
     ]
     assignment = ROOT / "assignments" / "numpy_single_head"

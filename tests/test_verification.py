@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from copied_exercise import copy_exercise
 
-from autograder.exercise import read_exercise
 from autograder.grading.input_seed import input_seed
+from autograder.model.exercise import read_exercise
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
 from autograder.verification.matrix import LEAST_MARGIN, kill_matrix, matrix_text
 from autograder.verification.run import HEAD
@@ -24,8 +24,7 @@ EXERCISES = sorted(path.parent.name for path in SOLUTIONS.glob("*/exercise.toml"
 
 def copied(name: str, folder: Path, *changes: tuple[str, str, str]) -> Path:
     """A copy of an exercise in which texts are replaced: (file, old, new)."""
-    target = folder / name
-    shutil.copytree(SOLUTIONS / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+    target = copy_exercise(name, folder)
     for file, old, new in changes:
         text = (target / file).read_text(encoding="utf-8")
         assert old in text, f"{old!r} is not in {file} any more"
@@ -104,12 +103,12 @@ def test_a_tolerance_that_lets_a_mistake_through_by_a_hair_is_found(tmp_path: Pa
         "numpy_single_head",
         tmp_path,
         (
-            "misconceptions.py",
-            "return attention_scores.copy()",
-            "return attention_scores / np.sqrt(embedding_dimension) * 1.0002",
+            "../_attention/mistakes.py",
+            "return 1 * attention_scores",
+            "return attention_scores / math.sqrt(width) * 1.0002",
         ),
     )
-    assert any("tolerances only (100 are due)" in gap for gap in gaps(weak))
+    assert any("tolerances only (100 are expected)" in gap for gap in gaps(weak))
 
 
 def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_path: Path) -> None:
@@ -117,10 +116,10 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
         "numpy_single_head",
         tmp_path,
         (
-            "misconceptions.py",
-            "return attention_scores.copy()",
-            "divisor = 1.0 if attention_scores.flat[0] > 0 else np.sqrt(embedding_dimension)\n"
-            "    return attention_scores / divisor",
+            "../_attention/mistakes.py",
+            "return 1 * attention_scores",
+            "divisor = 1.0 if attention_scores.flat[0] > 0 else math.sqrt(width)\n"
+            "        return attention_scores / divisor",
         ),
     )
     trial = read_trial(weak)

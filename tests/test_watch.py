@@ -284,6 +284,6 @@ def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None
 
 
 def test_the_watch_loads_numpy_only_when_it_draws(workspace: Path) -> None:
-    code = "import autograder.learning.watching, sys; print({'numpy', 'torch'} & set(sys.modules))"
+    code = "import autograder.learning.commands.watching, sys; print({'numpy', 'torch'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

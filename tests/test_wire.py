@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder import wire
+from autograder.protocol import wire
 
 VALUES = (
     np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -20,7 +20,7 @@ from autograder.building.public import render_public
 from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
 from autograder.errors import KitError
-from autograder.exercise import MANIFEST, read_exercise
+from autograder.model.exercise import MANIFEST, read_exercise
 
 EXAMPLES = "examples.json"
 Examples = Callable[[Path], str]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 
 from autograder.building.regions import Solution
-from autograder.exercise import Exercise, Step
-from autograder.signature import Signature, shape_text, signature_in
+from autograder.model.exercise import Exercise, Step
+from autograder.model.signature import Signature, shape_text, signature_in
 
 
 def render_checklist(exercise: Exercise, solution: Solution) -> str:

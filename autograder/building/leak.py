@@ -1,7 +1,7 @@
 """Whether anything that only instructors may read has reached what students get.
 
-Secret is every telling line of a solution region, and of the code in graders.py
-and misconceptions.py. Files are compared without white space, and notebooks and
+Secret is every telling line of a solution region, and of the code in graders.py,
+misconceptions.py and what exercises share. Files are compared without white space, and notebooks and
 JSON by the text they hold, so that a line wrapped anew is still found. What
 stands in the open part of solution.py anyway is no secret.
 """
@@ -19,7 +19,7 @@ from typing import Any
 from autograder.building.checklist import signature_texts
 from autograder.building.regions import BEGIN, END, Solution, read_solution
 from autograder.errors import KitError
-from autograder.exercise import Exercise
+from autograder.model.exercise import Exercise, shared_folders
 
 CODE_FILES = ("graders.py", "misconceptions.py", "variants.py")
 # Shorter lines, or lines that compute nothing (`return values`), tell nothing.
@@ -49,12 +49,18 @@ def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
     for number, line in _region_lines(solution):
         if _telling(line, SHORTEST_OF_A_REGION):
             found.append(Secret(_squeezed(line), f"{solution.path}:{number}", "a solution"))
-    for path in (exercise.folder / name for name in CODE_FILES):
-        if path.is_file():
-            for number, line in _code_lines(path.read_text(encoding="utf-8")):
-                if _telling(line, SHORTEST_OF_OTHER_CODE):
-                    found.append(Secret(_squeezed(line), f"{path}:{number}", f"{path.name}"))
+    for path in _other_code(exercise):
+        for number, line in _code_lines(path.read_text(encoding="utf-8")):
+            if _telling(line, SHORTEST_OF_OTHER_CODE):
+                found.append(Secret(_squeezed(line), f"{path}:{number}", f"{path.name}"))
     return tuple(secret for secret in found if secret.text not in public)
+
+
+def _other_code(exercise: Exercise) -> Iterator[Path]:
+    """The instructors' code beside the solution: the exercise's own, and what it shares."""
+    yield from (path for name in CODE_FILES if (path := exercise.folder / name).is_file())
+    for folder in shared_folders(exercise.folder):
+        yield from sorted(folder.rglob("*.py"))
 
 
 def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:

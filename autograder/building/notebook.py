@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.building.checklist import cost_text
 from autograder.building.stub import Cell
-from autograder.exercise import Exercise, Step
+from autograder.model.exercise import Exercise, Step
 
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
 CHECK_PREFIX = "check_"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.exercise import MANIFEST, Exercise
-from autograder.signature import Definition
+from autograder.model.exercise import MANIFEST, Exercise
+from autograder.model.signature import Definition
 
 SOLUTION = "solution.py"
 BEGIN = "### BEGIN SOLUTION"
@@ -126,7 +126,7 @@ def _definitions(
     for name, (written, node) in zip(names, found.items(), strict=True):
         if name != written:
             raise KitError(
-                f"the step {written} stands where {name} is due",
+                f"the step {written} stands where {name} is expected",
                 place=f"{path}:{node.lineno}",
                 cure=f"put the steps of {SOLUTION} and {MANIFEST} into one order",
             )

@@ -15,7 +15,7 @@ import jupytext
 
 from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
-from autograder.exercise import Exercise
+from autograder.model.exercise import Exercise
 
 # `# %% active="ipynb"`: jupytext keeps such a cell as comments in a .py, and as code in a notebook.
 NOTEBOOK = "ipynb"

@@ -8,9 +8,9 @@ goes through and the second does not is the student's answer; everything else is
 from __future__ import annotations
 
 from autograder.errors import KitError
-from autograder.request import Failed, Reply, Request, Respondent
-from autograder.value_words import type_words
-from autograder.verdict import Finding, Outcome
+from autograder.judging.value_words import type_words
+from autograder.model.request import Failed, Reply, Request, Respondent
+from autograder.model.verdict import Finding, Outcome
 
 # No answer of a student's brings these about: the exercise, the machine, its memory or its disk.
 OURS = (KitError, MemoryError, OSError)
@@ -18,7 +18,7 @@ _MOST_ATTRIBUTES = 4
 _LONGEST_DETAIL = 300
 
 
-class Witness:
+class ReplyRecorder:
     """A `Respondent` that passes requests on and keeps the replies, in order."""
 
     def __init__(self, respondent: Respondent) -> None:

@@ -16,13 +16,13 @@ import numpy as np
 
 from autograder.checks.attribution import OURS
 from autograder.checks.reference import Reference
-from autograder.compare import Form, arrays_of, compare, compare_form
-from autograder.diagnosis import diagnose, failure
-from autograder.inprocess import crossed
-from autograder.request import Failed, Reply, Request, Respondent, Returned
-from autograder.verdict import ChainVerdict, Finding, Outcome, StepVerdict
-from autograder.wire import Value
-from autograder.worker.library import inward
+from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form
+from autograder.judging.diagnosis import diagnose, failure
+from autograder.judging.inprocess import round_tripped
+from autograder.model.request import Failed, Reply, Request, Respondent, Returned
+from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.protocol.arrays import to_library
+from autograder.protocol.wire import Value
 
 Run = Callable[[ModuleType], Value]
 
@@ -32,7 +32,7 @@ LARGER = 8
 
 
 class ChainBroken(Exception):
-    """A step gave nothing that could be gone on with; `finding` says what it gave."""
+    """A step gave nothing that the next step can use; `finding` says what it gave."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -40,7 +40,7 @@ class ChainBroken(Exception):
 
 
 @dataclass(frozen=True)
-class Call:
+class StepCall:
     """One call on the way: what a step was asked and what it gave."""
 
     request: Request
@@ -57,21 +57,23 @@ class Walk:
 
     library: str
     ask: Callable[[Request], Reply]
-    right: tuple[Call, ...] = ()
-    calls: list[Call] = field(default_factory=list)
+    right: tuple[StepCall, ...] = ()
+    calls: list[StepCall] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
 
-    def step(self, name: str, form: Form, random: Callable[..., Any] | None) -> Callable[..., Any]:
+    def step(
+        self, name: str, form: ResultSpec, random: Callable[..., Any] | None
+    ) -> Callable[..., Any]:
         """Return a function that asks for a step; `random` goes on in place of a draw."""
 
         def step(*arguments: Any, **keywords: Any) -> Any:
-            given = tuple(crossed(argument, self.library) for argument in arguments)
-            named = {name: crossed(value, self.library) for name, value in keywords.items()}
+            given = tuple(round_tripped(argument, self.library) for argument in arguments)
+            named = {name: round_tripped(value, self.library) for name, value in keywords.items()}
             value = self._answer(Request(name, given, named)).value
             if random:
                 return random(*arguments, **keywords)
             self._demand_form(value, form)
-            return inward(value, self.library)
+            return to_library(value, self.library)
 
         return step
 
@@ -85,12 +87,12 @@ class Walk:
         except Exception as error:
             self.faults.append(error)
             raise
-        self.calls.append(Call(request, reply))
+        self.calls.append(StepCall(request, reply))
         if isinstance(reply, Failed):
             raise ChainBroken(failure(reply))
         return reply
 
-    def _demand_form(self, value: Value, form: Form) -> None:
+    def _demand_form(self, value: Value, form: ResultSpec) -> None:
         """Raise `ChainBroken` unless the last answer is as many arrays as are expected, none huge."""
         due = next(iter(self.right[len(self.calls) - 1 : len(self.calls)]), None)
         if due is None or not isinstance(due.reply, Returned):
@@ -147,7 +149,7 @@ class Chain:
         }
         with self.reference.replaced(steps):
             try:
-                return crossed(run(self.reference.module), walk.library)
+                return round_tripped(run(self.reference.module), walk.library)
             except ChainBroken:
                 raise
             except Exception as error:
@@ -162,7 +164,7 @@ class Chain:
             return self.reference.ask(request)
 
     def _random(self, name: str) -> Callable[..., Any] | None:
-        """The reference's own step, where a draw of the student's cannot be gone on with."""
+        """The reference's own step, where a draw of the student's would lead nowhere."""
         return self._functions[name] if self.reference.exercise.step(name).random else None
 
     @cached_property
@@ -172,7 +174,9 @@ class Chain:
         functions = {name: getattr(self.reference.module, name) for name in steps}
         return {name: step for name, step in functions.items() if not isinstance(step, type)}
 
-    def _broken(self, right: tuple[Call, ...], own: list[Call], finding: Finding) -> ChainVerdict:
+    def _broken(
+        self, right: tuple[StepCall, ...], own: list[StepCall], finding: Finding
+    ) -> ChainVerdict:
         for call, due in zip(own, right):
             step = call.request.target
             assert isinstance(due.reply, Returned)
@@ -186,7 +190,7 @@ class Chain:
         return ChainVerdict(finding.outcome, None, finding)
 
 
-def _stopped(calls: list[Call], error: Exception) -> Finding:
+def _stopped(calls: list[StepCall], error: Exception) -> Finding:
     """The finding on answers after which the layer cannot go on, each right by itself or not."""
     at = f" after `{calls[-1].request.target}`" if calls else ""
     return Finding(

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from autograder.exercise import Exercise
-from autograder.wire import Seed
+from autograder.model.exercise import Exercise
+from autograder.protocol.wire import Seed
 
 
 class Draw:

@@ -18,18 +18,18 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from autograder.checks.attribution import OURS, Playback, Witness, of_ours, of_the_student
+from autograder.checks.attribution import OURS, Playback, ReplyRecorder, of_ours, of_the_student
 from autograder.checks.chain import Chain, Run, broken_by, traced_back
 from autograder.checks.draw import Draw
-from autograder.checks.expectation import CheckFailed
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.replay import suspects_after
 from autograder.checks.student import Recorder, Student
-from autograder.diagnosis import reconciled
 from autograder.errors import KitError
-from autograder.exercise import Step
-from autograder.request import Reply, Respondent
-from autograder.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.judging.diagnosis import reconciled
+from autograder.judging.expectation import CheckFailed
+from autograder.model.exercise import Step
+from autograder.model.request import Reply, Respondent
+from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 PUBLIC_DECIMALS = 1
 # A step that ended so takes the whole worker, and the time until it did, with it.
@@ -40,7 +40,7 @@ NAMED = re.compile(r"`(\w+)[^`]*`")  # the step in "`Layer.forward` is not writt
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedSteps:
     """The steps and the chain of one submission, as the checks saw them."""
 
     steps: tuple[StepVerdict, ...]
@@ -105,7 +105,7 @@ class GradingPlugin:
             if name not in checked:
                 raise self._wrong(f"the step {name} has no check", "write one in graders.py")
         items.sort(key=lambda item: order.get(step_of(item) or "", len(order)))
-        self._items = items
+        self._items = list(items)  # a copy: pytest empties its own when it deselects
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Tell why a grader file cannot be collected, instead of that its checks are missing."""
@@ -192,7 +192,7 @@ class GradingPlugin:
         told: Callable[[StepVerdict], None] = lambda step: None,
         *,
         seed: int | None = None,
-    ) -> Judged:
+    ) -> JudgedSteps:
         """Run every check against `respondent`, step by step, then the chain.
 
         `told` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
@@ -207,7 +207,7 @@ class GradingPlugin:
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), tuple(steps))
-        return Judged(tuple(steps), chain, time.monotonic() - begun)
+        return JudgedSteps(tuple(steps), chain, time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check and hand every question it asks to `record`; it has to pass."""
@@ -257,6 +257,8 @@ class GradingPlugin:
                     break
                 checks.append(self._run(item, replace(running, suspects=suspects)))
                 suspects = suspects_after(checks[-1].finding, suspects)
+        if not checks:  # nothing was asked, so nothing is right
+            raise self._wrong(f"the step {step.name} has no check", "write one in graders.py")
         findings = reconciled([check.finding for check in checks])
         return tuple(replace(check, finding=finding) for check, finding in zip(checks, findings))
 
@@ -276,7 +278,7 @@ class GradingPlugin:
     def _run(self, item: pytest.Item, running: _Running) -> CheckVerdict:
         """Run one check; what it raises is an outcome of somebody's. Raises MemoryError."""
         assert running.respondent
-        witness = Witness(running.respondent)
+        witness = ReplyRecorder(running.respondent)
         seen = self._protocol(item, replace(running, respondent=witness))
         finding = seen.finding
         for error in seen.errors:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.distribution import Distributed
-from autograder.checks.expectation import Expectation, Refused, judge
 from autograder.checks.plugin import GradingPlugin, step_of, title_of
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
 from autograder.checks.student import Recorder
 from autograder.errors import KitError
-from autograder.examples import Example, write_examples
-from autograder.request import Request
-from autograder.worker import library
+from autograder.judging.distribution import Distributed
+from autograder.judging.examples import Example, write_examples
+from autograder.judging.expectation import Expectation, Refused, judge
+from autograder.model.request import Request
+from autograder.protocol import arrays
 
 
 def record_examples(folder: Path) -> str:
@@ -28,7 +28,7 @@ def record_examples(folder: Path) -> str:
 
     def judge(plugin: GradingPlugin) -> None:
         for item in plugin.items("public"):
-            library.seed(0)  # layers are drawn anew by every call, and a build is to be repeatable
+            arrays.seed(0)  # layers are drawn anew by every call, and a build is to be repeatable
             plugin.recorded(item, reference, _recorder(reference, item, examples))
 
     run_graders(GradingPlugin(reference, judge, public=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,23 +20,13 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.replay import Replay
-from autograder.compare import Form
 from autograder.errors import KitError
-from autograder.exercise import Exercise, read_exercise
-from autograder.inprocess import InProcess
-from autograder.machine_fault import fault_of
-from autograder.request import Reply, Request
-from autograder.signature import signature_of
-
-
-def misconception(step: str) -> Callable[[Any], Any]:
-    """Mark a wrong implementation of `step`; its docstring is what the student reads."""
-
-    def mark(wrong: Any) -> Any:
-        wrong.misconception_of = step
-        return wrong
-
-    return mark
+from autograder.judging.compare import ResultSpec
+from autograder.judging.inprocess import InProcess
+from autograder.model.exercise import MANIFEST, Exercise, read_exercise
+from autograder.model.machine_fault import fault_of
+from autograder.model.request import Reply, Request
+from autograder.model.signature import signature_of
 
 
 def solution_beside(file: str) -> ModuleType:
@@ -44,6 +35,22 @@ def solution_beside(file: str) -> ModuleType:
     Its functions stay the right ones while known mistakes are put into the reference.
     """
     return load_module(Path(file).resolve().parent / "solution.py", "beside")
+
+
+def shared_beside(file: str, path: str) -> ModuleType:
+    """Return the module at `path`, such as "_attention/checks.py", beside the exercise of `file`.
+
+    Raises `KitError` when it is missing there.
+    """
+    exercise = Path(file).resolve().parent
+    shared = exercise.parent / path
+    if not shared.is_file():
+        raise KitError(
+            f"{path} is missing, which {exercise.name} shares with other exercises",
+            place=str(exercise.parent),
+            cure=f"copy the folder {Path(path).parent} there, along with the exercise",
+        )
+    return load_module(shared)
 
 
 @cache
@@ -99,10 +106,10 @@ class Reference:
         with np.errstate(all="ignore"):
             return InProcess(self.module.__dict__, self.exercise.library).ask(request)
 
-    def form(self, target: str, method: str | None = None) -> Form:
+    def form(self, target: str, method: str | None = None) -> ResultSpec:
         """Return what a step's result is made of, by the reference's own annotations.
 
-        Its names are the reference's `return` names when several arrays are due.
+        Its names are the reference's `return` names when several arrays are expected.
         """
         called = getattr(self.module, target)
         if method:
@@ -128,10 +135,10 @@ class Reference:
 
 
 @cache
-def _form(called: Callable[..., Any], compare: str, noun: str) -> Form:
+def _form(called: Callable[..., Any], compare: str, noun: str) -> ResultSpec:
     axes = signature_of(called).returns
     names = return_names(called) if len(axes) > 1 else ("result",)
-    return Form(names, axes, compare, noun)
+    return ResultSpec(names, axes, compare, noun)
 
 
 def return_names(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -144,9 +151,10 @@ def return_names(function: Callable[..., Any]) -> tuple[str, ...]:
 def read_reference(folder: Path) -> Reference:
     """Load an exercise with its reference and its misconceptions.
 
-    Raises `KitError` when a file is missing, a misconception names no step, or a package that the
-    exercise needs cannot be imported.
+    Raises `KitError` when a file is missing, a misconception names no step, a package that the
+    exercise needs cannot be imported, or Python leaves out docstrings or assertions.
     """
+    _refuse_stripped_code()
     exercise = read_exercise(folder)
     folder = folder.resolve()
     try:
@@ -161,6 +169,17 @@ def read_reference(folder: Path) -> Reference:
     return Reference(exercise, module, _misconceptions(exercise, known))
 
 
+def _refuse_stripped_code() -> None:
+    """Raise `KitError` where Python strips what checks may rest on, and students are told."""
+    if sys.flags.optimize:
+        docstrings = ", and docstrings, which are what students are told" * (sys.flags.optimize > 1)
+        raise KitError(
+            f"Python runs without assertions here, which checks may consist of{docstrings}",
+            place=f"the variable PYTHONOPTIMIZE, or the option -{'O' * sys.flags.optimize}",
+            cure="unset PYTHONOPTIMIZE, leave that option out, and run the same command again",
+        )
+
+
 def _one_thread() -> None:
     """Keep PyTorch from spreading small tensors over threads, which costs more than it gives."""
     import torch
@@ -169,16 +188,40 @@ def _one_thread() -> None:
 
 
 def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:
-    found = []
-    for name, wrong in vars(module).items():
-        step = getattr(wrong, "misconception_of", None)
-        if step is None:
+    """Every public class of `misconceptions.py` is a step, and what it holds its mistakes."""
+    found: list[Misconception] = []
+    steps = {step.name for step in exercise.steps}
+    for step, mistakes in vars(module).items():
+        if step.startswith("_") or getattr(mistakes, "__module__", None) != module.__name__:
             continue
-        if step not in [known.name for known in exercise.steps] or not wrong.__doc__:
+        held = {name: wrong for name, wrong in vars(mistakes).items() if not name.startswith("__")}
+        if step not in steps or not inspect.isclass(mistakes):
             raise KitError(
-                f"the misconception {name} has no docstring or names no step ({step!r})",
+                f"the misconception {', '.join(held) or step} stands in no class of a step",
                 place=str(module.__file__),
-                cure="write what the student is told, and a step of exercise.toml",
+                cure="put it into a class that is named after its step; begin other names with _",
             )
-        found.append(Misconception(name, step, inspect.cleandoc(wrong.__doc__), wrong))
+        found += [
+            Misconception(name, step, _words(exercise, name, wrong), wrong)
+            for name, wrong in held.items()
+        ]
     return tuple(found)
+
+
+def _words(exercise: Exercise, name: str, wrong: Any) -> str:
+    """What a student is told: the docstring, with the exercise's own words for {names} in it."""
+    place = str(exercise.folder / "misconceptions.py")
+    if not wrong.__doc__:
+        cure = "write what the student is told"
+        raise KitError(f"the misconception {name} has no docstring", place=place, cure=cure)
+    known = exercise.words
+    capitals = {key.capitalize(): word[:1].upper() + word[1:] for key, word in known.items()}
+    words = {**capitals, **known}
+    try:
+        return inspect.cleandoc(wrong.__doc__).format(**words)
+    except (KeyError, IndexError, ValueError) as error:
+        raise KitError(
+            f"the misconception {name} asks for a word that is not there: {error}",
+            place=place,
+            cure=f"say it under [words] in {MANIFEST}; a brace that is meant is written twice",
+        ) from None

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from autograder.diagnosis import Candidate
-from autograder.request import Request
-from autograder.verdict import Finding, Outcome
+from autograder.judging.diagnosis import Candidate
+from autograder.model.request import Request
+from autograder.model.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     from autograder.checks.reference import Misconception, Reference

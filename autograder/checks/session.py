@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from autograder.checks.plugin import GradingPlugin
 from autograder.errors import KitError
+
+_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 
 
 def run_graders(plugin: GradingPlugin) -> None:
@@ -51,4 +56,18 @@ def _collected(graders: Path, plugin: GradingPlugin, raised: list[KitError | Mem
 
     # pytest keeps the file by its bare name, which is the same in every exercise.
     sys.modules.pop(graders.stem, None)
-    return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])
+    with _no_orders_by_the_way():
+        return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])
+
+
+@contextmanager
+def _no_orders_by_the_way() -> Iterator[None]:
+    """Keep what somebody has set for pytest elsewhere from choosing or changing the checks."""
+    orders = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+    kept = {name: os.environ.pop(name, None) for name in (*orders, _AUTOLOAD)}
+    os.environ[_AUTOLOAD] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_AUTOLOAD]
+        os.environ.update({name: value for name, value in kept.items() if value is not None})

@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.checks.distribution import Distributed
-from autograder.checks.expectation import (
+from autograder.checks.reference import Reference
+from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.judging.diagnosis import Candidate, failure
+from autograder.judging.distribution import Distributed
+from autograder.judging.expectation import (
     Agrees,
     CheckFailed,
     Expectation,
@@ -20,13 +23,10 @@ from autograder.checks.expectation import (
     Unchanged,
     judge,
 )
-from autograder.checks.layers import Layers
-from autograder.checks.reference import Reference
-from autograder.compare import Form, arrays_of, compare_form
-from autograder.diagnosis import Candidate, failure
-from autograder.request import Failed, Reply, Request, Respondent, Returned
-from autograder.verdict import Finding, Outcome
-from autograder.wire import Value
+from autograder.judging.layers import LinearLayers
+from autograder.model.request import Failed, Reply, Request, Respondent, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value
 
 Recorder = Callable[[Request, Expectation], None]
 
@@ -129,11 +129,11 @@ class Answer:
 
     def has_layers(self) -> None:
         """Fail unless the linear layers are shaped as the reference's."""
-        self._expect(Layers(self._expected(), self._form()))
+        self._expect(LinearLayers(self._expected(), self._form()))
 
     def is_refused(self, fact: str, *kinds: str) -> None:
         """Fail, with `fact`, unless the code raises an exception of one of these types."""
-        self._expect(Refused(kinds, fact, Form(("result",), (None,))))
+        self._expect(Refused(kinds, fact, ResultSpec(("result",), (None,))))
 
     def leaves_its_arguments(self) -> None:
         """Fail when an array given as argument is overwritten."""
@@ -192,9 +192,9 @@ class Answer:
     def _names(self) -> tuple[str, ...]:
         return tuple(name for name in self.request.read if name != "*")
 
-    def _form(self) -> Form:
+    def _form(self) -> ResultSpec:
         request = self.request
         if request.read:
-            return Form(self._names, (None,) * len(self._names), precision=request.dtype)
+            return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
         form = self.student.reference.form(request.target, request.method)
         return replace(form, precision=request.dtype)

@@ -11,13 +11,17 @@ import click
 from autograder import __version__
 from autograder.cli import author, instructor, learner
 from autograder.cli.kit import Kit
-from autograder.grading.import_path import leave_out_the_current_folder
+from autograder.grading.import_path import (
+    leave_out_the_current_folder,
+    refuse_the_current_folder,
+)
 
 
 @click.group(cls=Kit, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="attn")
 def main() -> None:
     """Build attention step by step, and grade a class that does."""
+    refuse_the_current_folder()
     leave_out_the_current_folder()
 
 

@@ -46,7 +46,7 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
 @click.option("--matrix", type=FOLDER, help="Write the kill matrix to this file.")
 def verify(solutions: Path, exercises: tuple[str, ...], seeds: int, matrix: Path | None) -> None:
     """Prove the graders: every known mistake caught and named, no right answer refused."""
-    from autograder.exercise import find_exercise
+    from autograder.model.exercise import find_exercise
     from autograder.verification.run import matrix_document, prove_all
 
     chosen = [find_exercise(name, solutions).folder for name in exercises]

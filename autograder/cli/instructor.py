@@ -76,11 +76,11 @@ def release(
     Refuses when assignments/ is stale, when a solution would go out, and when the folder holds
     files that are not from a release.
     """
-    from autograder.releasing.release import Order, release
+    from autograder.releasing.release import ReleaseOptions, release
     from autograder.releasing.search import Source
-    from autograder.releasing.words import told
+    from autograder.releasing.summary import told
 
-    order = Order(exercises, archives, github, wheel)
+    order = ReleaseOptions(exercises, archives, github, wheel)
     source = source_folders(solutions, assignments)
     released = release(Source(source.solutions, source.assignments), order, directory)
     OUT.print(told(released, directory, github), soft_wrap=True, markup=False)
@@ -110,14 +110,15 @@ def grade(
     again: bool,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
-    from autograder.grading.run import Manner, grade_path
+    from autograder.cli.grading import grade_path
+    from autograder.grading.class_task import GradingOptions
 
     graded = grade_path(
         submissions,
         exercise=exercise,
         solutions=solutions,
         output=output,
-        manner=Manner(processes, allow_protection == "process", again),
+        options=GradingOptions(processes, allow_protection == "process", again),
         console=OUT,
     )
     OUT.print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
@@ -133,7 +134,7 @@ def demo(
     directory: Path, solutions: Path | None, assignments: Path | None, zoo: Path | None
 ) -> None:
     """Make a course with a class of all kinds, release, collect and grade it."""
-    from autograder.course.demo import run_demo
+    from demo.run import run_demo
 
     source = source_folders(solutions, assignments)
     run_demo(

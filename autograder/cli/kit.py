@@ -9,12 +9,15 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from autograder.cli.output import print_any_character
 from autograder.errors import KitError
-from autograder.machine_fault import fault_of
+from autograder.model.machine_fault import fault_of
+from autograder.model.sanitize import clean
 
 FOLDER = click.Path(path_type=Path)
 OUT = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)
+LONGEST = 10_000  # characters of a part of an error
 
 
 class Kit(click.Group):
@@ -25,6 +28,7 @@ class Kit(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; see the class."""
+        print_any_character()
         try:
             return super().invoke(ctx)
         except KitError as error:
@@ -38,9 +42,13 @@ class Kit(click.Group):
 
 
 def _tell(error: KitError) -> None:
-    ERRORS.print(f"[bold red]error:[/] {escape(error.fact)}", soft_wrap=True)
-    ERRORS.print(f"  where: {escape(error.place)}", soft_wrap=True)
-    ERRORS.print(f"  cure:  {escape(error.cure)}", soft_wrap=True)
+    # Names of students' files may be in it.
+    fact, place, cure = (
+        escape(clean(text, LONGEST)) for text in (error.fact, error.place, error.cure)
+    )
+    ERRORS.print(f"[bold red]error:[/] {fact}", soft_wrap=True)
+    ERRORS.print(f"  where: {place}", soft_wrap=True)
+    ERRORS.print(f"  cure:  {cure}", soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFo
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:
     """Return the folders of all exercises below `solutions`; raise `KitError` when there is none."""
-    from autograder.exercise import MANIFEST
+    from autograder.model.exercise import MANIFEST
 
     folders = tuple(sorted(path.parent for path in solutions.glob(f"*/{MANIFEST}")))
     if not folders:

@@ -29,9 +29,9 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
     Without a name it is the exercise whose folder you are in, else the one you worked on last.
     The exit code is 0 when every step passes, 1 when one does not, 2 for an error.
     """
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    sys.exit(0 if commands.check(folder, task, OUT, _say, as_json=as_json) else 1)
+    sys.exit(0 if once.check(folder, task, OUT, _say, as_json=as_json) else 1)
 
 
 @click.command()
@@ -39,9 +39,9 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
 def start(directory: Path, exercises: tuple[str, ...]) -> None:
     """Make DIRECTORY a workspace with the exercises in it; your own work is left as it is."""
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    commands.start(directory, exercises, OUT, _say)
+    once.start(directory, exercises, OUT, _say)
 
 
 @click.command()
@@ -49,18 +49,18 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
 @IN
 def hint(step: str | None, folder: Path) -> None:
     """Show the next hint of STEP; by default of the first step that does not pass."""
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    commands.next_hint(folder, step, OUT, _say)
+    once.next_hint(folder, step, OUT, _say)
 
 
 @click.command("list")
 @IN
 def list_steps(folder: Path) -> None:
     """Show how far you are: steps, points, minutes, difficulty."""
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    commands.show_progress(folder, OUT, _say)
+    once.show_progress(folder, OUT, _say)
 
 
 @click.command()
@@ -69,9 +69,9 @@ def list_steps(folder: Path) -> None:
 @IN
 def show(step: str | None, save: Path | None, folder: Path) -> None:
     """Draw STEP as heat maps: yours, what is expected, and the difference."""
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    commands.show_step(folder, step, save, OUT, _say)
+    once.show_step(folder, step, save, OUT, _say)
 
 
 @click.command()
@@ -80,9 +80,9 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
 @IN
 def solution(step: str | None, yes: bool, folder: Path) -> None:
     """Show the solution of STEP, once it passes."""
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    shown = commands.show_solution(folder, step, _asking(yes), OUT, _say)
+    shown = once.show_solution(folder, step, _asking(yes), OUT, _say)
     sys.exit(0 if shown else 1)
 
 
@@ -92,9 +92,9 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
 @IN
 def reset(task: str, yes: bool, folder: Path) -> None:
     """Put the stub of a step or an exercise back; your file is kept as a copy."""
-    from autograder.learning import commands
+    from autograder.learning.commands import once
 
-    sys.exit(0 if commands.reset_task(folder, task, _asking(yes), OUT, _say) else 1)
+    sys.exit(0 if once.reset_task(folder, task, _asking(yes), OUT, _say) else 1)
 
 
 def _asking(yes: bool) -> Callable[[str], bool]:
@@ -106,7 +106,7 @@ def _asking(yes: bool) -> Callable[[str], bool]:
 @IN
 def watch(task: str | None, folder: Path) -> None:
     """Check whenever you save; keys show a hint, a picture, the list."""
-    from autograder.learning import watching
+    from autograder.learning.commands import watching
 
     watching.watch(folder, task, OUT, _say)
 

@@ -8,6 +8,7 @@ Courses without `attn.toml` in the same process are graded as ever.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,14 +25,15 @@ from nbgrader.utils import rmtree
 
 from autograder.course.any_name import AnyName, FeedbackForAnyName
 from autograder.course.creation import FACTS, Course, notebook_name, read_course
-from autograder.course.intake import lay_out, notebook_of, nothing_of, release_notebook
+from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judging import grader
 from autograder.course.verdict_cells import finished
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import Loss
-from autograder.grading.watched_process import Progress
-from autograder.reading.submission import read_submission
+from autograder.grading.lock import class_lock, ended_by_signals
+from autograder.grading.watched_process import WorkProgress
+from autograder.submission.reading import read_submission
 
 PREFIX = ".submissions-"
 
@@ -77,7 +79,12 @@ class CourseAutograde(AnyName, Autograde):
         if not matched:  # nbgrader says so in its own words
             super().start()
             return
-        with _laid_out(course, matched) as step:
+        waits = "another run is grading this class: waiting for it to end"
+        with (
+            ended_by_signals(),
+            class_lock(course.directory, lambda: self.log.warning(waits)),
+            _laid_out(course, matched) as step,
+        ):
             own = self.coursedir.submitted_directory
             self.coursedir.submitted_directory = step
             try:
@@ -107,6 +114,8 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
     They are read in a grader process; of what takes too long to read the release is laid out, and
     the verdict says why.
     """
+    for left_by_a_killed_run in course.directory.glob(f"{PREFIX}*"):
+        shutil.rmtree(left_by_a_killed_run)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory) as directory:
         for exercise in sorted({exercise for exercise, _ in matched}):
             release = release_notebook(course, exercise)
@@ -126,16 +135,16 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
 def _lay_out_release(
     release: NotebookNode, exercise: str, targets: list[Path], place: int, loss: Loss
 ) -> None:
-    lay_out(release, nothing_of("", exercise), targets[place])
+    write_submission(release, nothing_of("", exercise), targets[place])
 
 
 def _lay_out_batch(
-    course: Course, exercise: str, jobs: Sequence[tuple[str, Path]], progress: Progress
+    course: Course, exercise: str, jobs: Sequence[tuple[str, Path]], progress: WorkProgress
 ) -> None:
     """Lay out what students handed in, in a grader process."""
     release, facts = release_notebook(course, exercise), course.exercise(exercise)
     for number, (student, target) in enumerate(jobs):
         progress.begin(number)
-        submission = read_submission(course.submitted(exercise, student), facts, student)
-        lay_out(notebook_of(release, submission), submission, target)
+        folder = course.submitted(exercise, student)
+        lay_out(release, read_submission(folder, facts, student, course.hand_ins), target)
         progress.done(student)

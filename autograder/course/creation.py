@@ -17,14 +17,16 @@ from pathlib import Path
 
 from autograder.course.configuration import render_configuration
 from autograder.errors import KitError
-from autograder.exercise import Exercise, find_exercise
 from autograder.grading.graded_folder import refuse_solutions_within
-from autograder.reading.student_name import name_of, student_of
+from autograder.model.exercise import Exercise, find_exercise
+from autograder.model.files import read_small
+from autograder.submission.student_name import name_of, student_of
 
 FORMAT_VERSION = 1
 FACTS = "attn.toml"
 CONFIG = "nbgrader_config.py"
 GRADEBOOK = "gradebook.db"
+LARGEST_FACTS = 1 << 16  # bytes
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 
@@ -55,10 +57,14 @@ class Course:
         """What students get: the folder that `nbgrader generate_assignment` writes."""
         return self.directory / "release" / exercise
 
+    @property
+    def hand_ins(self) -> Path:
+        """The folder of all that was handed in: what is below it is the students' own."""
+        return self.directory / "submitted"
+
     def submitted(self, exercise: str, student: str) -> Path:
         """What a student handed in; nothing of ours ever writes there."""
-        everybody = self.directory / "submitted"
-        return everybody / name_of(student, everybody) / exercise
+        return self.hand_ins / name_of(student, self.hand_ins) / exercise
 
     def autograded(self, exercise: str, student: str) -> Path:
         """The graded notebook of a student."""
@@ -83,9 +89,8 @@ class Course:
         A link, a file or a folder without permission cannot be read, but its owner is not left
         out. Students are named as by `student_of`.
         """
-        everybody = self.directory / "submitted"
-        names = os.listdir(everybody) if everybody.is_dir() else []
-        there = (n for n in names if n[0] != "." and _may_be_there(everybody / n / exercise))
+        names = os.listdir(self.hand_ins) if self.hand_ins.is_dir() else []
+        there = (n for n in names if n[0] != "." and _may_be_there(self.hand_ins / n, exercise))
         return tuple(sorted(map(student_of, there)))
 
 
@@ -118,14 +123,14 @@ def read_course(directory: Path) -> Course:
     """Read `directory/attn.toml`; raise `KitError` when there is none or it does not fit."""
     path = directory / FACTS
     try:
-        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+        facts = tomllib.loads(read_small(path, LARGEST_FACTS).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise KitError(
             f"this is not a course: it has no {FACTS}",
             place=str(directory),
             cure="name a course directory, or make one with `attn course new`",
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise KitError(
             f"{FACTS} is not valid TOML: {error}", place=str(path), cure="correct that line"
         ) from None
@@ -147,9 +152,11 @@ def read_course(directory: Path) -> Course:
     return Course(root, (root / solutions).resolve(), tuple(exercises))
 
 
-def _may_be_there(path: Path) -> bool:
+def _may_be_there(folder: Path, exercise: str) -> bool:
+    """Whether a student may have handed in the exercise; a link is not looked behind."""
     try:
-        path.lstat()
+        if not folder.is_symlink():
+            (folder / exercise).lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:  # reading will say why, to its owner

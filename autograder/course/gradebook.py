@@ -25,17 +25,17 @@ from traitlets.config import Config
 from autograder.course.creation import Course
 from autograder.course.graded_notebook import (
     GradedNotebook,
-    Judged,
+    JudgedSubmission,
     graded_notebooks,
     put_in_place,
 )
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
-from autograder.exercise import Exercise
 from autograder.grading.grader_pool import GraderPool
-from autograder.reading.submission import Submission
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Verdict
 from autograder.reports.roll import class_roll
-from autograder.verdict import Verdict
+from autograder.submission.reading import Submission
 
 BATCH = 250  # students in one transaction
 STAGING = ".graded-"  # where notebooks lie until their grades are in the gradebook
@@ -60,7 +60,7 @@ def write_gradebook(
     roll = class_roll(facts, tuple(verdicts))
     handed_in = _handed_in(facts, roll, submissions)
     judged = [
-        Judged(handed_in[verdict.student], verdict)
+        JudgedSubmission(handed_in[verdict.student], verdict)
         for verdict in roll
         if not verdict.infrastructure
     ]

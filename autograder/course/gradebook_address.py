@@ -12,8 +12,10 @@ from pathlib import Path
 
 from autograder.course.creation import CONFIG, GRADEBOOK, Course
 from autograder.errors import KitError
+from autograder.model.files import read_small
 
 _ATTRIBUTE = "db_url"
+_LARGEST = 1 << 20  # bytes
 
 
 def gradebook_address(course: Course, own_address: str) -> str:
@@ -23,13 +25,22 @@ def gradebook_address(course: Course, own_address: str) -> str:
     `KitError` when the course's configuration computes the address, or cannot be read.
     """
     named = _named(course.directory / CONFIG)
-    return named or own_address or f"sqlite:///{course.directory / GRADEBOOK}"
+    return within(course, named or own_address or f"sqlite:///{GRADEBOOK}")
+
+
+def within(course: Course, address: str) -> str:
+    """Return the address with the path of a SQLite file as nbgrader takes it: from the course on."""
+    memory, file = ("sqlite://", "sqlite:///:memory:"), "sqlite:///"
+    if address in memory or not address.startswith(file):
+        return address
+    path, question, options = address.removeprefix(file).partition("?")
+    return f"{file}{course.directory / path}{question}{options}"
 
 
 def _named(file: Path) -> str:
     """Return the address that a configuration sets in plain text, "" when it sets none."""
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = ast.parse(read_small(file, _LARGEST).decode("utf-8"))
     except FileNotFoundError:
         return ""
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -18,20 +18,23 @@ from nbgrader import utils
 
 from autograder.course.creation import Course
 from autograder.course.intake import (
+    CHANGED,
+    ChangedFile,
     folder_of,
-    lay_out,
     notebook_of,
     nothing_of,
     release_notebook,
     timestamp,
+    without_code,
+    write_submission,
 )
 from autograder.course.verdict_cells import with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.watched_process import Progress
-from autograder.reading.submission import Submission
-from autograder.verdict import Verdict
+from autograder.grading.watched_process import WorkProgress
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission
 
 NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was left as released
 READ_ONLY = 0o444
@@ -39,7 +42,7 @@ _BATCH = 8
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedSubmission:
     """What was handed in and the verdict on it."""
 
     submission: Submission
@@ -61,7 +64,11 @@ class GradedNotebook:
 
 
 def graded_notebooks(
-    course: Course, exercise: str, judged: Sequence[Judged], staging: Path, pool: GraderPool
+    course: Course,
+    exercise: str,
+    judged: Sequence[JudgedSubmission],
+    staging: Path,
+    pool: GraderPool,
 ) -> tuple[GradedNotebook, ...]:
     """Make the graded notebooks of a class below `staging`, in their order.
 
@@ -106,28 +113,38 @@ def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:
 
 
 def _make_batch(
-    course: Course, exercise: str, jobs: Sequence[tuple[Judged, Path]], progress: Progress
+    course: Course,
+    exercise: str,
+    jobs: Sequence[tuple[JudgedSubmission, Path]],
+    progress: WorkProgress,
 ) -> None:
     release = release_notebook(course, exercise)
     for number, (judged, folder) in enumerate(jobs):
         progress.begin(number)
-        notebook = notebook_of(release, judged.submission)
+        try:
+            notebook = notebook_of(release, judged.submission)
+        except ChangedFile:
+            notebook = release
+            judged = _remarked(without_code(judged.submission), judged.verdict, CHANGED)
         progress.done(_made(course, exercise, judged, notebook, folder))
 
 
 def _without_code(
-    course: Course, exercise: str, judged: Judged, folder: Path, loss: Loss
+    course: Course, exercise: str, judged: JudgedSubmission, folder: Path, loss: Loss
 ) -> GradedNotebook:
     remark = f"Your code is not in this notebook: copying it was stopped ({loss.detail})."
-    verdict = replace(judged.verdict, remarks=(*judged.verdict.remarks, remark))
     # Not one byte of what was handed in is looked at again.
     nothing = nothing_of(judged.submission.student, exercise)
     release = release_notebook(course, exercise)
-    return _made(course, exercise, Judged(nothing, verdict), release, folder)
+    return _made(course, exercise, _remarked(nothing, judged.verdict, remark), release, folder)
+
+
+def _remarked(submission: Submission, verdict: Verdict, remark: str) -> JudgedSubmission:
+    return JudgedSubmission(submission, replace(verdict, remarks=(*verdict.remarks, remark)))
 
 
 def _made(
-    course: Course, exercise: str, judged: Judged, notebook: NotebookNode, folder: Path
+    course: Course, exercise: str, judged: JudgedSubmission, notebook: NotebookNode, folder: Path
 ) -> GradedNotebook:
     """Fill in the verdict, read scores and comments off as nbgrader's SaveAutoGrades does."""
     filled = with_verdict(notebook, judged.verdict, course.exercise(exercise))
@@ -141,10 +158,10 @@ def _made(
             untouched = facts.get("checksum") == utils.compute_checksum(cell)
             comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
     try:
-        lay_out(filled, judged.submission, folder)
+        write_submission(filled, judged.submission, folder)
     except OSError as error:
         raise _not_written(course.autograded(exercise, judged.submission.student), error) from error
-    at = timestamp(folder_of(judged.submission))
+    at = timestamp(folder_of(judged.submission), judged.submission.root)
     return GradedNotebook(judged.submission.student, scores, comments, at, folder)
 
 

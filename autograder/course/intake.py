@@ -9,7 +9,9 @@ notebook, and the original stays as it is.
 
 from __future__ import annotations
 
+import copy
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +23,28 @@ from nbgrader.utils import parse_utc
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
-from autograder.plain import file_name
-from autograder.reading.cells import notebook_cells
-from autograder.reading.file_text import Unreadable, is_notebook, read_text
-from autograder.reading.submission import Submission
+from autograder.model.sanitize import file_name
+from autograder.submission.cells import notebook_cells
+from autograder.submission.file_text import digest_of, is_notebook, read_text
+from autograder.submission.plain_file import opened
+from autograder.submission.reading import Submission
 
 TIMESTAMP = "timestamp.txt"
 NOT_SHOWN = "Your code cannot be shown here. It was graded as it was handed in."
+CHANGED = (
+    "Your file changed while it was graded, so your code is not shown here. Your points are for "
+    "what the file held when it was read: ask for it to be graded again."
+)
+LAID_OUT = "attention_kit_code"  # in a laid-out notebook: the hash of the code that it shows
 SECRET = "submission_secret.txt"  # of `nbgrader submit`: where released feedback is found again
 LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not copied beside the graded notebook
 # A date, a time and a zone by name or offset; a zone that looks like a path would be opened.
 _MOMENT = re.compile(rb"\s*[A-Za-z0-9][A-Za-z0-9 :.,+_-]{0,60}(?:/[A-Za-z0-9_+-]{1,30}){0,2}\s*")
 _LONGEST_MOMENT = 200  # bytes
+
+
+class ChangedFile(Exception):
+    """A file is no longer what was read as the submission."""
 
 
 def release_notebook(course: Course, exercise: str) -> NotebookNode:
@@ -55,33 +67,69 @@ def release_notebook(course: Course, exercise: str) -> NotebookNode:
 def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
     """Return the release with the submission's code, from an .ipynb or a .py, in its cells.
 
-    What cannot be read leaves the release as it is; why, is told by the verdict. What can be
-    read and yet not be laid into the release leaves it as it is, and a cell says so.
+    What could not be read leaves the release as it is; why, is told by the verdict. What can be
+    read and yet not be laid into the release leaves it as it is, and a cell says so. Raise
+    `ChangedFile` when the file is not what it was: nothing but what is judged is shown.
     """
     names = [
         cell.metadata.nbgrader.grade_id
         for cell in release.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     ]
-    try:
-        return onto_skeleton(release, _submitted(submission.path, names))
-    except (Unreadable, OSError):
+    if submission.rejected:
         return onto_skeleton(release, NotebookNode(cells=[]))
+    text = _text(submission)
+    try:
+        return onto_skeleton(release, _cells(text, submission.path, names))
     except Exception:  # what one student hands in may not keep the others from a grade
         return onto_skeleton(release, NotebookNode(cells=[new_markdown_cell(NOT_SHOWN)]))
 
 
-def _submitted(path: Path, names: list[str]) -> NotebookNode:
-    """The cells of what was handed in; raise `Unreadable`, OSError."""
-    text = read_text(path).text
+def _text(submission: Submission) -> str:
+    """The text of the file that counts, read again; raise `ChangedFile`."""
+    try:
+        read = read_text(submission.path, submission.root)
+    except Exception as error:  # it could be read before
+        raise ChangedFile from error
+    if (submission.path, read.digest) not in submission.digests:
+        raise ChangedFile
+    return read.text
+
+
+def _cells(text: str, path: Path, names: list[str]) -> NotebookNode:
+    """The cells of what was handed in; raise `Unreadable`."""
     if not is_notebook(path):
         return from_script(text, names)
     return NotebookNode(cells=notebook_cells(text, file_name(path)))
 
 
-def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> None:
-    """Write `notebook` into the folder `target`, and the submission's .py and nbgrader's own files:
-    without time stamp and secret, `nbgrader release_feedback` stops.
+def lay_out(release: NotebookNode, submission: Submission, target: Path) -> None:
+    """Write the submission as a notebook that says which code it shows, see `same_code`."""
+    try:
+        notebook, code = notebook_of(release, submission), submission.code_hash
+    except ChangedFile:
+        notebook, code = copy.deepcopy(release), "changed"
+        submission = without_code(submission)
+    notebook.metadata[LAID_OUT] = code
+    write_submission(notebook, submission, target)
+
+
+def same_code(notebook: NotebookNode, code_hash: str) -> bool:
+    """Whether a laid-out notebook shows the code that was judged, which has this hash."""
+    shown = notebook.metadata.get(LAID_OUT)
+    return not shown or not code_hash or shown == code_hash
+
+
+def drop_scripts(folder: Path) -> None:
+    """Delete the `.py` files that were copied beside a notebook that shows no code."""
+    for script in folder.glob("*.py"):
+        script.unlink()
+
+
+def write_submission(notebook: NotebookNode, submission: Submission, target: Path) -> None:
+    """Write `notebook` into the folder `target`, and the submission's .py, as far as it is what was
+    read, and nbgrader's own files: without time stamp and secret, `nbgrader release_feedback`
+    stops.
 
     The notebook comes last and whole: where it is, everything is.
     """
@@ -92,8 +140,11 @@ def lay_out(notebook: NotebookNode, submission: Submission, target: Path) -> Non
     copies = {own: own if own.isprintable() else script, script: script}
     right = {TIMESTAMP: _is_timestamp, SECRET: _is_secret}
     for name in (*copies, *right):
-        content = _bytes(folder / name)
-        if content is not None and (name not in right or right[name](content)):
+        content = _bytes(folder / name, submission.root or folder)
+        if content is None:
+            continue
+        read = (folder / name, digest_of(content)) in submission.digests
+        if right[name](content) if name in right else read:
             (target / copies.get(name, name)).write_bytes(content)
     path = target / notebook_name(submission.exercise)
     partial = path.with_suffix(".partial")
@@ -106,6 +157,11 @@ def nothing_of(student: str, exercise: str) -> Submission:
     return Submission(student, exercise, (), Path("/nonexistent") / script_name(exercise))
 
 
+def without_code(submission: Submission) -> Submission:
+    """Return a hand-in of which nothing is copied but nbgrader's own files."""
+    return replace(submission, cells=(), not_run=(), digests=())
+
+
 def folder_of(submission: Submission) -> Path:
     """The folder that was handed in."""
     path = submission.path
@@ -113,9 +169,12 @@ def folder_of(submission: Submission) -> Path:
     return path if path.is_dir() and not path.is_symlink() else path.parent
 
 
-def timestamp(folder: Path) -> Any:
-    """When the submission in `folder` was handed in (a UTC datetime), None when unknown."""
-    content = _bytes(folder / TIMESTAMP)
+def timestamp(folder: Path, root: Path | None = None) -> Any:
+    """When the submission in `folder` was handed in (a UTC datetime), None when unknown.
+
+    No link below `root` is followed, see `opened`.
+    """
+    content = _bytes(folder / TIMESTAMP, root or folder)
     if content is None or not _is_timestamp(content):
         return None
     return parse_utc(content.decode().strip())
@@ -135,12 +194,12 @@ def _is_secret(content: bytes) -> bool:
     return re.fullmatch(rb"[0-9a-f]{1,256}", content) is not None
 
 
-def _bytes(path: Path) -> bytes | None:
+def _bytes(path: Path, root: Path) -> bytes | None:
     """The content of a plain file; None for a link (it can point at the solutions), a directory,
     nothing, too much, or what may not be read. The verdict on the same folder tells which."""
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
-            return None
-        return path.read_bytes()
+        with opened(path, root) as found:
+            content = found.content(LARGEST + 1)
     except OSError:
         return None
+    return content if len(content) <= LARGEST else None

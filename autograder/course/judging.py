@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 
 from autograder.course.creation import Course
-from autograder.exercise import Exercise
 from autograder.grading.classroom import GradingRun, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.grading.output_folder import input_secret
-from autograder.grading.roster import HandIn
-from autograder.verdict import Verdict
+from autograder.grading.roster import course_roster
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Verdict
 
 
 def judge(
@@ -30,7 +30,7 @@ def judge(
     `allow_process` accepts a machine that gives less than the default demand. Raise `KitError`
     when the exercise or the sandbox cannot be used.
     """
-    submissions = read_class(grader(), exercise, [HandIn(student, (folder,))])
+    submissions = read_class(grader(), exercise, course_roster([(student, folder)]))
     journal = _prepared(course.graded(exercise.name) / JOURNAL)
     run = GradingRun(journal, input_secret(course.secret_folder), allow_process, course.directory)
     return grade_class(exercise, submissions, run=run, pool=grader())[0]

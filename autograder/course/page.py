@@ -17,7 +17,7 @@ from nbconvert.filters import Highlight2HTML, markdown2html
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
-from autograder import plain
+from autograder.model import sanitize as plain
 
 INLINE = ("a", "abbr", "b", "br", "code", "del", "em", "i", "s", "span", "strong", "sub", "sup")
 BLOCKS = ("blockquote", "details", "div", "hr", "li", "ol", "p", "pre", "summary", "ul")

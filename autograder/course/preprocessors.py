@@ -6,6 +6,7 @@ course directory while it converts, which is how a preprocessor knows the course
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,16 @@ from traitlets import Enum, Unicode
 from traitlets.utils.importstring import import_item
 
 from autograder.course.creation import read_course
-from autograder.course.intake import release_notebook
+from autograder.course.intake import (
+    CHANGED,
+    LAID_OUT,
+    drop_scripts,
+    release_notebook,
+    same_code,
+)
 from autograder.course.skeleton import onto_skeleton
 from autograder.course.verdict_cells import with_verdict
-from autograder.sandbox.protection import Protection
+from autograder.model.protection import Protection
 
 Result = tuple[NotebookNode, ResourcesDict]
 
@@ -44,7 +51,10 @@ class OntoSkeleton(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         """Return the released notebook with the code of `nb` in its solution cells."""
         release = release_notebook(read_course(Path.cwd()), resources["nbgrader"]["assignment"])
-        return onto_skeleton(release, nb), resources
+        result = onto_skeleton(release, nb)
+        if LAID_OUT in nb.metadata:
+            result.metadata[LAID_OUT] = nb.metadata[LAID_OUT]
+        return result, resources
 
 
 class WriteVerdict(NbGraderPreprocessor):
@@ -62,11 +72,21 @@ class WriteVerdict(NbGraderPreprocessor):
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
-        """Return `nb` with the verdict on the student's own files in its check cells."""
+        """Return `nb` with the verdict on the student's own files in its check cells.
+
+        When these have changed since `nb` was laid out, it is the release with the verdict.
+        """
         facts: dict[str, Any] = resources["nbgrader"]
         course = read_course(Path.cwd())
         exercise = course.exercise(facts["assignment"])
         folder = course.submitted(exercise.name, facts["student"])
         asked = {"allow_process": True} if self.allow_protection else {}
         verdict = import_item(self.judge)(course, exercise, facts["student"], folder, **asked)
-        return with_verdict(nb, verdict, exercise), resources
+        shown = nb
+        if not same_code(nb, verdict.code_hash):
+            shown = release_notebook(course, exercise.name)
+            drop_scripts(course.autograded(exercise.name, facts["student"]))
+            verdict = replace(verdict, remarks=(*verdict.remarks, CHANGED))
+        result = with_verdict(shown, verdict, exercise)
+        result.metadata.pop(LAID_OUT, None)
+        return result, resources

@@ -21,9 +21,9 @@ from traitlets.config import Config
 from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
 from autograder.course.creation import CONFIG, Course
-from autograder.course.gradebook_address import gradebook_address
+from autograder.course.gradebook_address import gradebook_address, within
 from autograder.errors import KitError
-from autograder.plain import terminal_line
+from autograder.model.sanitize import terminal_line
 
 SECONDS_TO_WAIT = 30
 # What brings a driver that is imported by another name.
@@ -37,6 +37,14 @@ def read_settings(course: Course) -> Config:
     """
     settings = Config()
     for folder in reversed(jupyter_config_path()):
+        if Path(folder).resolve().is_relative_to(course.directory):
+            raise KitError(
+                "Jupyter's configuration lies in the course, where students' files may lie, and "
+                "it is a program",
+                place=folder,
+                cure="unset JUPYTER_CONFIG_DIR and JUPYTER_CONFIG_PATH, or let them name a folder "
+                "of your own",
+            )
         settings.merge(_run(folder))
     address = gradebook_address(course, str(settings.CourseDirectory.get("db_url", "") or ""))
     if not _exists(address):
@@ -73,7 +81,7 @@ def open_gradebook(
     when its database cannot be used.
     """
     directory = course_directory(course, settings)
-    db_url = directory.db_url
+    db_url = within(course, directory.db_url)
     if not _exists(db_url):
         raise _not_released(course, exercise)
     with _database(db_url):

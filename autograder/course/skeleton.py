@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.reading.cells import MOST_CELLS, source
+from autograder.submission.cells import MOST_CELLS, source
 
 DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 MARKER = re.compile(r"^# ?%%(.*)$")

@@ -18,12 +18,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from autograder.errors import KitError
-from autograder.exercise import Exercise
-from autograder.plain import clean
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean
+from autograder.model.symbols import mark, number
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.reports.advice import chain_sentence, step_note
 from autograder.reports.levels import unprotected_words
-from autograder.reports.marks import mark, number
-from autograder.verdict import Outcome, StepVerdict, Verdict
 
 CHECK_PREFIX = "check_"
 LONGEST = 4000

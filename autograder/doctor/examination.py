@@ -15,10 +15,11 @@ from pathlib import Path
 
 from autograder.doctor.installation import LEARNING, PLACE, Part, installation
 from autograder.errors import KitError
-from autograder.exercise import Limits
-from autograder.sandbox import probe, reach, remedies
+from autograder.model.exercise import Limits
+from autograder.model.protection import Protection
+from autograder.sandbox import access, probe, remedies
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
-from autograder.sandbox.protection import DEMANDS, Measured, Protection, Trial
+from autograder.sandbox.protection import DEMANDS, Attempt, Measured
 from autograder.sandbox.student import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
 
@@ -51,7 +52,7 @@ class Demand:
 
     name: str
     met: bool
-    trials: tuple[Trial, ...]
+    trials: tuple[Attempt, ...]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _no_sandbox(system: str) -> KitError:
     )
 
 
-def _try_out(folder: Path) -> tuple[Measured, tuple[Trial, ...], KitError | None]:
+def _try_out(folder: Path) -> tuple[Measured, tuple[Attempt, ...], KitError | None]:
     """Return what was measured, every trial, and why grading would be refused."""
     kept = (Path("solutions"), folder / "solutions")
     secrets = tuple(dict.fromkeys(path.resolve() for path in kept if path.is_dir()))
@@ -135,7 +136,7 @@ def _weaker(strict: Zygote, lenient: Zygote) -> Measured:
     return strict.measured if strict.measured.trials else lenient.measured
 
 
-def _bounds(zygote: Zygote) -> tuple[Trial, ...]:
+def _bounds(zygote: Zygote) -> tuple[Attempt, ...]:
     cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
     with SandboxedStudent(zygote, cells, seed=0) as attempts:
         return probe.try_without_end(attempts.ask)
@@ -183,7 +184,7 @@ def _others(measured: Measured) -> tuple[Layer, ...]:
 def _other_user(measured: Measured) -> Layer:
     if "user" in measured.gaps:
         return Layer("other user", False, measured.gaps["user"], remedies.USER)
-    if reach.throw_away_uid():
+    if access.throw_away_uid():
         return Layer("other user", True, f"root's workers become user {measured.uid}")
     if os.geteuid() == 0:
         return Layer("other user", True, "root of a user namespace only, without its rights")
@@ -192,14 +193,14 @@ def _other_user(measured: Measured) -> Layer:
 
 def _interpreter(measured: Measured) -> Layer:
     name, held = "interpreter in reach", bool(measured.trials)
-    folders, uid = find_package_folders(), reach.throw_away_uid()
+    folders, uid = find_package_folders(), access.throw_away_uid()
     needed = needed_for("numpy")
-    closed = next(iter(reach.closed(needed).values()), None) if uid else None
+    closed = next(iter(access.unreadable_paths(needed).values()), None) if uid else None
     if closed and measured.namespaces:
         bound = f"{closed} is closed to other users; it is bound into place"
         return Layer(name, held, _shown(folders, bound))
     if closed and (not held or "user" in measured.gaps):  # a worker that stays root enters it
-        error = reach.out_of_reach(uid, "", needed)
+        error = access.out_of_reach(uid, "", needed)
         cure = error.cure if error else ""
         return Layer(name, False, f"other users may not enter {closed}", cure)
     return Layer(name, held, _shown(folders, sys.prefix) if held else "no worker could be asked")
@@ -211,12 +212,12 @@ def _shown(folders: PackageFolders, interpreter: str) -> str:
     return "; ".join((interpreter, *folders.further, *kept))
 
 
-def _demands(measured: Measured, trials: tuple[Trial, ...]) -> tuple[Demand, ...]:
+def _demands(measured: Measured, trials: tuple[Attempt, ...]) -> tuple[Demand, ...]:
     found = []
     for name in DEMANDS:
         mine = tuple(trial for trial in trials if trial.demand == name)
         gap = measured.gaps.get(name, "") or next((trial.gap for trial in mine if trial.gap), "")
         if name == "user":
-            mine = (Trial(name, "ask the worker who it is", f"user {measured.uid}", "", gap),)
+            mine = (Attempt(name, "ask the worker who it is", f"user {measured.uid}", "", gap),)
         found.append(Demand(_DEMANDS[name], bool(mine and trials) and not gap, mine))
     return tuple(found)

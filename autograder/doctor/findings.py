@@ -16,7 +16,7 @@ from rich.text import Text
 
 from autograder.doctor.examination import Examination
 from autograder.doctor.installation import LEARNING, PLACE, Part
-from autograder.sandbox.protection import Protection
+from autograder.model.protection import Protection
 
 _YES, _NO, _NOT_THERE = "✓", "✗", "·"
 _LEVELS = {

@@ -16,7 +16,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.exercise import MANIFEST, read_exercise
+from autograder.model.exercise import MANIFEST, read_exercise
 from autograder.sandbox.package_folders import location
 from autograder.sandbox.remedies import remedy
 

@@ -14,24 +14,24 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
-from autograder.checks.leaning import lean
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
+from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
-from autograder.exercise import Limits
 from autograder.grading.digest import exercise_hash
 from autograder.grading.input_seed import input_seed, worker_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
-from autograder.grading.loaded import Loaded
-from autograder.grading.shortcuts import remarks_on
+from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
-from autograder.grading.watched_process import Progress
-from autograder.reading.submission import Submission
-from autograder.request import ExceptionReport
+from autograder.grading.watched_process import WorkProgress
+from autograder.model.exercise import Exercise, Limits
+from autograder.model.request import ExceptionReport
+from autograder.model.verdict import StepVerdict, Verdict
 from autograder.sandbox import Zygote
 from autograder.sandbox.ending import is_memory_error
-from autograder.verdict import StepVerdict, Verdict
+from autograder.submission.reading import Submission
+from autograder.submission.salvage import Loaded
 
 
 def grade_batch(
@@ -42,7 +42,7 @@ def grade_batch(
     *,
     secret: bytes = b"",
     graded: Path | None = None,
-    progress: Progress | None = None,
+    progress: WorkProgress | None = None,
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
 
@@ -52,13 +52,13 @@ def grade_batch(
     every verdict, and of every step on the way. Raises `KitError` when the exercise cannot
     be used or the sandbox falls short of what is demanded, and MemoryError.
     """
-    reference, told = read_reference(folder), progress or Progress(lambda message: None, None)
+    reference, told = read_reference(folder), progress or WorkProgress(lambda message: None, None)
     ledger = Journal(journal) if journal else None
     digest = exercise_hash(folder)
     keys = [judging_key(submission, digest, allow_process) for submission in submissions]
     known: dict[int, Verdict] = {}
     for number, (key, submission) in enumerate(zip(keys, submissions)):
-        if found := _found(ledger, key, submission):
+        if found := _found(ledger, key, submission, reference.exercise):
             known[number] = found
             told.done(found, number)
 
@@ -73,16 +73,18 @@ def grade_batch(
 
     if len(known) < len(submissions):
         exercise = reference.exercise
-        limits, secrets = exercise.limits, exercise.folder.resolve()
         hidden = (graded,) if graded else ()
-        zygote = _zygote(exercise.library, limits, allow_process, secrets, *hidden)
+        secrets = exercise.secret_folders
+        zygote = _zygote(exercise.library, exercise.limits, allow_process, secrets, *hidden)
         run_graders(GradingPlugin(reference, judge))
     return tuple(known[number] for number in range(len(submissions)))
 
 
-def _found(ledger: Journal | None, key: str, submission: Submission) -> Verdict | None:
+def _found(
+    ledger: Journal | None, key: str, submission: Submission, exercise: Exercise
+) -> Verdict | None:
     with contextlib.suppress(JournalFault):  # judged again then; to keep it is tried again too
-        return ledger.find(key, submission.student) if ledger else None
+        return ledger.find(key, submission.student, exercise) if ledger else None
     return None
 
 
@@ -108,7 +110,7 @@ def _tried(
     zygote: Zygote,
     submission: Submission,
     secret: bytes,
-    progress: Progress,
+    progress: WorkProgress,
 ) -> Verdict:
     """Judge one submission; a fault of ours costs nobody else a verdict, and its owner no point."""
     try:
@@ -125,9 +127,9 @@ def _tried(
 
 @cache
 def _zygote(
-    library: str, limits: Limits, allow_process: bool, secret: Path, *hidden: Path
+    library: str, limits: Limits, allow_process: bool, secrets: tuple[Path, ...], *hidden: Path
 ) -> Zygote:
-    zygote = Zygote(library, limits, allow_process, secrets=(secret,), hidden=hidden)
+    zygote = Zygote(library, limits, allow_process, secrets=secrets, hidden=hidden)
     atexit.register(zygote.__exit__, None, None, None)
     return zygote.__enter__()
 
@@ -138,7 +140,7 @@ def _judged(
     zygote: Zygote,
     submission: Submission,
     secret: bytes,
-    progress: Progress,
+    progress: WorkProgress,
 ) -> Verdict:
     exercise = reference.exercise
     if submission.rejected:
@@ -149,7 +151,7 @@ def _judged(
 
     seed = input_seed(secret, exercise, submission.code_hash)
     generators = worker_seed(secret, exercise, submission.code_hash)
-    answer = partial(lean, reference)
+    answer = partial(reference_answer, reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = plugin.judged_by(loaded, told, seed=seed)
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())

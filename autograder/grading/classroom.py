@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from autograder.exercise import Exercise
 from autograder.grading.batch import grade_batch
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.input_seed import input_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.roster import HandIn
 from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
-from autograder.grading.watched_process import Bounds, Progress
-from autograder.reading.submission import Submission, read_one_of, unreadable
-from autograder.verdict import Finding, Outcome, Verdict
+from autograder.grading.watched_process import Bounds, WorkProgress
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Finding, Outcome, Verdict
+from autograder.submission.reading import Submission, read_one_of, unreadable
 
 LARGEST_BATCH = 16
 BATCHES_PER_PROCESS = 4
@@ -58,8 +58,9 @@ def read_class(
     read: dict[int, Submission] = {}
 
     def lost(place: int, loss: Loss) -> None:
+        hand_in = hand_ins[place]
         read[place] = unreadable(
-            hand_ins[place].paths, exercise, hand_ins[place].student, _why(loss)
+            hand_in.paths, exercise, hand_in.student, _why(loss), root=hand_in.root
         )
 
     pool.run(
@@ -73,11 +74,11 @@ def read_class(
     return tuple(read[place] for place in range(len(hand_ins)))
 
 
-def read_batch(exercise: Exercise, hand_ins: Sequence[HandIn], progress: Progress) -> None:
+def read_batch(exercise: Exercise, hand_ins: Sequence[HandIn], progress: WorkProgress) -> None:
     """Read a batch, in a grader process."""
     for number, hand_in in enumerate(hand_ins):
         progress.begin(number)
-        progress.done(read_one_of(hand_in.paths, exercise, hand_in.student))
+        progress.done(read_one_of(hand_in.paths, exercise, hand_in.student, hand_in.root))
 
 
 def judging_bounds(exercise: Exercise) -> Bounds:
@@ -127,7 +128,7 @@ def grade_class(
 
 
 def _judge(
-    folder: Path, run: GradingRun, submissions: Sequence[Submission], progress: Progress
+    folder: Path, run: GradingRun, submissions: Sequence[Submission], progress: WorkProgress
 ) -> None:
     grade_batch(
         folder,

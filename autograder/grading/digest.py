@@ -9,11 +9,17 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from autograder.model.exercise import shared_folders
+
 
 def exercise_hash(folder: Path) -> str:
-    """Return a hash of all that decides a verdict: the exercise, this package, its libraries."""
-    files = sorted([*folder.glob("*.py"), *folder.glob("*.toml")])
-    return _hash(files, _engine_hash())
+    """Return a hash of all that decides a verdict: the exercise, this package, its libraries.
+
+    What the exercise shares with others is part of it.
+    """
+    own = sorted([*folder.glob("*.py"), *folder.glob("*.toml")])
+    shared = [path for each in shared_folders(folder) for path in sorted(each.rglob("*.py"))]
+    return _hash([*own, *shared], _engine_hash())
 
 
 @cache

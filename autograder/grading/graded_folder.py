@@ -6,16 +6,19 @@ nothing that students hand in may pass for a course, or for the solutions of one
 
 from __future__ import annotations
 
-import tomllib
+import itertools
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.exercise import MANIFEST
 from autograder.grading.import_path import OURS
-from autograder.reading.file_text import bare, is_submission
+from autograder.model.exercise import MANIFEST
+from autograder.submission.file_text import is_submission
 
 COURSE = "attn.toml"
 CONFIGURATION = "nbgrader_config.py"
+_MOST_FILES = 10_000
 # Where nbgrader and the kit keep what belongs to a course.
 _OF_A_COURSE = (
     *("source", "release", "submitted", "autograded", "feedback", "graded"),
@@ -48,24 +51,19 @@ def is_course(folder: Path) -> bool:
 
 def _handed_in(folder: Path) -> Path | None:
     """Return what looks handed in beside a course's own files, None when nothing does."""
-    exercises = _exercises(folder / COURSE)
     for path in sorted(folder.iterdir()):
-        if path.name.startswith((".", *_OF_A_COURSE)) or path.name == CONFIGURATION:
+        if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIGURATION):
             continue
-        files = path.iterdir() if path.is_dir() else (path,)
-        for file in files:
-            if is_submission(file) and (file == path or bare(file).stem in exercises):
-                return path
+        # A folder that no course has may be a student's, whatever its files are called.
+        if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):
+            return path
     return None
 
 
-def _exercises(facts: Path) -> tuple[str, ...]:
-    """Return the names of exercises that a course claims to have; they are only compared."""
-    try:
-        named = tomllib.loads(facts.read_text(encoding="utf-8")).get("exercises", ())
-    except (OSError, ValueError):
-        return ()
-    return tuple(name for name in named if isinstance(name, str)) if isinstance(named, list) else ()
+def _below(folder: Path) -> Iterator[Path]:
+    """The files below a folder, the first ten thousand; links are not followed."""
+    walked = (Path(at, name) for at, _, names in os.walk(folder) for name in names)
+    return itertools.islice(walked, _MOST_FILES)
 
 
 def find_solutions(named: Path | None, graded: Path) -> Path:

@@ -2,7 +2,8 @@
 
 Python puts the current folder first on its path when it is started with `-c` or `-m`, and
 `PYTHONPATH` may name it too. `cd homework; attn grade .` would then run a student's `pickle.py`
-in the trusted processes, before the first line of ours.
+in the trusted processes. A `sitecustomize.py` there even runs before the first line of ours: that
+cannot be undone, so a command refuses to go on where it may have happened.
 """
 
 from __future__ import annotations
@@ -14,9 +15,58 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.model.sanitize import terminal_line
 
 SAFE_PATH, PYTHONPATH = "PYTHONSAFEPATH", "PYTHONPATH"
 OURS = Path(__file__).resolve().parents[2]  # where the kit itself is imported from
+
+
+def refuse_the_current_folder() -> None:
+    """Raise `KitError` when Python has looked for modules in the current folder as it started.
+
+    So it has when PYTHONPATH names that folder, or any by a path that begins there, and when a
+    module that Python runs by itself came from it. The kit's own folder is not meant.
+    """
+    named = os.environ.get(PYTHONPATH) if not sys.flags.ignore_environment else ""
+    for entry in named.split(os.pathsep) if named else ():
+        if _begins_here(entry) and not _same(Path(entry), OURS):
+            raise _ran_first(f"PYTHONPATH names {_shown(entry)}", "take it out of PYTHONPATH")
+    for file in _run_by_itself():
+        if _same(file.parent, Path(os.curdir)) and not _same(file.parent, OURS):
+            fact = f"Python has run {terminal_line(file.name, 60)} from the current folder"
+            raise _ran_first(fact, "take that folder out of PYTHONPATH and of .pth files")
+
+
+def _begins_here(entry: str) -> bool:
+    path = Path(entry)
+    return _same(path, Path(os.curdir)) or (not path.is_absolute() and path.exists())
+
+
+def _shown(entry: str) -> str:
+    return terminal_line(entry, 200) if entry else "the current folder, by an empty entry"
+
+
+def _ran_first(fact: str, cure: str) -> KitError:
+    return KitError(
+        f"{fact}, so Python runs what lies there (a sitecustomize.py) before the kit begins, and "
+        "students' files may lie there",
+        place=terminal_line(_current_folder(), 500),
+        cure=f"{cure}, or work in another folder; then run the same command again",
+    )
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "the current folder, which is gone"
+
+
+def _run_by_itself() -> tuple[Path, ...]:
+    """The files of the modules that Python runs at its start, where there are such."""
+    modules = (sys.modules.get(name) for name in ("sitecustomize", "usercustomize"))
+    files = (getattr(module, "__file__", None) for module in modules)
+    return tuple(Path(file).absolute() for file in files if file)
 
 
 def leave_out_the_current_folder() -> None:
@@ -47,12 +97,13 @@ def safe_for_a_new_process() -> Iterator[None]:
 def refuse_modules_in(folder: Path) -> None:
     """Raise `KitError` when Python looks for modules in `folder`, where submissions lie.
 
-    The running interpreter's own folders are not a student's, wherever they lie.
+    Or has run one from there as it started. The running interpreter's own folders are not a
+    student's, wherever they lie.
     """
     real = folder.resolve()
     own = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
-    for entry in sys.path:
-        place = Path(entry).resolve()
+    for entry in (*map(Path, sys.path), *_run_by_itself()):
+        place = entry.resolve()
         if place.is_relative_to(real) and not any(place.is_relative_to(home) for home in own):
             raise KitError(
                 "Python looks for modules in the folder that is to be graded, so a file handed in "

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 
-from autograder.exercise import Exercise
+from autograder.model.exercise import Exercise
 
 _BYTES = 8  # of which 63 bits are used: an integer that JSON and SQLite hold everywhere
 

@@ -3,8 +3,8 @@
 A verdict is kept under a key of all that decides it: the code that is run, what was
 remarked while reading it, the exercise, the engine, and the protection that was asked
 for. Whatever of these changes, the submission is judged anew; nothing is ever out of date.
-A row counts only when its verdict is on the very code and exercise of its key, and a file
-that holds more than our one table (a trigger could change what is kept) is set aside.
+A row counts only when its verdict is on the very code and exercise of its key, and a sound
+one; a file that holds more than our one table (a trigger could change what is kept) is set aside.
 Each verdict is one transaction in a SQLite file, written by the process that judged.
 """
 
@@ -19,12 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.reading.submission import Submission, hash_of
-from autograder.verdict import Verdict
+from autograder.grading.soundness import is_sound
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission, hash_of
 
 JOURNAL = "journal.sqlite"
 VERSION = 1
 SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
+MOST_BYTES = 16_000_000  # of one verdict; the longest of ours takes a hundredth of it
 TRIES, PAUSE = 3, 0.2  # seconds between two tries to write
 _BESIDE = ("", "-wal", "-shm")
 _TABLE = """
@@ -34,15 +37,6 @@ create table if not exists verdicts (
     judged_at text not null default current_timestamp
 ) strict
 """
-
-
-def _is_of(verdict: Verdict, key: str) -> bool:
-    """Whether `verdict` is on what `key` says, with points that a step can have."""
-    head = _judged(verdict.exercise, verdict.code_hash, verdict.exercise_hash)
-    worth = [(step.points, step.max_points) for step in verdict.steps]
-    return key.startswith(head) and all(
-        type(number) in (int, float) and 0 <= number <= most for number, most in worth
-    )
 
 
 class JournalFault(Exception):
@@ -97,21 +91,21 @@ class Journal:
             f"The journal could not be read and lies in {aside.name} now; everybody is graded anew."
         )
 
-    def find(self, key: str, student: str) -> Verdict | None:
+    def find(self, key: str, student: str, exercise: Exercise) -> Verdict | None:
         """Return what is kept under `key`, as the verdict of `student`; None when there is nothing.
 
-        Raise `JournalFault` when the journal cannot be read.
+        So it is with a verdict that is not on `exercise` as it is now, does not agree with itself,
+        or is larger than any that we give. Raise `JournalFault` when the journal cannot be read.
         """
-        with self._faults(), self._open() as connection:
-            row = connection.execute("select verdict from verdicts where key = ?", (key,))
-            found = row.fetchone()
-        if found is None:
+        text = self._text(key)
+        if text is None:
             return None
         try:
-            verdict = replace(Verdict.from_json(found[0]), student=student)
-            return verdict if _is_of(verdict, key) else None
+            verdict = replace(Verdict.from_json(text.decode("utf-8")), student=student)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # of no use: judge again, and replace it
+        head = _judged(verdict.exercise, verdict.code_hash, verdict.exercise_hash)
+        return verdict if key.startswith(head) and is_sound(verdict, exercise) else None
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails again and again."""
@@ -132,6 +126,17 @@ class Journal:
         """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""
         with self._faults(), self._open() as connection:
             connection.executemany("delete from verdicts where key = ?", [(key,) for key in keys])
+
+    def _text(self, key: str) -> bytes | None:
+        with self._faults(), self._open() as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+            connection.text_factory = bytes  # it need not be UTF-8
+            query = "select verdict from verdicts where key = ?"
+            try:
+                found = connection.execute(query, (key,)).fetchone()
+            except sqlite3.DataError:  # larger than that
+                return None
+        return found[0] if found else None
 
     def _check(self) -> None:
         with self._open() as connection:

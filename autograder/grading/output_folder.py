@@ -10,10 +10,14 @@ import secrets
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.reports.files import write_whole
+from autograder.model.files import read_small, write_whole
+from autograder.model.sanitize import terminal_line
 
 OWNER, SECRET, GRADES = "class.json", "input.secret", "grades.csv"
 SECRET_BYTES = 32
+MOST_BYTES = 65_536  # of a file that holds two names, or a secret
+_LONGEST_NAME = 300
+_UNKNOWN = "nobody knows which class"
 _GROUP_MAY_WRITE = 0o020
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)  # a file system without hard links
 
@@ -22,26 +26,38 @@ def claim_output(output: Path, graded: Path, exercise: str, *, named: bool) -> N
     """Note in `output` whose results it holds; raise `KitError` when they are another class's.
 
     `named` is whether somebody chose the folder: then results of unknown origin are not overwritten.
+    So it is with a note that cannot be understood; one that is no plain file is refused as such.
     """
     owner = {"class": os.fsencode(graded.resolve()).decode("utf-8", "backslashreplace")}
     owner["exercise"] = exercise
     file = output / OWNER
-    if file.exists():
+    try:
         found = _read(file)
+    except FileNotFoundError:
+        pass
+    else:
         if found != owner:
-            raise _taken(output, f"{found.get('exercise')} of {found.get('class')}", exercise)
+            raise _taken(output, _whose(found), exercise)
         return
     if named and (output / GRADES).exists():
-        raise _taken(output, "nobody knows which class", exercise)
+        raise _taken(output, _UNKNOWN, exercise)
     write_whole(file, json.dumps(owner, indent=2) + "\n")
 
 
 def _read(file: Path) -> dict[str, object]:
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, OSError):
+        facts = json.loads(read_small(file, MOST_BYTES).decode("utf-8"))
+    except (ValueError, RecursionError):
         facts = None
     return facts if isinstance(facts, dict) else {}
+
+
+def _whose(found: dict[str, object]) -> str:
+    """Whose results they are, as a line that a terminal only shows."""
+    exercise, graded = found.get("exercise"), found.get("class")
+    if not isinstance(exercise, str) or not isinstance(graded, str):
+        return _UNKNOWN
+    return f"{terminal_line(exercise, _LONGEST_NAME)} of {terminal_line(graded, _LONGEST_NAME)}"
 
 
 def _taken(output: Path, whose: str, exercise: str) -> KitError:
@@ -57,14 +73,14 @@ def input_secret(folder: Path) -> bytes:
     """Return the secret that hidden inputs are drawn from, made at the first time.
 
     With it a submission gets the same inputs at every regrade, and nobody else's. Raises `KitError`
-    when it is damaged or cannot be kept.
+    when it is damaged, no plain file, or cannot be kept.
     """
     file = folder / SECRET
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             _make(file)
-        secret = file.read_bytes()
+        secret = read_small(file, MOST_BYTES)
     except OSError as error:
         raise KitError(
             f"the secret that hidden inputs are drawn from cannot be kept: {error.strerror}",
@@ -87,7 +103,8 @@ def _make(file: Path) -> None:
     # Whoever may write the class's results may read it, and nobody else.
     shared = file.parent.stat().st_mode & _GROUP_MAY_WRITE
     partial = file.with_name(f"{file.name}.{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    partial.unlink(missing_ok=True)  # left by a killed run, or a link to elsewhere
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(secrets.token_bytes(SECRET_BYTES))

@@ -12,23 +12,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.reading.file_text import bare, is_submission
-from autograder.reading.student_name import student_of
+from autograder.submission.file_text import bare, is_submission
+from autograder.submission.student_name import student_of
 
 INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions
 
 
 @dataclass(frozen=True)
 class HandIn:
-    """The files and folders that one student handed in."""
+    """The files and folders that one student handed in.
+
+    `root` is the folder below which all is the student's, where it is not the one they lie in.
+    """
 
     student: str
     paths: tuple[Path, ...]
+    root: Path | None = None
 
 
 def course_roster(folders: Iterable[tuple[str, Path]]) -> tuple[HandIn, ...]:
-    """Return the hand-ins of a course: pairs of a student and the folder handed in."""
-    return tuple(HandIn(student, (folder,)) for student, folder in folders)
+    """Return the hand-ins of a course: pairs of a student and the folder handed in.
+
+    Such a folder lies in the student's own, which can be a link as well.
+    """
+    return tuple(HandIn(student, (folder,), folder.parent.parent) for student, folder in folders)
 
 
 def flat_roster(folder: Path) -> tuple[HandIn, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.exercise import Exercise, Step
 from autograder.grading.digest import exercise_hash
-from autograder.reading.submission import Submission
-from autograder.verdict import (
+from autograder.model.exercise import Exercise, Step
+from autograder.model.verdict import (
     NOT_RUN,
     ChainVerdict,
     CheckVerdict,
@@ -17,6 +16,10 @@ from autograder.verdict import (
     StepVerdict,
     Verdict,
 )
+from autograder.submission.reading import Submission
+
+_READ = ("read", "the submission can be read")
+_STOPPED = ("stopped", "judging comes to its end")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ def unfinished(
     return _verdict(exercise, submission, judged, finding, seed)
 
 
+def stopped_at(verdict: Verdict) -> Finding | None:
+    """Return why judging was stopped before its end; None when it was not."""
+    checks = (check for step in verdict.steps for check in step.checks)
+    return next((check.finding for check in checks if check.name == _STOPPED[0]), None)
+
+
 def _verdict(
     exercise: Exercise,
     submission: Submission,
@@ -79,5 +88,7 @@ def _verdict(
 
 
 def _ended(step: Step, finding: Finding) -> StepVerdict:
-    check = CheckVerdict("read", "the submission can be read", finding.outcome, finding)
+    known = finding.outcome in (Outcome.REJECTED, Outcome.INFRASTRUCTURE)
+    name, title = _READ if known else _STOPPED
+    check = CheckVerdict(name, title, finding.outcome, finding)
     return StepVerdict(step.name, step.title, finding.outcome, 0.0, step.points, (check,))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import signal
 import threading
 import time
@@ -22,7 +21,8 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.grading.import_path import safe_for_a_new_process
-from autograder.sandbox.reach import canaries_of
+from autograder.protocol.clock import processor_seconds
+from autograder.sandbox.access import remove_canaries
 
 MEGABYTE = 1 << 20
 
@@ -49,7 +49,7 @@ class Message:
     value: Any = None
 
 
-class Progress:
+class WorkProgress:
     """Tells the starter how far this grader process is; `number` counts within its batch."""
 
     def __init__(self, send: Callable[[Message], None], megabytes: int | None) -> None:
@@ -72,7 +72,7 @@ class Progress:
         self._send(Message("done", self._number if number is None else number, result))
 
 
-Work = Callable[[Sequence[Any], Progress], None]
+Work = Callable[[Sequence[Any], WorkProgress], None]
 
 
 class WatchedProcess:
@@ -132,14 +132,11 @@ class WatchedProcess:
             self._process.kill()  # its zygote and its workers die with it
         self._process.join()
         self.line.close()
-        for folder in canaries_of(self._process.pid or 0):
-            shutil.rmtree(folder, ignore_errors=True)
+        remove_canaries(self._process.pid or 0)
 
     def _used(self) -> float:
-        from autograder.worker.forks import processor_clock  # Linux only, as all grading is
-
         try:
-            return time.clock_gettime(processor_clock(self._process.pid or 0))
+            return processor_seconds(self._process.pid or 0)
         except OSError:  # it has just ended
             return self._processor
 
@@ -156,7 +153,7 @@ def _serve(line: Connection) -> None:
         except EOFError:
             return
         try:
-            work(items, Progress(line.send, megabytes))
+            work(items, WorkProgress(line.send, megabytes))
         except KitError as error:
             line.send(Message("failed", value=error))
         except MemoryError:
@@ -184,6 +181,7 @@ def _end_with_starter() -> None:
 
     def watch() -> None:
         connection.wait([starter.sentinel])
+        remove_canaries(os.getpid())
         os._exit(1)
 
     threading.Thread(target=watch, name="end with starter", daemon=True).start()

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.compare import FLOOR, agree
-from autograder.value_words import first_place, place_words, shape_words
+from autograder.judging.compare import FLOOR, agree
+from autograder.judging.value_words import first_place, place_words, shape_words
 
 # The letters of a sequence axis. An array that has it twice at its end is (query, key).
 SEQUENCE = ("S", "N", "T", "L")
@@ -127,7 +127,7 @@ def comparison(
     if one.shape != two.shape:
         due = shape_words(two.shape, letters)
         return Comparison(
-            f"Yours has the shape {shape_words(one.shape, letters)}, and {due} is due."
+            f"Yours has the shape {shape_words(one.shape, letters)}, and {due} is expected."
         )
     one, two = _floating(one), _floating(two)
     wrong = _differing(one, two, precision)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autograder.building.build import TRACES
-from autograder.exercise import Exercise
+from autograder.model.exercise import Exercise
 from autograder.releasing import pages
 from autograder.releasing.first_cell import with_first_cell
 from autograder.releasing.requirements import Package, requirements_text, total_size

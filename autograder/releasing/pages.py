@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from autograder.exercise import Exercise
+from autograder.model.exercise import Exercise
 
 CHECKLIST = "CHECKLIST.md"
 COLAB = "https://colab.research.google.com"

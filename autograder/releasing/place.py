@@ -23,7 +23,7 @@ ANOTHER = "name a new folder with --to"
 
 
 @dataclass(frozen=True)
-class Place:
+class Target:
     """A folder, and the files that a release put there: path inside it to digest."""
 
     folder: Path
@@ -51,7 +51,7 @@ class Place:
         (self.folder / NOTE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def open_place(folder: Path) -> Place:
+def open_place(folder: Path) -> Target:
     """Return the folder as a place for a release; raise `KitError` when there is else in it."""
     if folder.exists() and not folder.is_dir():
         raise KitError("there is a file of that name", place=str(folder), cure=ANOTHER)
@@ -74,7 +74,7 @@ def open_place(folder: Path) -> Place:
                 cure=f"{ANOTHER}, or move that file out",
             )
         made[inside] = noted[inside]
-    return Place(folder, made)
+    return Target(folder, made)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from autograder.exercise import Exercise, find_exercise, read_exercise
+from autograder.model.exercise import Exercise, find_exercise, read_exercise
 from autograder.releasing.contents import Files, archive_of, common_files, exercise_files
 from autograder.releasing.place import open_place
 from autograder.releasing.requirements import Package, needed
@@ -16,7 +16,7 @@ from autograder.releasing.wheel import build_wheel, read_wheel, wheel_requires, 
 
 
 @dataclass(frozen=True)
-class Order:
+class ReleaseOptions:
     """What is to be released: exercises, archives of them or not, and where it will lie online.
 
     `repository` is OWNER/NAME on GitHub, or "". `wheel` is a wheel of the kit to hand out; it is
@@ -55,7 +55,7 @@ class Released:
     archive_size: int = 0
 
 
-def release(source: Source, order: Order, folder: Path) -> tuple[Released, ...]:
+def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Released, ...]:
     """Write the release into `folder` and return what went out.
 
     An exercise that was released there before, and is not in this order, stays. Raises `KitError`
@@ -86,7 +86,7 @@ def release(source: Source, order: Order, folder: Path) -> tuple[Released, ...]:
     return tuple(released)
 
 
-def _wheel(source: Source, order: Order) -> Wheel:
+def _wheel(source: Source, order: ReleaseOptions) -> Wheel:
     carried = [source.assignments / name for name in source.names]
     name, content = read_wheel(order.wheel) if order.wheel else build_wheel(carried)
     with TemporaryDirectory(prefix="attention-kit-") as scratch:
@@ -96,7 +96,7 @@ def _wheel(source: Source, order: Order) -> Wheel:
         return Wheel(name, content, tuple(wheel_requires(file)))
 
 
-def _exercise(source: Source, order: Order, exercise: Exercise, wheel: Wheel) -> Files:
+def _exercise(source: Source, order: ReleaseOptions, exercise: Exercise, wheel: Wheel) -> Files:
     files = exercise_files(
         exercise,
         source.assignments / exercise.name,

@@ -14,7 +14,7 @@ from autograder.building.build import EXAMPLES, Examples, stale
 from autograder.building.leak import CODE_FILES, Secret, refuse_leaks, secrets_of
 from autograder.building.regions import BEGIN, END, SOLUTION
 from autograder.errors import KitError
-from autograder.exercise import MANIFEST, read_exercise
+from autograder.model.exercise import MANIFEST, read_exercise
 
 # The engine names these two; in what is made of a solution they would be a leak.
 MARKERS = tuple("".join(marker.split()) for marker in (BEGIN, END))
@@ -37,7 +37,8 @@ class Source:
     def secrets(self) -> tuple[Secret, ...]:
         """What may not get out, of all exercises: one may not give away another."""
         exercises = (read_exercise(self.solutions / name) for name in self.names)
-        return tuple(secret for exercise in exercises for secret in secrets_of(exercise))
+        found = (secret for exercise in exercises for secret in secrets_of(exercise))
+        return tuple(dict.fromkeys(found))  # what exercises share is a secret of each
 
 
 def refuse_stale(source: Source, chosen: Iterable[str]) -> None:
@@ -85,7 +86,8 @@ def _may_be_packaged(path: str) -> bool:
     if not folders or not (folders[0] == "autograder" or folders[0].endswith(".dist-info")):
         return False
     # The engine has a module of its own with one of these names.
-    secret = ASSIGNMENTS in folders and name in (SOLUTION, *CODE_FILES)
+    shared = any(folder.startswith("_") for folder in folders)
+    secret = ASSIGNMENTS in folders and (shared or name in (SOLUTION, *CODE_FILES))
     return not secret and not {"solutions", "tests"} & set(folders)
 
 

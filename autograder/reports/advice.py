@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograder.exercise import Exercise
-from autograder.reports.marks import mark
-from autograder.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.exercise import Exercise
+from autograder.model.symbols import mark
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
 
 OUR_FAULT = "The fault is on our side and costs you nothing."
 

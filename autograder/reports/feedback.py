@@ -15,15 +15,15 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.exercise import Exercise
-from autograder.plain import clean
+from autograder.model.exercise import Exercise
+from autograder.model.files import file_stem, write_whole
+from autograder.model.sanitize import clean
+from autograder.model.symbols import KEY, Mark, count, mark, number, tone
+from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice, table
-from autograder.reports.files import file_stem, write_whole
 from autograder.reports.levels import level_words, unprotected_words
-from autograder.reports.marks import KEY, Mark, count, mark, number, tone
 from autograder.reports.roll import class_roll, shown_names
 from autograder.reports.summary import class_summary
-from autograder.verdict import Finding, Outcome, StepVerdict, Verdict
 
 LONGEST = 2000
 MOST_DETAILS = 12

@@ -13,13 +13,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.exercise import Exercise
-from autograder.plain import clean_line
+from autograder.model.exercise import Exercise
+from autograder.model.files import write_whole
+from autograder.model.sanitize import clean_line
+from autograder.model.symbols import number
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.reports.advice import first_line
-from autograder.reports.files import write_whole
-from autograder.reports.marks import number
 from autograder.reports.roll import class_roll, shown_names
-from autograder.verdict import Outcome, StepVerdict, Verdict
 
 # The full-width forms count as formulas where Japanese or Chinese is set. A spreadsheet that
 # splits at semicolons begins a new cell after each, whatever the quotes say.

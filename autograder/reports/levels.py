@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autograder.verdict import NOT_RUN, Verdict
+from autograder.model.verdict import NOT_RUN, Verdict
 
 
 def level_words(verdicts: Iterable[Verdict]) -> str:
@@ -19,7 +19,7 @@ def level_words(verdicts: Iterable[Verdict]) -> str:
 
 def unprotected_words(verdicts: Iterable[Verdict]) -> str:
     """Return what to put above marks that were given without protection; "" when none was."""
-    from autograder.sandbox.protection import Protection
+    from autograder.model.protection import Protection
 
     if not any(verdict.protection == Protection.PROCESS for verdict in verdicts):
         return ""

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from autograder.errors import KitError
-from autograder.exercise import Exercise
-from autograder.plain import UNSEEN_NAME, clean_line
-from autograder.verdict import Verdict
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import UNSEEN_NAME, clean_line
+from autograder.model.verdict import Verdict
 
 LONGEST_NAME = 200
 

@@ -6,11 +6,11 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from autograder.exercise import Exercise
-from autograder.plain import clean_line
-from autograder.reports.marks import count, number
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean_line
+from autograder.model.symbols import count, number
+from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.roll import class_roll
-from autograder.verdict import Outcome, Verdict
 
 # An outcome that says nothing about how well a step was understood.
 NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)

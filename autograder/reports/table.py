@@ -13,13 +13,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from autograder.exercise import Exercise
-from autograder.plain import clean_line, terminal_line
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean_line, terminal_line
+from autograder.model.symbols import KEY, count, mark, number, tone
+from autograder.model.verdict import Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.levels import level_words, unprotected_words
-from autograder.reports.marks import KEY, count, mark, number, tone
 from autograder.reports.roll import class_roll, shown_names
-from autograder.verdict import Verdict
 
 STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
 NAME = 22

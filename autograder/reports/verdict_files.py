@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.reports.files import file_stem, write_whole
+from autograder.model.files import file_stem, write_whole
+from autograder.model.verdict import Verdict
 from autograder.reports.roll import sorted_roll
-from autograder.verdict import Verdict
 
 
 def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...]:

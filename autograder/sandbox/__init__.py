@@ -1,6 +1,6 @@
 """The trusted side of the sandbox: start workers, ask them, and judge how they end."""
 
-from autograder.sandbox.protection import Protection
+from autograder.model.protection import Protection
 from autograder.sandbox.student import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
 

@@ -13,7 +13,7 @@ import socket
 import time
 from typing import Any
 
-from autograder import wire
+from autograder.protocol import wire
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.budget import Late as Late
 

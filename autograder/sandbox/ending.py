@@ -11,9 +11,9 @@ import os
 import signal
 from dataclasses import dataclass
 
-from autograder.exercise import Limits
-from autograder.request import ExceptionReport, Failed
-from autograder.verdict import Outcome
+from autograder.model.exercise import Limits
+from autograder.model.request import ExceptionReport, Failed
+from autograder.model.verdict import Outcome
 
 _MEMORY_ERRORS = ("MemoryError", "_ArrayMemoryError", "OutOfMemoryError")
 _MEMORY_TEXTS = ("can't allocate memory", "could not create a primitive", "Unable to allocate")

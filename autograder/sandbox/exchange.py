@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder import wire
-from autograder.plain import clean
-from autograder.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.sanitize import clean
+from autograder.model.verdict import Outcome
+from autograder.protocol import wire
+from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 from autograder.sandbox.ending import is_memory_error
-from autograder.verdict import Outcome
-from autograder.worker.report import CODE, MESSAGE, NAME, SHAPES
 
 
 @dataclass(frozen=True)

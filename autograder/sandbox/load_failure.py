@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.plain import terminal_line
+from autograder.model.sanitize import terminal_line
 from autograder.sandbox import remedies
 from autograder.sandbox.package_folders import PackageFolders, location
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.machine_fault import limit_named_in, no_proc
+from autograder.model.machine_fault import limit_named_in, no_proc
 from autograder.sandbox import remedies
 from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
 

@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.request import Failed, Request, Returned
-from autograder.sandbox.protection import Trial
-from autograder.verdict import Outcome
-from autograder.wire import Value
+from autograder.model.request import Failed, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.protocol.wire import Value
+from autograder.sandbox.protection import Attempt
 
 ATTEMPTS = Path(__file__).with_name("attempts.py")
 DONE = "done"
 _BEYOND = 64  # megabytes over the budget
 _ALSO_DONE = "outside the sandbox: done"
 
-Ask = Callable[[Request], object]
+AskWorker = Callable[[Request], object]
 
 
 @dataclass(frozen=True)
-class Bait:
+class ProbeTargets:
     """What a worker is to reach for: a canary open to every user, and what must be hidden.
 
     `uid` is the user that the worker is (0: the same as here), `library` what it has loaded.
@@ -41,7 +41,9 @@ class Bait:
     library: str
 
 
-def try_everything(ask: Ask, bait: Bait, memory_megabytes: int) -> tuple[Trial, ...]:
+def try_everything(
+    ask: AskWorker, bait: ProbeTargets, memory_megabytes: int
+) -> tuple[Attempt, ...]:
     """Return what a worker tried and how it ended, each beside its control.
 
     `ask` puts a request to a worker that has loaded `ATTEMPTS`. Raises `KitError`
@@ -61,7 +63,7 @@ def try_everything(ask: Ask, bait: Bait, memory_megabytes: int) -> tuple[Trial, 
         )
 
 
-def try_without_end(ask: Ask) -> tuple[Trial, ...]:
+def try_without_end(ask: AskWorker) -> tuple[Attempt, ...]:
     """Return what comes of a loop and of output without end; it takes the limit of one call."""
     return (
         _stopped(ask, "spin", "loop without end", Outcome.TIMED_OUT),
@@ -69,7 +71,7 @@ def try_without_end(ask: Ask) -> tuple[Trial, ...]:
     )
 
 
-def _read_outside(bait: Bait) -> None:
+def _read_outside(bait: ProbeTargets) -> None:
     """Read outside the sandbox what a worker must not reach; `KitError` where that fails.
 
     The canary is also read as the user that a worker is: what that user may not read anyway
@@ -99,11 +101,11 @@ def _read_outside(bait: Bait) -> None:
         ) from None
 
 
-def _control(ask: Ask, library: str) -> None:
+def _control(ask: AskWorker, library: str) -> None:
     wanted: tuple[tuple[str, tuple[Value, ...]], ...] = (
         ("read", (os.__file__,)),
         ("read_module", (library,)),
-        ("read_module", ("autograder.wire",)),
+        ("read_module", ("autograder.protocol.wire",)),
         ("signal", (0,)),
         ("thread", ()),
         ("allocate", (16,)),
@@ -120,20 +122,20 @@ def _control(ask: Ask, library: str) -> None:
             )
 
 
-def _files(ask: Ask, bait: Bait) -> Iterator[Trial]:
+def _files(ask: AskWorker, bait: ProbeTargets) -> Iterator[Attempt]:
     tried = {bait.canary: "read a file open to every user"}
     tried |= {path: f"read {path}" for path in bait.secrets}
     for path, words in tried.items():
         ended = _ask(ask, "read", str(path))
         gap = f"a worker can read {path}" if ended == DONE else ""
         control = _ALSO_DONE if path == bait.canary else "read its libraries: done"
-        yield Trial("files", words, str(ended), control, gap)
+        yield Attempt("files", words, str(ended), control, gap)
 
 
-def _network(ask: Ask, port: int) -> Iterator[Trial]:
+def _network(ask: AskWorker, port: int) -> Iterator[Attempt]:
     ended = _ask(ask, "connect", port)
     gap = "a worker can reach the network of this machine" if ended == DONE else ""
-    yield Trial("network", "connect to this machine", str(ended), _ALSO_DONE, gap)
+    yield Attempt("network", "connect to this machine", str(ended), _ALSO_DONE, gap)
 
 
 def _of_the_grader() -> dict[str, str]:
@@ -145,27 +147,27 @@ def _of_the_grader() -> dict[str, str]:
     }
 
 
-def _processes(ask: Ask) -> Iterator[Trial]:
-    def trial(words: str, ended: Value, control: str) -> Trial:
+def _processes(ask: AskWorker) -> Iterator[Attempt]:
+    def trial(words: str, ended: Value, control: str) -> Attempt:
         gap = "a worker can reach other processes" if ended == DONE else ""
-        return Trial("processes", words, str(ended), control, gap)
+        return Attempt("processes", words, str(ended), control, gap)
 
     for words, path in _of_the_grader().items():
         yield trial(words, _ask(ask, "read", path), _ALSO_DONE)
     yield trial("signal the grader", _ask(ask, "signal", os.getpid()), "signal itself: done")
 
 
-def _calls(ask: Ask) -> Iterator[Trial]:
+def _calls(ask: AskWorker) -> Iterator[Attempt]:
     many = "a worker can make processes, or system calls that no exercise needs"
     tried = (("fork", "make a process"), ("call_unshare", "call what is not on the list"))
     for name, words in tried:
         ended = _ask(ask, name)
-        yield Trial(
+        yield Attempt(
             "system calls", words, str(ended), "make a thread: done", many if ended == DONE else ""
         )
     filtered = _ask(ask, "filtered")
     ended = "a filter" if filtered else "no filter"
-    yield Trial(
+    yield Attempt(
         "system calls",
         "ask whether calls are filtered",
         ended,
@@ -174,26 +176,26 @@ def _calls(ask: Ask) -> Iterator[Trial]:
     )
 
 
-def _resources(ask: Ask, megabytes: int) -> Iterator[Trial]:
+def _resources(ask: AskWorker, megabytes: int) -> Iterator[Attempt]:
     gap = "a worker can use more memory or time than its limits"
     ended = _ask(ask, "allocate", megabytes + _BEYOND)
     words = f"take {megabytes + _BEYOND} of {megabytes} MB"
-    yield Trial("resources", words, str(ended), "take 16 MB: done", gap if ended == DONE else "")
+    yield Attempt("resources", words, str(ended), "take 16 MB: done", gap if ended == DONE else "")
     limited = _ask(ask, "limited")
     ended = "limits" if limited else "no limits"
     words = "ask for its limits of time and files"
-    yield Trial("resources", words, ended, "the kernel answers", "" if limited else gap)
+    yield Attempt("resources", words, ended, "the kernel answers", "" if limited else gap)
 
 
-def _stopped(ask: Ask, name: str, words: str, due: Outcome) -> Trial:
+def _stopped(ask: AskWorker, name: str, words: str, due: Outcome) -> Attempt:
     reply = ask(Request(name))
     ended = str(reply.outcome) if isinstance(reply, Failed) else DONE
     gap = "" if ended == due else f"a worker can {words}"
     again = _ask(ask, "signal", 0)  # the next call finds a fresh worker
-    return Trial("resources", words, ended.replace("_", " "), f"the next call: {again}", gap)
+    return Attempt("resources", words, ended.replace("_", " "), f"the next call: {again}", gap)
 
 
-def _ask(ask: Ask, name: str, *arguments: Value) -> Value:
+def _ask(ask: AskWorker, name: str, *arguments: Value) -> Value:
     reply = ask(Request(name, arguments))
     if not isinstance(reply, Returned):
         raise KitError(

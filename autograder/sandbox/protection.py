@@ -7,30 +7,20 @@ result, and below the default demand grading does not start unless asked by name
 
 from __future__ import annotations
 
-import enum
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from autograder.errors import KitError
+from autograder.model.protection import Protection
 from autograder.sandbox import remedies
-
-
-class Protection(enum.StrEnum):
-    """The level that was measured, strongest first."""
-
-    FULL = "full"  # namespaces, Landlock, system call filter, limits
-    LANDLOCK = "landlock"  # Landlock, system call filter, limits: most containers
-    NAMESPACES = "namespaces"  # namespaces, system call filter, limits: an older kernel
-    PROCESS = "process"  # a process of its own, and nothing to rely on
-
 
 DEMANDS = ("files", "network", "processes", "system calls", "resources", "user")
 _WITHOUT_NAMESPACES = "a worker stays root, since there is no other user for it to become"
 
 
 @dataclass(frozen=True)
-class Trial:
+class Attempt:
     """One thing that a worker tried and must not be able to do, beside a control.
 
     `ended` is "done" or the error it met, `control` what went through at the same time, so that a
@@ -57,7 +47,7 @@ class Measured:
     seccomp: bool
     uid: int
     missing: Mapping[str, str] = field(default_factory=dict)
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Attempt, ...] = ()
 
     @property
     def gaps(self) -> dict[str, str]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from autograder.plain import clean
-from autograder.request import ExceptionReport, Reply, Request
+from autograder.model.request import ExceptionReport, Reply, Request
+from autograder.model.sanitize import clean
 from autograder.sandbox.budget import Allowance
-from autograder.sandbox.workers import Answer, Workers
+from autograder.sandbox.workers import AnswerOfReference, Workers
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Zygote
@@ -38,7 +38,7 @@ class SandboxedStudent:
         cells: tuple[str, ...],
         *,
         seed: int,
-        answer: Answer | None = None,
+        answer: AnswerOfReference | None = None,
     ) -> None:
         self._zygote, self._cells, self._seed = zygote, cells, seed
         self._answer = answer

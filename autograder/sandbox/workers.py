@@ -11,20 +11,22 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder import wire
-from autograder.request import ExceptionReport, Failed, Reply, Request
+from autograder.model.request import ExceptionReport, Failed, Reply, Request
+from autograder.model.verdict import Outcome
+from autograder.protocol import wire
+from autograder.protocol.wire import Value
 from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
 from autograder.sandbox.budget import Allowance, Budget
 from autograder.sandbox.ending import Killed, judge
 from autograder.sandbox.process import ZygoteDied
-from autograder.verdict import Outcome
-from autograder.wire import Value
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Worker, Zygote
 
-Answer = Callable[[str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None]
+AnswerOfReference = Callable[
+    [str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None
+]
 T = TypeVar("T")
 
 MOST_ANSWERED = 64  # questions of one call: who loops over a batch asks a few dozen
@@ -49,7 +51,7 @@ class Workers:
         cells: tuple[str, ...],
         *,
         seed: int,
-        answer: Answer | None,
+        answer: AnswerOfReference | None,
         calls: Allowance,
         loading: Allowance,
     ) -> None:

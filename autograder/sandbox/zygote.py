@@ -11,20 +11,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from autograder import wire
 from autograder.errors import KitError
-from autograder.exercise import Limits
-from autograder.machine_fault import limit_named_in, limit_reached
-from autograder.plain import clean
+from autograder.model.exercise import Limits
+from autograder.model.machine_fault import limit_named_in, limit_reached
+from autograder.model.protection import Protection
+from autograder.model.sanitize import clean
+from autograder.protocol import wire
+from autograder.sandbox import access, probe
 from autograder.sandbox import channel as channels
-from autograder.sandbox import probe, reach
 from autograder.sandbox.channel import Channel
 from autograder.sandbox.ending import Ending, cpu_seconds
 from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
 from autograder.sandbox.preconditions import demand_preconditions, unconfined
 from autograder.sandbox.process import ZygoteDied, ZygoteProcess
-from autograder.sandbox.protection import Measured, Protection, demand
+from autograder.sandbox.protection import Measured, demand
 from autograder.sandbox.student import SandboxedStudent
 from autograder.worker.plan import PACKAGE, Plan
 
@@ -99,7 +100,7 @@ class Zygote:
         demand_preconditions()
         hidden = (*_beside_the_package(), *self._secrets, *self._hidden)
         self._folders = find_package_folders(hidden)
-        self._folder = reach.folder_for_a_canary(reach.throw_away_uid())
+        self._folder = access.folder_for_a_canary(access.throw_away_uid())
         try:
             self._canary.write_text("what no worker may read\n", encoding="ascii")
             self._canary.chmod(0o644)  # so that only the sandbox can keep it from a worker
@@ -197,7 +198,7 @@ class Zygote:
         except (KitError, ZygoteDied) as error:
             uid = 0 if self.measured.namespaces else self._uid  # with them, all is bound first
             detail, needed = str(error).splitlines()[0], needed_for(self._library)
-            raise reach.out_of_reach(uid, detail, needed) or error from None
+            raise access.out_of_reach(uid, detail, needed) or error from None
         if not self._allow_process:
             demand(self.measured)
 
@@ -225,7 +226,7 @@ class Zygote:
 
     @property
     def _uid(self) -> int:
-        return 0 if self._as_root else reach.throw_away_uid()
+        return 0 if self._as_root else access.throw_away_uid()
 
     @property
     def _canary(self) -> Path:
@@ -241,7 +242,7 @@ class Zygote:
         except ZygoteDied as error:
             raise unconfined(str(error)) from None
         self.measured = replace(self.measured, landlock=worker.landlock, uid=worker.uid)
-        bait = probe.Bait(self._canary, self._secrets, self._uid, self._library)
+        bait = probe.ProbeTargets(self._canary, self._secrets, self._uid, self._library)
         self._measuring = True
         try:
             with SandboxedStudent(self, cells, seed=0) as attempts:

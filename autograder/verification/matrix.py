@@ -39,7 +39,7 @@ class Row:
         if self.margin < LEAST_MARGIN:
             gaps.append(
                 f"{self.misconception} moves the result of {self.step} by {self.margin:.3g} "
-                f"tolerances only ({LEAST_MARGIN:.0f} are due): draw inputs on which it shows more"
+                f"tolerances only ({LEAST_MARGIN:.0f} are expected): draw inputs on which it shows more"
             )
         if self.named != self.misconception:
             gaps.append(

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.verification.closed import closed_gaps
+from autograder.verification.fail_closed import closed_gaps
 from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.naming import class_naming_gaps
 from autograder.verification.trial import read_trial
 from autograder.verification.variants import LEAST_VARIANTS, read_variants, refusals
-from autograder.verification.words import word_gaps
+from autograder.verification.wording import word_gaps
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.machine_fault import limit_reached
+from autograder.model.machine_fault import limit_reached
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.proof import Accepted, Caught, prove_accepted, prove_caught
 

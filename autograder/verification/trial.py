@@ -19,17 +19,17 @@ import numpy as np
 import pytest
 
 from autograder.checks.draw import Draw
-from autograder.checks.expectation import Agrees, CheckFailed, Expectation
 from autograder.checks.plugin import GradingPlugin, step_of
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.session import run_graders
 from autograder.checks.student import Student
-from autograder.compare import arrays_of, comparable
-from autograder.diagnosis import reconciled
-from autograder.inprocess import InProcess
-from autograder.precision import tolerance
-from autograder.request import Reply, Request, Returned
-from autograder.verdict import Finding
+from autograder.judging.compare import arrays_of, comparable
+from autograder.judging.diagnosis import reconciled
+from autograder.judging.expectation import Agrees, CheckFailed, Expectation
+from autograder.judging.inprocess import InProcess
+from autograder.judging.precision import tolerance
+from autograder.model.request import Reply, Request, Returned
+from autograder.model.verdict import Finding
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Trial:
 
         Without `naming`, nothing is explained and no margin is measured.
         """
-        witness = _Witness(InProcess(vars(self.module), self.reference.exercise.library))
+        witness = _MarginRecorder(InProcess(vars(self.module), self.reference.exercise.library))
         step = step_of(check)
         assert step is not None
         record = witness.record if naming else None
@@ -112,7 +112,7 @@ class Trial:
         return dict(zip(checks, told))
 
 
-class _Witness:
+class _MarginRecorder:
     """Passes requests on, and measures every result against what was expected."""
 
     def __init__(self, respondent: InProcess) -> None:

@@ -27,7 +27,7 @@ class Variant:
 
 
 def read_variants(trial: Trial) -> tuple[Variant, ...]:
-    """Read `variants.py`: every class in it is a variant, what it holds are its steps.
+    """Read `variants.py`: every public class in it is a variant, what it holds are its steps.
 
     Raises `KitError` when it is missing or a variant holds something that is no step.
     """
@@ -37,8 +37,10 @@ def read_variants(trial: Trial) -> tuple[Variant, ...]:
     names = {step.name for step in exercise.steps}
     found = []
     for name, variant in vars(module).items():
+        if name.startswith("_"):
+            continue
         if inspect.isclass(variant) and variant.__module__ == module.__name__:
-            steps = {key: value for key, value in vars(variant).items() if not key.startswith("__")}
+            steps = _inherited(variant, names) | _own(variant)
             if not steps or not set(steps) <= names:
                 raise KitError(
                     f"the variant {name} holds something that is no step, or nothing",
@@ -47,6 +49,16 @@ def read_variants(trial: Trial) -> tuple[Variant, ...]:
                 )
             found.append(Variant(name, {key: _plain(value) for key, value in steps.items()}))
     return tuple(found)
+
+
+def _own(variant: type) -> dict[str, Any]:
+    return {key: value for key, value in vars(variant).items() if not key.startswith("__")}
+
+
+def _inherited(variant: type, names: set[str]) -> dict[str, Any]:
+    """What a variant takes from classes that exercises share, as far as they are steps here."""
+    bases = [_own(base) for base in reversed(variant.__mro__[1:-1])]
+    return {key: value for own in bases for key, value in own.items() if key in names}
 
 
 def _plain(step: Any) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from autograder import wire
+from autograder.protocol import wire
 
 _LEAST, _MOST = 1 << 16, 1 << 20
 
 
-class Ended(Exception):
+class HostGone(Exception):
     """The host has closed the channel."""
 
 
 def receive(descriptor: int) -> tuple[dict[str, Any], wire.Payload]:
-    """Wait for one frame; raise `Ended` when there will be none."""
+    """Wait for one frame; raise `HostGone` when there will be none."""
     data = _fill(descriptor, bytearray(), wire.PREFIX.size)
     head, size = wire.read_prefix(bytes(data[: wire.PREFIX.size]))
     middle = wire.PREFIX.size + head
@@ -36,6 +36,6 @@ def _fill(descriptor: int, data: bytearray, count: int) -> bytearray:
     while len(data) < count:
         part = os.read(descriptor, min(max(_LEAST, count - len(data)), _MOST))
         if not part:
-            raise Ended
+            raise HostGone
         data += part
     return data

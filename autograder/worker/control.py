@@ -40,7 +40,7 @@ class Control:
         self._socket.close()
 
 
-class Itself:
+class ProcessStats:
     """What is needed of /proc, opened while there still is one; workers close it."""
 
     def __init__(self) -> None:

@@ -12,9 +12,10 @@ import signal
 import time
 from typing import NoReturn
 
-from autograder import wire
-from autograder.worker import channel, confinement, library, serving
-from autograder.worker.control import Control, Itself
+from autograder.protocol import arrays, wire
+from autograder.protocol.clock import processor_clock
+from autograder.worker import channel, confinement, serving
+from autograder.worker.control import Control, ProcessStats
 from autograder.worker.plan import Layers, Plan
 
 UNCONFINED, FELL_OUT = 97, 99
@@ -23,7 +24,7 @@ UNCONFINED, FELL_OUT = 97, 99
 class Forks:
     """The workers that are alive, and the loop that obeys the host about them."""
 
-    def __init__(self, plan: Plan, layers: Layers, control: Control, itself: Itself) -> None:
+    def __init__(self, plan: Plan, layers: Layers, control: Control, itself: ProcessStats) -> None:
         self._library, self._control, self._itself = plan.library, control, itself
         self._prepared = confinement.prepare(plan, layers)
         self._workers: dict[int, int] = {}  # pidfd to pid
@@ -78,7 +79,7 @@ class Forks:
         confinement.keep_only(*descriptors)
         try:
             applied = confinement.confine(self._prepared, address_space)
-            library.seed(seed)
+            arrays.seed(seed)
         except Exception as error:
             fact = wire.text(f"{type(error).__name__}: {error}", 500)
             channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
@@ -102,8 +103,3 @@ class Forks:
         for worker in self._workers.values():
             os.kill(worker, signal.SIGKILL)
         os._exit(0)
-
-
-def processor_clock(pid: int) -> int:
-    """Return the clock of all threads of a process, as clock_getcpuclockid(3) numbers it."""
-    return (~pid << 3) | 2

@@ -10,12 +10,9 @@ from collections.abc import Mapping
 from types import FrameType, TracebackType
 from typing import Any
 
-from autograder import wire
-from autograder.worker import library
+from autograder.protocol import arrays, wire
+from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 
-# How much of an exception is told, in characters and in shapes: who reads it wants to know what
-# went wrong, and code has no other way to take numbers home.
-MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 _name_of = type.__dict__["__name__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
@@ -82,7 +79,7 @@ def _shapes(frame: FrameType) -> dict[str, list[int]]:
     shapes: dict[str, list[int]] = {}
     try:
         for name, value in frame.f_locals.items():
-            shape = library.shape(value)
+            shape = arrays.shape(value)
             if type(name) is str and shape is not None and _is_told(shape) and len(shapes) < SHAPES:
                 shapes[name[:NAME]] = list(shape)
     except BaseException:  # a class body's namespace may be the student's own mapping

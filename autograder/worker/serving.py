@@ -16,10 +16,10 @@ import sys
 import types
 from typing import Any, NoReturn
 
-from autograder import wire
-from autograder.worker import channel, library, report
-from autograder.worker.leaning import Leaning
-from autograder.worker.performing import Call, Missing, perform
+from autograder.protocol import arrays, wire
+from autograder.protocol.call import Call, Missing, perform
+from autograder.worker import channel, report
+from autograder.worker.substitution import Leaning
 
 _FULL_REPORTS = 30  # the rest without message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -44,7 +44,7 @@ class Session:
         while True:
             try:
                 header, payload = channel.receive(self._descriptor)
-            except channel.Ended:
+            except channel.HostGone:
                 os._exit(0)
             try:
                 self._answer(header, payload)
@@ -130,7 +130,7 @@ class Session:
         }
 
     def _inward(self, facts: Any, payload: wire.Payload, dtype: str = "") -> Any:
-        return library.inward(wire.decode(facts, payload), self._library, dtype)
+        return arrays.to_library(wire.decode(facts, payload), self._library, dtype)
 
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
-        return wire.encode(library.outward(value, self._library), parts)
+        return wire.encode(arrays.from_library(value, self._library), parts)

@@ -15,7 +15,7 @@ import sys
 from typing import NoReturn
 
 from autograder.worker import kernel, landlock, root
-from autograder.worker.control import Control, Itself
+from autograder.worker.control import Control, ProcessStats
 from autograder.worker.plan import Layers, Plan
 
 REFUSED = 96
@@ -37,7 +37,7 @@ def main(descriptor: int) -> NoReturn:
     try:
         if layers.namespaces:
             _become_first_process(plan, control)
-        itself = Itself()
+        itself = ProcessStats()
         inside = root.identities()
         if layers.namespaces:
             root.enter_minimal_root(plan.readable)
@@ -47,7 +47,7 @@ def main(descriptor: int) -> NoReturn:
     try:
         # Only now, so that the import shows that a worker can import NumPy too.
         forks = importlib.import_module("autograder.worker.forks")
-        forks.library.warm_up(plan.library)
+        forks.arrays.warm_up(plan.library)
     except Exception as error:  # a library may end in anything, as where a file of its is missing
         control.tell(**_why_not_loaded(error))
         sys.exit(REFUSED)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from autograder.exercise import Exercise, read_exercise
 from autograder.grading.classroom import grade_class
-from autograder.reading.submission import Submission
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.submission.reading import Submission
 
 ROOT = Path(__file__).parents[2]
 SMALL, LARGE = 8, 108

@@ -21,12 +21,12 @@ from typing import Any
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.session import run_graders
-from autograder.inprocess import InProcess
-from autograder.request import Reply, Request
+from autograder.judging.inprocess import InProcess
+from autograder.model.request import Reply, Request
+from autograder.protocol.clock import processor_clock
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.process import Ending
 from autograder.sandbox.zygote import Worker
-from autograder.worker.forks import processor_clock
 
 ROOT = Path(__file__).parents[2]
 LAYERS = ("namespaces", "landlock", "seccomp", "rlimits")

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from autograder.course.zoo import Classmate, hand_in
-from autograder.exercise import read_exercise
-from autograder.verdict import Outcome
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Outcome
+from demo.sample_class import SampleStudent, hand_in
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -149,6 +149,6 @@ def text(cell: Cell) -> str:
 
 @cache
 def _answered(kind: str) -> str:
-    whole = Classmate("whole", {"base": "reference", "hands in": kind}, {}, "")
+    whole = SampleStudent("whole", {"base": "reference", "hands in": kind}, {}, "")
     with TemporaryDirectory() as folder:
         return hand_in(whole, EXERCISE, ASSIGNMENT, Path(folder)).read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.verdict import Outcome
+from autograder.model.verdict import Outcome
 from broken.case import NOTEBOOK, STEPS, Work, broken, new_cell, text
 
 RAISED = Outcome.RAISED
@@ -62,6 +62,11 @@ def checks_in_between(work: Work) -> None:
         "assert result\n"
     )
     work.save([*work.cells, new_cell(source), new_cell(work.answers["softmax"])])
+
+
+@broken(says=("SyntaxError", COUNTS))
+def fence_below_an_answer(work: Work) -> None:
+    work.write(f"{work.script.rstrip()}\n```\n- done on Sunday\n")
 
 
 # --- what is not there while grading ------------------------------------------------------------

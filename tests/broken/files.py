@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from autograder.verdict import Outcome
+from autograder.model.verdict import Outcome
 from broken.case import (
     ASSIGNMENT,
     EXERCISE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.verdict import Outcome
+from autograder.model.verdict import Outcome
 from broken.case import Work, broken, grade_id, new_cell, text
 
 NOT_WRITTEN = Outcome.NOT_WRITTEN

@@ -9,7 +9,7 @@ class CheckFailed(Exception):
     finding = None
 
 
-CheckFailed.__module__ = "autograder.checks.expectation"
+CheckFailed.__module__ = "autograder.judging.expectation"
 
 
 def softmax(scores):

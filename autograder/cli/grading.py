@@ -1,0 +1,136 @@
+"""`attn grade`: a course or a folder of files, graded, written down and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.cli.output import lasting_output
+from autograder.errors import KitError
+from autograder.grading.class_task import ClassTask, GradingOptions, grade_task
+from autograder.grading.folder_task import folder_task
+from autograder.grading.graded_folder import is_course
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.import_path import refuse_modules_in
+from autograder.grading.lock import class_lock, ended_by_signals
+from autograder.grading.unjudged import stopped_at
+from autograder.model.sanitize import terminal_line
+from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.feedback import write_feedback
+from autograder.reports.grades_csv import write_grades
+from autograder.reports.summary import class_summary
+from autograder.reports.table import class_table
+from autograder.reports.verdict_files import write_verdicts
+
+
+@dataclass(frozen=True)
+class GradedClass:
+    """The result of a run: where it lies, and whether everybody could be judged."""
+
+    verdicts: tuple[Verdict, ...]
+    output: Path
+    problems: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """True when every submission was read and judged."""
+        return not self.problems
+
+
+def grade_path(
+    path: Path,
+    *,
+    exercise: str | None,
+    solutions: Path | None,
+    output: Path | None,
+    options: GradingOptions,
+    console: Console,
+) -> GradedClass:
+    """Grade what lies at `path`, write and print the results; raise `KitError` on bad input.
+
+    Another run on the same class is waited for. Where printing fails, everything is graded and
+    written all the same, and then the error is raised.
+    """
+    with lasting_output():
+        return _grade(path, exercise, solutions, output, options, console)
+
+
+def _grade(
+    path: Path,
+    exercise: str | None,
+    solutions: Path | None,
+    output: Path | None,
+    options: GradingOptions,
+    console: Console,
+) -> GradedClass:
+    if not path.is_dir():
+        raise KitError(
+            "there is no such folder",
+            place=str(path),
+            cure="name a folder of submissions, or a course",
+        )
+    # Grader processes do not work in the current folder.
+    path, output = path.absolute(), output.absolute() if output else None
+    refuse_modules_in(path)
+    course = is_course(path)
+    waits = Text("another run is grading this class: waiting for it to end")
+    with ended_by_signals(), class_lock(path, lambda: console.print(waits)):
+        if course:
+            return _grade_course(path, exercise, solutions, output, options, console)
+        task = folder_task(path, exercise, solutions, output)
+        with GraderPool(options.processes) as pool:
+            _, verdicts = grade_task(task, pool, options, console)
+        return report(task, verdicts, console)
+
+
+def _grade_course(
+    path: Path,
+    exercise: str | None,
+    solutions: Path | None,
+    output: Path | None,
+    options: GradingOptions,
+    console: Console,
+) -> GradedClass:
+    from autograder.course.course_task import course_task  # nbgrader is there in a course only
+    from autograder.course.gradebook import write_gradebook
+
+    found = course_task(path, exercise, solutions, output)
+    task, name = found.task, found.task.exercise.name
+    with GraderPool(options.processes) as pool:
+        submissions, verdicts = grade_task(task, pool, options, console)
+        write_gradebook(found.course, name, verdicts, submissions, pool)
+    return report(task, verdicts, console)
+
+
+def report(task: ClassTask, verdicts: tuple[Verdict, ...], console: Console) -> GradedClass:
+    """Write the files of a run, print the class and what could not be judged."""
+    exercise, output = task.exercise, task.output
+    write_verdicts(output / "verdicts", verdicts)
+    write_feedback(output / "feedback", exercise, verdicts)
+    write_grades(output / "grades.csv", exercise, verdicts)
+    console.print(class_table(exercise, verdicts))
+    for line in class_summary(exercise, verdicts):
+        console.print(Text(line))
+    problems = _not_judged(verdicts)
+    for problem in problems:
+        console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
+    return GradedClass(verdicts, output, problems)
+
+
+def _not_judged(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    sentences = []
+    for verdict in verdicts:
+        finding = verdict.steps[0].finding
+        if verdict.infrastructure:
+            failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
+            details = "; ".join(failed.finding.details) if failed.finding else ""
+            sentences.append(f"{verdict.student}: a fault of the grader ({details}). Grade again.")
+        elif finding and finding.outcome is Outcome.REJECTED:
+            sentences.append(f"{verdict.student}: {finding.fact}")
+        elif stopped := stopped_at(verdict):
+            sentences.append(f"{verdict.student}: not to the end. {stopped.fact}")
+    return tuple(sentences)

@@ -1,0 +1,114 @@
+"""Grade one class for one exercise, with what the journal holds and a progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from autograder.errors import KitError
+from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.digest import exercise_hash
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
+from autograder.grading.output_folder import claim_output, input_secret
+from autograder.grading.roster import HandIn
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Verdict
+from autograder.sandbox import Zygote
+from autograder.submission.reading import Submission
+
+
+@dataclass(frozen=True)
+class GradingOptions:
+    """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
+    and whether to judge `again` what has been judged before."""
+
+    processes: int | None = None
+    allow_process: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class ClassTask:
+    """One class and one exercise: who handed in what and where, where results go (and whether
+    somebody named that folder), where the secret of its inputs lies."""
+
+    exercise: Exercise
+    hand_ins: tuple[HandIn, ...]
+    graded: Path
+    output: Path
+    output_named: bool
+    secret: Path
+
+
+def grade_task(
+    task: ClassTask, pool: GraderPool, options: GradingOptions, console: Console
+) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
+    """Read and grade with a progress bar; what the journal in the output holds is not judged again."""
+    journal, exercise = Journal(task.output / JOURNAL), task.exercise
+    if not journal.path.exists() or sys.platform != "linux":
+        _demand_protection(task, options)  # a refusal leaves nothing behind
+    claim_output(task.output, task.graded, exercise.name, named=task.output_named)
+    if broken := journal.prepare():
+        console.print(Text(broken, style="yellow"))
+    submissions = read_class(pool, exercise, task.hand_ins)
+    kept = _kept(journal, exercise, submissions, options)
+    if kept:
+        count = f"{len(kept)} of {len(submissions)} submissions"
+        console.print(Text(f"{count} were judged before and have not changed since"))
+    left = [submission for submission in submissions if submission.student not in kept]
+    run = GradingRun(journal.path, input_secret(task.secret), options.allow_process, task.graded)
+    with Progress(*_COLUMNS, console=console) as progress:
+        bar = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
+        judged = grade_class(
+            exercise,
+            left,
+            run=run,
+            pool=pool,
+            on_verdict=lambda verdict: progress.advance(bar),
+        )
+    known = kept | {verdict.student: verdict for verdict in judged}
+    return submissions, tuple(known[submission.student] for submission in submissions)
+
+
+def _demand_protection(task: ClassTask, options: GradingOptions) -> None:
+    """Raise `KitError` where this machine does not isolate submissions, whatever their library."""
+    if options.allow_process and sys.platform == "linux":
+        return
+    exercise, hidden = task.exercise, (task.graded,)
+    with Zygote("numpy", exercise.limits, secrets=exercise.secret_folders, hidden=hidden):
+        pass
+
+
+_COLUMNS = (
+    TextColumn("grading {task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeElapsedColumn(),
+)
+
+
+def _kept(
+    journal: Journal, exercise: Exercise, submissions: Sequence[Submission], options: GradingOptions
+) -> dict[str, Verdict]:
+    """Return the verdicts that the journal holds, by student; none when all is judged again."""
+    digest = exercise_hash(exercise.folder)
+    keys = {
+        submission.student: judging_key(submission, digest, options.allow_process)
+        for submission in submissions
+    }
+    try:
+        if options.again:
+            journal.forget(keys.values())
+        found = {student: journal.find(key, student, exercise) for student, key in keys.items()}
+    except JournalFault as fault:
+        raise KitError(
+            str(fault), place=str(journal.path), cure="run the same command again"
+        ) from fault
+    return {student: verdict for student, verdict in found.items() if verdict}

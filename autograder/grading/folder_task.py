@@ -1,0 +1,35 @@
+"""A class without a course: a folder in which every file or folder is named by its student."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.grading.class_task import ClassTask
+from autograder.grading.graded_folder import find_solutions
+from autograder.grading.roster import flat_roster
+from autograder.model.exercise import find_exercise
+
+
+def folder_task(
+    path: Path, exercise: str | None, solutions: Path | None, output: Path | None
+) -> ClassTask:
+    """Return what there is to grade in the folder `path`; raise `KitError` on bad input.
+
+    Results go beside the folder unless an `output` is named.
+    """
+    if exercise is None:
+        raise KitError(
+            "it is not said which exercise this is",
+            place=str(path),
+            cure="add --exercise, for example --exercise numpy_single_head",
+        )
+    facts = find_exercise(exercise, find_solutions(solutions, path).absolute())
+    target = output or path.resolve().with_name(f"{path.resolve().name}-graded")
+    if target.resolve().is_relative_to(path.resolve()):
+        raise KitError(
+            "the results would lie among the submissions, and be graded as one the next time",
+            place=str(target),
+            cure="name a folder outside with --output",
+        )
+    return ClassTask(facts, flat_roster(path), path, target, output is not None, target)

@@ -1,0 +1,32 @@
+"""Remarks on what a submission calls: worth a word, never worth a point.
+
+The author names calls in `exercise.toml`. They are looked for in the syntax tree,
+so a comment or a string is no call; whoever wants to hide one can. So this is a
+remark, not a boundary.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograder.model.exercise import Exercise
+from autograder.submission.cells import parsed
+from autograder.submission.reading import Submission
+
+
+def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
+    """Return the author's words for every named call that the submission uses."""
+    used = {name for cell in submission.cells for name in _names(cell)}
+    return tuple(remark.words for remark in exercise.remarks if remark.uses in used)
+
+
+def _names(cell: str) -> Iterator[str]:
+    tree = parsed(cell)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.ImportFrom):
+            yield from (name.name for name in node.names)

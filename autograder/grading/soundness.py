@@ -1,0 +1,82 @@
+"""Whether a verdict that was read back can be one that the kit gave: nothing of it is believed.
+
+Whoever may write to the folder of results may write to its journal. What is odd in any way is
+judged anew, which costs seconds; what is believed goes into a gradebook.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from autograder.model.exercise import Exercise, Step
+from autograder.model.verdict import CheckVerdict, Outcome, StepVerdict, Verdict
+
+_NEVER_KEPT = (Outcome.REJECTED, Outcome.INFRASTRUCTURE)  # nothing was judged then
+
+
+def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
+    """Whether `verdict` fits `exercise` as it is now, and agrees with itself.
+
+    Every value has the type that its field declares, and numbers are finite; the steps are the
+    exercise's, in its order, with its titles and points; a step has all of its points when all of
+    its checks passed, else none; the chain breaks nowhere or at one of the steps.
+    """
+    if not _has_type(verdict, Verdict) or len(verdict.steps) != len(exercise.steps):
+        return False
+    names = [step.name for step in exercise.steps]
+    chain = verdict.chain
+    return (
+        verdict.exercise == exercise.name
+        and verdict.seconds >= 0
+        and all(_fits(judged, step) for judged, step in zip(verdict.steps, exercise.steps))
+        and (chain.breaks_at is None or chain.breaks_at in names)
+        and (chain.outcome is not Outcome.PASSED or chain.breaks_at is None)
+    )
+
+
+def _fits(judged: StepVerdict, step: Step) -> bool:
+    """Whether a step is judged under its own name, for what it is worth."""
+    passed = judged.outcome is Outcome.PASSED
+    return (
+        (judged.name, judged.title, judged.max_points) == (step.name, step.title, step.points)
+        and judged.points == (step.points if passed else 0.0)
+        and judged.outcome not in _NEVER_KEPT
+        and _follows_from(judged.outcome, judged.checks)
+    )
+
+
+def _follows_from(outcome: Outcome, checks: tuple[CheckVerdict, ...]) -> bool:
+    """Whether a step with these checks ends so: as the first one that did not pass."""
+    ends = [check.outcome for check in checks if check.outcome is not Outcome.PASSED]
+    found = all((check.finding is None) == (check.outcome is Outcome.PASSED) for check in checks)
+    return bool(checks) and found and outcome is (ends[0] if ends else Outcome.PASSED)
+
+
+def _has_type(value: object, declared: Any) -> bool:
+    """Whether `value` is what a field of a verdict declares, all the way down."""
+    if get_origin(declared) is types.UnionType:
+        return any(_has_type(value, kind) for kind in get_args(declared))
+    if get_origin(declared) is tuple:
+        return isinstance(value, tuple) and _have_types(value, get_args(declared))
+    if declared is float:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if type(value) is not declared:  # True is no number here
+        return False
+    if not dataclasses.is_dataclass(declared):
+        return True
+    return all(_has_type(getattr(value, name), kind) for name, kind in _fields(declared).items())
+
+
+def _have_types(values: tuple[object, ...], declared: tuple[Any, ...]) -> bool:
+    if declared[-1] is Ellipsis:
+        return all(_has_type(value, declared[0]) for value in values)
+    return len(values) == len(declared) and all(map(_has_type, values, declared))
+
+
+@cache
+def _fields(declared: type) -> dict[str, Any]:
+    return get_type_hints(declared)

@@ -1,0 +1,115 @@
+"""Is every array a normal draw of its own? Judged by its statistics, never by its values.
+
+With the sizes that the checks use, a right answer stays within the bounds by six standard
+errors or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.precision import LOWER
+from autograder.model.request import Failed, Reply, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value
+
+
+@dataclass(frozen=True)
+class Distributed:
+    """Every array is a normal draw of its own with this mean and standard deviation.
+
+    `expected` gives the shapes only; its numbers are another draw.
+    """
+
+    expected: Value
+    form: ResultSpec
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What is wrong with a set of draws: its kind, which array, and the number that shows it."""
+
+    kind: str
+    array: str
+    measure: float
+    sentence: str
+
+
+def judge_distribution(
+    expectation: Distributed, reply: Reply, candidates: Iterable[Candidate]
+) -> Finding | None:
+    """Return what shows that a draw is not as expected, or None."""
+    if isinstance(reply, Failed):
+        return diagnose(reply, expectation.expected, expectation.form, candidates)
+    finding = compare_form(reply.value, expectation.expected, expectation.form)
+    if finding:
+        return finding
+    fault = _fault(expectation, reply.value)
+    if fault is None:
+        return None
+    finding = Finding(
+        Outcome.WRONG_VALUES, fault.sentence, right="The arrays and their shapes are right."
+    )
+    return named(
+        finding,
+        [
+            candidate
+            for candidate in candidates
+            if isinstance(candidate.reply, Returned)
+            and _alike(fault, _candidate_fault(expectation, candidate.reply.value))
+        ],
+    )
+
+
+def _candidate_fault(expectation: Distributed, value: Value) -> _Fault | None:
+    if compare_form(value, expectation.expected, expectation.form):
+        return None
+    return _fault(expectation, value)
+
+
+def _alike(one: _Fault, two: _Fault | None) -> bool:
+    return (
+        two is not None
+        and (one.kind, one.array) == (two.kind, two.array)
+        and bool(np.isclose(one.measure, two.measure, rtol=0.2, atol=1e-3))
+    )
+
+
+def _fault(expectation: Distributed, value: Value) -> _Fault | None:
+    form, mean, deviation = expectation.form, expectation.mean, expectation.deviation
+    arrays = dict(zip(form.names, arrays_of(value, form)))
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            return _Fault("finite", name, 0.0, f"`{name}` holds numbers that are not finite.")
+        if array.dtype.name in LOWER:
+            kept = f"`{name}` holds {LOWER[array.dtype.name]} numbers, and at least float32 is expected."
+            return _Fault("precision", name, 0.0, kept)
+        spread = float(array.std())
+        if not abs(spread / deviation - 1) < 0.08:
+            sentence = (
+                f"The standard deviation of `{name}` is {spread:.3g}, and {deviation} is expected."
+            )
+            return _Fault("spread", name, spread / deviation, sentence)
+        if abs(array.mean() - mean) > 6 * deviation / np.sqrt(array.size):
+            sentence = f"The mean of `{name}` is {array.mean():.3g}, and {mean} is expected."
+            return _Fault("mean", name, float(array.mean()) / deviation, sentence)
+    names = list(arrays)
+    for index, one in enumerate(names):
+        for two in names[:index]:
+            correlation = float(np.corrcoef(arrays[one].ravel(), arrays[two].ravel())[0, 1])
+            if abs(correlation) > 6 / np.sqrt(arrays[one].size):
+                sentence = f"`{two}` and `{one}` are not drawn independently of each other."
+                return _Fault("independence", one, correlation, sentence)
+    for name, array in arrays.items():
+        tails = float((((array - array.mean()) / array.std()) ** 4).mean())
+        if abs(tails - 3) > 8 * np.sqrt(24 / array.size):
+            sentence = f"The numbers of `{name}` do not follow a normal distribution."
+            return _Fault("normal", name, tails, sentence)
+    return None

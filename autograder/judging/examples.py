@@ -1,0 +1,261 @@
+"""Worked examples: a check's questions as JSON, so that a student needs no solution.
+
+`attn build` runs the public checks with the reference as the student, on inputs
+small enough to work by hand, and writes down every question with the expected
+result and with what each known mistake gives. A learner's notebook and the
+terminal ask the same questions with the same engine as the hidden graders.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KitError
+from autograder.judging.compare import ResultSpec
+from autograder.judging.diagnosis import Candidate
+from autograder.judging.distribution import Distributed
+from autograder.judging.expectation import Agrees, Expectation, Refused, Unchanged, judge
+from autograder.judging.layers import LinearLayers
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Respondent, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Linear, Opaque, Seed, Value
+
+FORMAT_VERSION = 1
+FILE = "examples.json"
+# Of results: two more than the strictest tolerance needs. Inputs are written exactly.
+DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Example:
+    """One public question about a step: what is asked, what is expected, what mistakes give."""
+
+    step: str
+    check: str
+    title: str
+    request: Request
+    expectation: Expectation
+    mistakes: tuple[Candidate, ...]
+
+    def finding(self, respondent: Respondent) -> Finding | None:
+        """Ask a student's code the question; return what is wrong, or None."""
+        return judge(self.expectation, self.request, respondent.ask(self.request), self.mistakes)
+
+
+def read_examples(folder: Path) -> tuple[Example, ...]:
+    """Read the worked examples of an assignment; raise `KitError` when they are not there."""
+    file = folder / FILE
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        if facts["format_version"] != FORMAT_VERSION:
+            raise ValueError(f"format_version is {facts['format_version']}")
+        return tuple(_example(example) for example in facts["examples"])
+    except FileNotFoundError:
+        raise KitError(
+            "the worked examples are missing",
+            place=str(file),
+            cure=f"get {FILE} from the released assignment again",
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise KitError(
+            f"the worked examples cannot be read: {error}",
+            place=str(file),
+            cure=f"get {FILE} from the released assignment again",
+        ) from None
+
+
+def write_examples(exercise: str, examples: Iterable[Example]) -> str:
+    """Return the text of an examples file: one line per array, stable from run to run."""
+    facts = {
+        "format_version": FORMAT_VERSION,
+        "exercise": exercise,
+        "examples": [_facts(example) for example in examples],
+    }
+    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def _facts(example: Example) -> dict[str, Any]:
+    request, expectation = example.request, example.expectation
+    return {
+        "step": example.step,
+        "check": example.check,
+        "title": example.title,
+        "request": {
+            "target": request.target,
+            "arguments": [_value(value) for value in request.arguments],
+            "keywords": _values(request.keywords),
+            "method": request.method,
+            "method_arguments": [_value(value) for value in request.method_arguments],
+            "attributes": _values(request.attributes),
+            "read": list(request.read),
+            "before": list(request.before),
+            "calls": request.calls,
+            "dtype": request.dtype,
+            "backward": _value(request.backward),
+        },
+        "expectation": _expectation(expectation),
+        "mistakes": [
+            {"name": mistake.name, "words": mistake.words} | _reply(mistake.reply, example)
+            for mistake in example.mistakes
+        ],
+    }
+
+
+# Written into files that students keep: the names of our classes may change, these may not.
+_KINDS: dict[type, str] = {
+    Agrees: "agrees",
+    Distributed: "distributed",
+    Unchanged: "unchanged",
+    LinearLayers: "layers",
+    Refused: "refused",
+}
+
+
+def _expectation(expectation: Expectation) -> dict[str, Any]:
+    form = expectation.form
+    facts: dict[str, Any] = {
+        "kind": _KINDS[type(expectation)],
+        "names": list(form.names),
+        "axes": list(form.axes),
+        "compare": form.compare,
+        "noun": form.noun,
+        "precision": form.precision,
+    }
+    match expectation:
+        case Agrees(expected):
+            facts["expected"] = _value(expected, DIGITS)
+        case LinearLayers(expected):
+            facts["expected"] = _value(expected, DIGITS)
+        case Refused():
+            facts |= {"kinds": list(expectation.kinds), "fact": expectation.fact}
+        case Distributed(expected):
+            facts |= {"mean": expectation.mean, "deviation": expectation.deviation}
+            facts["shapes"] = [list(array.shape) for array in expected]
+    return facts
+
+
+def _reply(reply: Reply, example: Example) -> dict[str, Any]:
+    """Describe what a mistake gives: of it only what the expectation looks at."""
+    if isinstance(reply, Failed):
+        exception = reply.exception
+        return {
+            "outcome": reply.outcome.value,
+            "raises": [exception.type_name, exception.message] if exception else None,
+        }
+    if isinstance(example.expectation, Unchanged):
+        return {"after": [_value(value, DIGITS) for value in reply.after]}
+    if example.request.read:
+        return {"attributes": _values(reply.attributes, DIGITS)}
+    return {"value": _value(reply.value, DIGITS)}
+
+
+def _values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
+    return {name: _value(value, digits) for name, value in values.items()}
+
+
+def _value(value: Value, digits: int | None = None) -> Any:
+    if isinstance(value, np.ndarray):
+        # As text, so that an array stays on one line.
+        return {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
+    if isinstance(value, Seed):
+        return {"seed": value.seed}
+    if isinstance(value, Linear):
+        return {"weight": _value(value.weight, digits), "bias": _value(value.bias, digits)}
+    if isinstance(value, tuple):
+        return {"items": [_value(item, digits) for item in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return {"opaque": value.type_name}
+
+
+def _numbers(array: np.ndarray, digits: int | None) -> Any:
+    if array.ndim:
+        return [_numbers(row, digits) for row in array]
+    number = array.item()
+    if isinstance(number, bool | int):
+        return number
+    if not math.isfinite(number):
+        return str(number)
+    # str() of a float32 is the shortest text that is read back as the same float32.
+    return float(f"{number:.{digits}g}") if digits else float(str(array))
+
+
+def _example(facts: Mapping[str, Any]) -> Example:
+    asked = facts["request"]
+    request = Request(
+        asked["target"],
+        tuple(_read(value) for value in asked["arguments"]),
+        {name: _read(value) for name, value in asked["keywords"].items()},
+        asked["method"],
+        tuple(_read(value) for value in asked["method_arguments"]),
+        {name: _read(value) for name, value in asked["attributes"].items()},
+        tuple(asked["read"]),
+        tuple(asked["before"]),
+        asked["calls"],
+        asked["dtype"],
+        _read(asked["backward"]),
+    )
+    mistakes = tuple(
+        Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
+        for mistake in facts["mistakes"]
+    )
+    expectation = _read_expectation(facts["expectation"])
+    return Example(facts["step"], facts["check"], facts["title"], request, expectation, mistakes)
+
+
+def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
+    names, axes = tuple(facts["names"]), tuple(facts["axes"])
+    form = ResultSpec(names, axes, facts["compare"], facts["noun"], facts["precision"])
+    match facts["kind"]:
+        case "agrees":
+            return Agrees(_read(facts["expected"]), form)
+        case "distributed":
+            shapes = tuple(np.zeros(shape) for shape in facts["shapes"])
+            return Distributed(shapes, form, facts["mean"], facts["deviation"])
+        case "unchanged":
+            return Unchanged(form)
+        case "layers":
+            return LinearLayers(_read(facts["expected"]), form)
+        case "refused":
+            return Refused(tuple(facts["kinds"]), facts["fact"], form)
+    raise ValueError(f"an expectation of kind {facts['kind']!r}")
+
+
+def _read_reply(facts: Mapping[str, Any]) -> Reply:
+    if "outcome" in facts:
+        raised = facts["raises"]
+        exception = ExceptionReport(*raised) if raised else None
+        return Failed(Outcome(facts["outcome"]), exception=exception)
+    return Returned(
+        _read(facts.get("value")),
+        tuple(_read(value) for value in facts.get("after", ())),
+        {name: _read(value) for name, value in facts.get("attributes", {}).items()},
+    )
+
+
+def _read(facts: Any) -> Value:
+    if not isinstance(facts, dict):
+        return facts
+    if "numbers" in facts:
+        numbers = _floats(json.loads(facts["numbers"]))
+        return np.array(numbers, dtype=facts["dtype"])
+    if "seed" in facts:
+        return Seed(facts["seed"])
+    if "opaque" in facts:
+        return Opaque(facts["opaque"])
+    if "weight" in facts:
+        return Linear(_read(facts["weight"]), _read(facts["bias"]))
+    return tuple(_read(item) for item in facts["items"])
+
+
+def _floats(numbers: Any) -> Any:
+    if isinstance(numbers, list):
+        return [_floats(number) for number in numbers]
+    return float(numbers) if isinstance(numbers, str) else numbers

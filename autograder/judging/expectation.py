@@ -1,0 +1,157 @@
+"""What a check expects of a reply, as data: the closed vocabulary of a grader file.
+
+Being data, an expectation can be judged beside the reference (hidden graders) or
+written into the worked examples and judged in a learner's notebook: one engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
+
+import numpy as np
+
+from autograder.judging.compare import ResultSpec
+from autograder.judging.diagnosis import Candidate, diagnose, failure, named
+from autograder.judging.distribution import Distributed, judge_distribution
+from autograder.judging.layers import LinearLayers, judge_layers
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value
+
+# What a student's process calls attributes is quoted only where it can be one.
+_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+_LONGEST_NAME, _MOST_NAMES = 60, 16
+
+
+class CheckFailed(Exception):
+    """A check saw something wrong; `finding` says what."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@dataclass(frozen=True)
+class Agrees:
+    """The result is the expected one, within the tolerance of what was asked."""
+
+    expected: Value
+    form: ResultSpec
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """The arrays given as arguments are afterwards what they were before."""
+
+    form: ResultSpec
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The code raises one of these exceptions; `fact` is what to say when it does not."""
+
+    kinds: tuple[str, ...]
+    fact: str
+    form: ResultSpec
+
+
+Expectation = Agrees | Distributed | Unchanged | LinearLayers | Refused
+
+
+def judge(
+    expectation: Expectation, request: Request, reply: Reply, candidates: Iterable[Candidate]
+) -> Finding | None:
+    """Return what is not as expected, or None."""
+    finding = _missing(request, reply)
+    if finding:
+        return finding
+    reply = _attributes(request, reply)
+    candidates = (
+        replace(candidate, reply=_attributes(request, candidate.reply)) for candidate in candidates
+    )
+    match expectation:
+        case Agrees(expected, form):
+            return diagnose(reply, expected, form, candidates)
+        case Distributed():
+            return judge_distribution(expectation, reply, candidates)
+        case Unchanged():
+            return _unchanged(request, reply, candidates)
+        case LinearLayers():
+            return judge_layers(expectation, reply, candidates)
+        case Refused():
+            return _refused(expectation, reply)
+
+
+def _attributes(request: Request, reply: Reply) -> Reply:
+    """When attributes were read, they are the result: one value each, None where missing."""
+    if isinstance(reply, Failed) or not request.read:
+        return reply
+    names = [name for name in request.read if name != "*"]
+    values = tuple(reply.attributes.get(name) for name in names)
+    return replace(reply, value=values[0] if len(names) == 1 else values)
+
+
+def _missing(request: Request, reply: Reply) -> Finding | None:
+    if isinstance(reply, Failed):
+        return None
+    absent = [name for name in request.read if name not in reply.attributes]
+    if not absent:
+        return None
+    others = ", ".join(f"`{name}`" for name in _names(reply.attributes.get("*")))
+    return Finding(
+        Outcome.WRONG_TYPE,
+        f"After `__init__` there is no attribute `{absent[0]}`.",
+        look="The check reads what the class keeps by the names in its docstring."
+        + (f" There are {others}." if others else ""),
+    )
+
+
+def _names(listed: Value) -> tuple[str, ...]:
+    """Return the first names of attributes in a list that the student's process made."""
+    items = listed if isinstance(listed, tuple) else ()
+    names = (item for item in items if isinstance(item, str))
+    fit = (name for name in names if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name))
+    return tuple(islice(fit, _MOST_NAMES))
+
+
+def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) -> Finding | None:
+    if isinstance(reply, Failed):
+        return failure(reply)
+    before = request.method_arguments if request.method else request.arguments
+    changed = _changed(before, reply.after)
+    if changed is None:
+        return None
+    finding = Finding(
+        Outcome.WRONG_VALUES,
+        f"It overwrites argument number {changed + 1}, an array that belongs to the caller.",
+        look="Operators such as `-=` and `out=` change an array in place; `a = a - b` makes a new one.",
+    )
+    return named(
+        finding,
+        [
+            candidate
+            for candidate in candidates
+            if isinstance(candidate.reply, Returned)
+            and _changed(before, candidate.reply.after) == changed
+        ],
+    )
+
+
+def _changed(before: tuple[Value, ...], after: tuple[Value, ...]) -> int | None:
+    for number, (one, two) in enumerate(zip_longest(before, after)):
+        if isinstance(one, np.ndarray) and not (
+            isinstance(two, np.ndarray) and np.array_equal(one, two, equal_nan=True)
+        ):
+            return number
+    return None
+
+
+def _refused(expectation: Refused, reply: Reply) -> Finding | None:
+    if isinstance(reply, Returned):
+        return Finding(Outcome.WRONG_VALUES, expectation.fact)
+    raised = reply.exception.type_name if reply.exception else ""
+    refused = reply.outcome is Outcome.RAISED and raised in expectation.kinds
+    return None if refused else failure(reply)

@@ -1,0 +1,141 @@
+"""What an exception of the student's code means, in the words of this subject.
+
+NumPy and PyTorch speak of gufunc signatures and non-singleton dimensions; a student who
+multiplies two arrays wants to know which two axes do not meet.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from autograder.model.request import ExceptionReport
+
+IMPORTS = {
+    "math": "import math",
+    "np": "import numpy as np",
+    "torch": "import torch",
+    "nn": "from torch import nn",
+    "Tensor": "from torch import Tensor",
+    "F": "import torch.nn.functional as F",
+}
+MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+MEET = (
+    "In a matrix product the last axis of the left factor has to be as long as the second-to-last "
+    "axis of the right one; here they have {left} and {right}."
+)
+# A pattern of the library's message, and the sentence for it; groups are named for the sentence.
+MEANINGS = (
+    (r"matmul: .*core dimension 0.*\(size (?P<right>\d+) is different from (?P<left>\d+)\)", MEET),
+    (
+        r"mat1 and mat2 shapes cannot be multiplied "
+        r"\(\d+x(?P<left>\d+) and (?P<right>\d+)x\d+\)",
+        MEET,
+    ),
+    (
+        r"Expected size for first two dimensions of batch2 tensor to be: \[\d+, (?P<left>\d+)\] "
+        r"but got: \[\d+, (?P<right>\d+)\]",
+        MEET,
+    ),
+    (
+        r"could not be broadcast together with (?:remapped )?shapes (?P<shapes>[^\[]+\))",
+        "The shapes {shapes} do not line up: from the last axis on, two axes have to be equal, or "
+        "one of them has to be 1.",
+    ),
+    (
+        r"size of tensor a \((?P<left>\d+)\) must match the size of tensor b \((?P<right>\d+)\) "
+        r"at non-singleton dimension (?P<axis>\d+)",
+        "The shapes do not line up: at axis {axis} one has {left} and the other {right}, and they "
+        "have to be equal, or one of them 1.",
+    ),
+    (
+        r"cannot reshape array of size (?P<size>\d+) into shape|"
+        r"shape '.*' is invalid for input of size (?P<torch_size>\d+)",
+        "A reshape keeps all the numbers: the sizes of the new axes have to multiply to what "
+        "there is.",
+    ),
+    (
+        r"view size is not compatible with input tensor's size and stride",
+        "After a transpose or permute the numbers no longer lie in memory in the order of the "
+        "axes, and a view cannot be made of them. What makes a copy that lies in order?",
+    ),
+    (
+        r"before Module\.__init__\(\) call",
+        "Is `super().__init__()` the first line of `__init__`?",
+    ),
+    (
+        r"takes .*positional argument|missing \d+ required|unexpected keyword argument",
+        "Keep the parameters as they were handed out: the check calls with those.",
+    ),
+    (
+        r"does not require grad and does not have a grad_fn",
+        "The result has lost its connection to the parameters, so nothing can be trained.",
+    ),
+    (
+        r"expected .*same dtype|must have the same dtype",
+        "Two tensors of different precision meet: follow the dtype of the input.",
+    ),
+)
+
+
+def missing_name(exception: ExceptionReport) -> str | None:
+    """Return the name that is not defined, when that is what the exception says."""
+    found = MISSING_NAME.search(exception.message)
+    return found[1] if found else None
+
+
+def meaning(exception: ExceptionReport) -> str:
+    """Return where to look for an exception; the shapes at the line, where nothing better is known."""
+    missing = missing_name(exception)
+    if missing:
+        return _missing_name(missing, exception)
+    for pattern, sentence in MEANINGS:
+        found = re.search(pattern, exception.message)
+        if found:
+            return " ".join((sentence.format(**found.groupdict()), shapes(exception))).strip()
+    return cause(exception) or shapes(exception)
+
+
+# What keeps a line beside the steps from being run: the exception's type and a pattern of its
+# message, and what to do.
+CAUSES = (
+    ("ModuleNotFoundError", r"", "The grader has only what the exercise itself imports."),
+    ("EOFError", r"EOF when reading a line", "While grading, nobody answers `input()`."),
+    (
+        "FileNotFoundError",
+        r"",
+        "While grading, your code is alone: no other file is there.",
+    ),
+    (
+        "SyntaxError",
+        r"[\u2018\u2019\u201c\u201d]",
+        "A curly quote comes from a word processor: type it anew as a plain one.",
+    ),
+)
+CONFLICT = re.compile(r"<{7}|={7}|>{7}")
+
+
+def cause(exception: ExceptionReport) -> str:
+    """Return what to do about an exception that has to do with where the code is run."""
+    if exception.type_name == "SyntaxError" and CONFLICT.match(exception.code):
+        return "That line is a mark which git leaves where two versions differ: choose one of them."
+    for kind, pattern, sentence in CAUSES:
+        if exception.type_name == kind and re.search(pattern, exception.message):
+            return sentence
+    return ""
+
+
+def shapes(exception: ExceptionReport) -> str:
+    """Return the shapes of the arrays at the line, those that the line names first of all."""
+    named = {name: shape for name, shape in exception.shapes.items() if name in exception.code}
+    shown = named or exception.shapes
+    if not shown:
+        return ""
+    return f"The shapes there: {', '.join(f'`{name}` {tuple(s)}' for name, s in shown.items())}."
+
+
+def _missing_name(name: str, exception: ExceptionReport) -> str:
+    if name in IMPORTS:
+        return f"`{name}` is not imported: `{IMPORTS[name]}` is missing at the top."
+    close = difflib.get_close_matches(name, list(exception.shapes), n=1)
+    return f"There is a `{close[0]}`: is the name misspelt?" if close else ""

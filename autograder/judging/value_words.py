@@ -1,0 +1,62 @@
+"""What a student calls a value: its type, its shape, a place in it.
+
+Axes are named by the letters of the reference's signature, such as B S D.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.model.sanitize import LONGEST_NAME, clean_line
+from autograder.protocol.wire import Linear, Opaque, Seed, Value
+
+
+def shape_words(shape: tuple[int, ...], axes: str | None) -> str:
+    """Write a shape with its axis letters: (B=2, S=5, S=5), or (2, 5, 5) when they are unknown."""
+    letters = axes.split() if axes else []
+    if len(letters) != len(shape):
+        return str(tuple(shape))
+    return "(" + ", ".join(f"{axis}={size}" for axis, size in zip(letters, shape)) + ")"
+
+
+def axis_words(axis: int, axes: str | None, count: int) -> str:
+    """Name one of `count` axes: axis 1 (S), or axis 1 when the letters are unknown."""
+    letters = axes.split() if axes else []
+    return f"axis {axis} ({letters[axis]})" if len(letters) == count else f"axis {axis}"
+
+
+def type_words(value: Value, noun: str = "array") -> str:
+    """Name a value's type as a student would."""
+    if value is None:
+        return "None"
+    if isinstance(value, np.ndarray):
+        return f"{with_article(noun)} of shape {value.shape}"
+    if isinstance(value, Linear):
+        return "a linear layer"
+    if isinstance(value, tuple):
+        return f"a list or tuple of {len(value)}"
+    if isinstance(value, Seed):
+        return "a random generator"
+    if isinstance(value, Opaque):
+        # Written in the student's process, by the student's own class or by whatever is there.
+        name = clean_line(value.type_name, LONGEST_NAME)
+        return f"an object of type {name}" if name else "an object"
+    return f"a single value of type {type(value).__name__}"
+
+
+def with_article(noun: str) -> str:
+    """Return the noun with "a" or "an" before it."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def first_place(marked: np.ndarray) -> tuple[int, ...]:
+    """Return the index of the first entry that is marked."""
+    return tuple(int(index) for index in np.argwhere(marked)[0])
+
+
+def place_words(marked: np.ndarray, axes: str | None) -> str:
+    """Say where the first marked entry stands: at [0, 1, 2] (axes B, S, S)."""
+    index = ", ".join(str(index) for index in first_place(marked))
+    letters = axes.split() if axes else []
+    named = f" (axes {', '.join(letters)})" if len(letters) == marked.ndim else ""
+    return f"at [{index}]{named}"

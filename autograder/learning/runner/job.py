@@ -1,0 +1,181 @@
+"""One job of the child: load a learner's cells, ask the steps, tell what comes of it.
+
+Whatever the code does (raise, exit, run or print without end) costs the step that does it, and
+becomes a sentence. Only what ends the process is left to the parent to tell.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from autograder.judging.diagnosis import failure
+from autograder.judging.examples import Example
+from autograder.judging.inprocess import report
+from autograder.learning.runner import messages
+from autograder.learning.runner.asking import Questions, settled
+from autograder.learning.runner.limits import StillRunning, Watchdog
+from autograder.learning.runner.printing import TooMuchPrinted, printed
+from autograder.learning.runner.results import finding_facts
+from autograder.model.request import Failed
+from autograder.model.verdict import Finding, Outcome
+
+MODULE = "submission"
+KILOBYTE = 1024
+Send = Callable[..., None]
+Arrays = list[dict[str, Any]]
+
+
+class Blocked(BaseException):
+    """A step is called that does not come back; `name` says which."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Job:
+    """One file to load and its steps to ask, as the parent's message `facts` says.
+
+    file, cells: the code; `skipped` are numbers of cells not to run. steps: what to ask; `blocked`
+    are steps that are known not to come back. seconds, loading_seconds, megabytes, kilobytes: the
+    limits.
+    """
+
+    def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
+        self._facts = facts
+        self._questions = questions
+        self._send = send
+        self._file = Path(facts["file"])
+        self._module = types.ModuleType(MODULE)
+        self._names = vars(self._module)
+        self._blocked: set[str] = set()
+        self._lines: dict[str, list[str]] = {}  # a cell's name in tracebacks, to its lines
+        self._watchdog = Watchdog(self._last_words)
+
+    def run(self) -> None:
+        """Do the job and say that it is done."""
+        sys.modules[MODULE] = self._module
+        with warnings.catch_warnings():
+            # What an overflow did is said by a finding, and said better.
+            warnings.simplefilter("ignore")
+            for number, cell in enumerate(self._facts["cells"]):
+                if number not in self._facts["skipped"]:
+                    self._load(cell, number)
+            for name in self._facts["blocked"]:
+                self._stand_in(name)
+            for name in self._facts["steps"]:
+                self._ask(name)
+        self._send(event="done")
+
+    def _load(self, cell: str, number: int) -> None:
+        self._send(event="loading", cell=number)
+        with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
+            trouble = self._trouble(cell, self._name(cell, number))
+        self._send(event="loaded", printed=stream.text, trouble=finding_facts(trouble))
+
+    def _trouble(self, cell: str, name: str) -> Finding | None:
+        """Run one cell; return what kept it from being run to its end."""
+        try:
+            with self._watchdog.limit(self._facts["loading_seconds"]):
+                exec(compile(cell, name, "exec", dont_inherit=True), self._names)
+        except SyntaxError as error:
+            return self._not_python(error, name)
+        except SystemExit as error:
+            return messages.top_ended_python(self._place(error))
+        except StillRunning as error:
+            return messages.top_still_running(error.seconds, self._place(error))
+        except TooMuchPrinted as error:
+            return messages.top_printed_too_much(self._facts["kilobytes"], self._place(error))
+        except Exception as error:
+            return failure(Failed(Outcome.RAISED, exception=report(error)))
+        return None
+
+    def _ask(self, name: str) -> None:
+        findings = []
+        for example in self._questions.of(name):
+            self._send(event="asking", step=name, title=example.title)
+            with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
+                finding, arrays = self._answer(example)
+            findings.append(finding)
+            self._send(
+                event="checked",
+                title=example.title,
+                finding=finding_facts(finding),
+                printed=stream.text,
+                arrays=arrays,
+            )
+            if name in self._blocked:
+                break
+        self._send(event="asked", step=name, findings=settled(findings))
+
+    def _answer(self, example: Example) -> tuple[Finding | None, Arrays]:
+        step = example.step
+        try:
+            with self._watchdog.limit(self._facts["seconds"]):
+                return self._questions.ask(example, self._names)
+        except StillRunning as error:
+            self._block(step)
+            return messages.still_running(step, error.seconds, self._place(error)), []
+        except TooMuchPrinted as error:
+            self._block(step)
+            return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error)), []
+        except Blocked as error:
+            return messages.calls_blocked(error.name), []
+
+    def _block(self, name: str) -> None:
+        """Note that the step `name` does not come back; a child after this one has to know too."""
+        self._blocked.add(name)
+        self._stand_in(name)
+        self._send(event="blocked", step=name)
+
+    def _stand_in(self, name: str) -> None:
+        """From now on, who calls the step `name` is told that it does not come back."""
+
+        def blocked(*arguments: Any, **keywords: Any) -> NoReturn:
+            raise Blocked(name)
+
+        self._names[name] = blocked
+
+    def _name(self, cell: str, number: int) -> str:
+        script = self._file.suffix == ".py"
+        name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
+        self._lines[name] = cell.split("\n")
+        # So that a traceback has the line that was run, whatever is saved meanwhile.
+        linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+        return name
+
+    def _not_python(self, error: SyntaxError, name: str) -> Finding:
+        if error.filename != name:
+            return failure(Failed(Outcome.RAISED, exception=report(error)))
+        return messages.not_python(error.lineno or 0, (error.text or "").strip(), error.msg)
+
+    def _place(self, error: BaseException) -> messages.CodePlace:
+        """The learner's own innermost line in a traceback."""
+        trace, found = error.__traceback__, messages.NOWHERE
+        while trace is not None:
+            found = self._line(trace.tb_frame, trace.tb_lineno) or found
+            trace = trace.tb_next
+        return found
+
+    def _line(self, frame: FrameType, number: int | None) -> messages.CodePlace | None:
+        lines = self._lines.get(frame.f_code.co_filename)
+        if lines is None or number is None:
+            return None
+        text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        name = frame.f_code.co_name
+        return number, text, "" if name.startswith("<") else name
+
+    def _last_words(self, frame: FrameType | None, seconds: float) -> None:
+        """Say where the code stands that cannot be interrupted; the process ends after it."""
+        place = None
+        while frame is not None and place is None:
+            place = self._line(frame, frame.f_lineno)
+            frame = frame.f_back
+        self._send(event="stuck", seconds=seconds, place=place or messages.NOWHERE)

@@ -1,0 +1,1 @@
+"""What a learner has: a workspace, what was reached, what is saved."""

@@ -1,0 +1,171 @@
+"""How far a learner is: one small file in the workspace, readable by eye.
+
+It has to survive upgrades and accidents: what this version does not know is kept, a file that
+cannot be read is set aside and said, and writing replaces the file whole.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError
+from autograder.learning.runner.results import Checkup
+from autograder.learning.state.workspace import MARK, Workspace
+from autograder.model.exercise import Exercise
+from autograder.model.files import read_small
+
+FILE = "progress.json"
+VERSION = 1
+MOST_BYTES = 1_000_000  # a step takes about 100
+
+
+@dataclass(frozen=True)
+class StepProgress:
+    """What is known of one step: whether it passed last, hints given, solution shown."""
+
+    passed: bool = False
+    hints: int = 0
+    solution: bool = False
+
+    def with_hints(self, number: int) -> StepProgress:
+        """The same after so many hints."""
+        return replace(self, hints=number)
+
+    def with_solution(self) -> StepProgress:
+        """The same after the solution was shown."""
+        return replace(self, solution=True)
+
+    def with_passed(self, passed: bool) -> StepProgress:
+        """The same after a check."""
+        return replace(self, passed=passed)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a workspace; a change gives a new one, and `save` writes it."""
+
+    file: Path
+    facts: Mapping[str, Any]
+
+    @property
+    def current(self) -> str:
+        """The name of the exercise that was worked on last, or ""."""
+        name = self.facts.get("current")
+        return name if isinstance(name, str) else ""
+
+    def step(self, exercise: str, step: str) -> StepProgress:
+        """What is known of a step."""
+        facts = _inner(self.facts, "exercises", exercise, step)
+        hints = facts.get("hints")
+        return StepProgress(
+            facts.get("passed") is True,
+            hints if type(hints) is int and hints > 0 else 0,
+            facts.get("solution") is True,
+        )
+
+    def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:
+        """Return the progress with another state of one step."""
+        facts = copy.deepcopy(dict(self.facts))
+        inner = facts
+        for name in ("exercises", exercise, step):
+            if not isinstance(inner.get(name), dict):
+                inner[name] = {}
+            inner = inner[name]
+        inner.update(asdict(known))
+        return Progress(self.file, facts)
+
+    def with_current(self, exercise: str) -> Progress:
+        """Return the progress with another exercise worked on last."""
+        return Progress(self.file, {**self.facts, "current": exercise})
+
+    def with_checkup(self, checkup: Checkup) -> Progress:
+        """Return the progress after a check."""
+        name = checkup.exercise.name
+        progress = self.with_current(name)
+        for result in checkup.steps:
+            now = progress.step(name, result.step.name).with_passed(result.passes)
+            progress = progress.with_step(name, result.step.name, now)
+        return progress
+
+    def passed(self, exercise: Exercise) -> tuple[str, ...]:
+        """The names of the steps that passed last, in order."""
+        return tuple(
+            step.name for step in exercise.steps if self.step(exercise.name, step.name).passed
+        )
+
+    def points(self, exercise: Exercise) -> float:
+        """The points of the steps that passed last."""
+        passed = self.passed(exercise)
+        return sum(step.points for step in exercise.steps if step.name in passed)
+
+    def save(self) -> None:
+        """Write the file; raises `OSError`."""
+        self.file.parent.mkdir(exist_ok=True)
+        ignore = self.file.parent / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        text = json.dumps({"version": VERSION, **self.facts}, indent=2, ensure_ascii=False) + "\n"
+        new = self.file.with_suffix(f".{os.getpid()}")
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, self.file)
+
+
+def _inner(facts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    for name in names:
+        inner = facts.get(name)
+        facts = inner if isinstance(inner, dict) else {}
+    return facts
+
+
+def read_progress(root: Path, tell: Callable[[str], None]) -> Progress:
+    """Read a workspace's progress; what cannot be read is set aside, and `tell` is told."""
+    file = root / MARK / FILE
+    try:
+        facts = json.loads(read_small(file, MOST_BYTES).decode("utf-8"))
+        if not isinstance(facts, dict):
+            raise ValueError("it holds no object")
+    except FileNotFoundError:
+        facts = {}
+    except OSError as error:
+        tell(f"The record of your progress could not be opened: {error.strerror} ({file}).")
+        facts = {}
+    except (ValueError, RecursionError, KitError) as error:
+        aside = _set_aside(file)
+        why = error.fact if isinstance(error, KitError) else error
+        tell(
+            f"The record of your progress could not be read ({why}). It is kept as {aside}, "
+            "and a new one begins; your code is untouched."
+        )
+        facts = {}
+    return Progress(file, facts)
+
+
+def _set_aside(file: Path) -> Path:
+    number = 1
+    while os.path.lexists(aside := file.with_name(f"{file.name}.unreadable-{number}")):
+        number += 1
+    os.replace(file, aside)
+    return aside
+
+
+def save(progress: Progress, tell: Callable[[str], None]) -> None:
+    """Write the progress; where that is not possible, say so: a check has its answer all the same."""
+    try:
+        progress.save()
+    except OSError as error:
+        tell(f"Your progress could not be saved in {progress.file.parent}: {error.strerror}.")
+
+
+def current_exercise(workspace: Workspace, progress: Progress) -> Exercise:
+    """The exercise one stands in; else the one worked on last; else the first."""
+    if workspace.here:
+        return workspace.here
+    if progress.current in workspace.names:
+        return workspace.exercise(progress.current)
+    return workspace.exercises[0]

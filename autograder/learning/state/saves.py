@@ -1,0 +1,62 @@
+"""Notices that a learner's file was saved, however the editor does it.
+
+Editors write in place, or write another file and rename it; JupyterLab saves notebooks. What
+counts is that a file of that name is another one now.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from watchfiles import Change, watch
+
+from autograder.learning.state.scaffold import WORK
+
+STEP = 15  # milliseconds without a change, until what has changed is told
+DEBOUNCE = 200  # milliseconds of changes without a break, until they are told all the same
+
+
+class Saves:
+    """While it is entered, `saved` gets the folder in which a work file was saved, from a thread."""
+
+    def __init__(self, folders: Sequence[Path], saved: Callable[[Path], None]) -> None:
+        self._folders = {folder.resolve(): folder for folder in folders}
+        self._saved = saved
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Saves:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        changes = watch(
+            *self._folders,
+            watch_filter=_is_work,
+            step=STEP,
+            debounce=DEBOUNCE,
+            stop_event=self._stop,
+            recursive=False,
+            raise_interrupt=False,
+        )
+        for change in changes:
+            places = {Path(path).parent for _, path in change}
+            for place in sorted(places & self._folders.keys()):
+                self._saved(self._folders[place])
+
+
+def _is_work(change: Change, path: str) -> bool:
+    name = Path(path).name
+    return name.endswith(WORK) and not name.startswith(".")

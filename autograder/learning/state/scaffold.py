@@ -1,0 +1,85 @@
+"""Lay out a workspace: the public files of exercises, never over a learner's work.
+
+They come with the package: in an installation they lie inside it, in the repository beside it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.learning.state.workspace import Workspace, workspace_at
+from autograder.model.exercise import MANIFEST, Exercise, find_exercise
+
+PACKAGE = Path(__file__).resolve().parents[2]
+WORK = (".py", ".ipynb")
+
+
+@dataclass(frozen=True)
+class CreatedWorkspace:
+    """What `attn start` did, by file: made, kept because it is work, brought up to date."""
+
+    workspace: Workspace
+    made: tuple[Path, ...]
+    kept: tuple[Path, ...]
+    updated: tuple[Path, ...]
+
+
+def shipped() -> Path:
+    """The folder with the public files of all exercises; raise `KitError` when it is not there."""
+    for place in (PACKAGE / "assignments", PACKAGE.parent / "assignments"):
+        if any(place.glob(f"*/{MANIFEST}")):
+            return place
+    raise KitError(
+        "this installation has no exercises in it",
+        place=str(PACKAGE),
+        cure="install the kit again: python -m pip install --force-reinstall attention-kit",
+    )
+
+
+def original(exercise: Exercise, file: str) -> Path:
+    """A file of an exercise as it was handed out; raise `KitError` when the kit has none."""
+    path = shipped() / exercise.name / file
+    if path.is_file():
+        return path
+    raise KitError(
+        f"the kit has no {file} of {exercise.name}",
+        place=str(exercise.folder),
+        cure="get the file from where you got the exercise",
+    )
+
+
+def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
+    """Make `root` a workspace with these exercises, all by default; leave work as it is.
+
+    Raises `KitError` for an unknown exercise, or when `root` is a file.
+    """
+    source = shipped()
+    if root.exists() and not root.is_dir():
+        raise KitError("there is a file of that name", place=str(root), cure="name a new folder")
+    chosen = names or sorted(path.parent.name for path in source.glob(f"*/{MANIFEST}"))
+    exercises = [find_exercise(name, source) for name in chosen]
+    done: dict[str, list[Path]] = {"made": [], "kept": [], "updated": [], "same": []}
+    for exercise in exercises:
+        target = root / exercise.name
+        target.mkdir(parents=True, exist_ok=True)
+        for file in sorted(path for path in exercise.folder.iterdir() if path.is_file()):
+            done[_lay(file, target / file.name)].append(target / file.name)
+    made, kept, updated = (tuple(done[name]) for name in ("made", "kept", "updated"))
+    return CreatedWorkspace(workspace_at(root.resolve()), made, kept, updated)
+
+
+def _lay(file: Path, path: Path) -> str:
+    """Copy a file to `path`, unless that is work; return what was done, in one word."""
+    if not path.exists():
+        shutil.copyfile(file, path)
+        return "made"
+    if path.read_bytes() == file.read_bytes():
+        return "same"
+    if path.suffix in WORK:
+        return "kept"
+    shutil.copyfile(file, path)
+    return "updated"

@@ -1,0 +1,103 @@
+"""Where a learner works: the folder that `attn start` made, or a folder of a released exercise.
+
+It is found from the working directory upward, as git finds a repository, so that every command
+works without being told where it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.model.exercise import MANIFEST, Exercise, Step, read_exercise
+
+MARK = ".attn"
+START = "name the folder of an exercise with --in, or make a workspace: attn start my-attention"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a command is about: an exercise, and one step of it or (None) all."""
+
+    exercise: Exercise
+    step: Step | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The step, or all steps of the exercise."""
+        return (self.step,) if self.step else self.exercise.steps
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder with exercises, by difficulty; `here` is the one whose folder one stands in."""
+
+    root: Path
+    exercises: tuple[Exercise, ...]
+    here: Exercise | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the exercises."""
+        return tuple(exercise.name for exercise in self.exercises)
+
+    def exercise(self, name: str) -> Exercise:
+        """Return an exercise by name; raise `KitError` when it is not here."""
+        for exercise in self.exercises:
+            if exercise.name == name:
+                return exercise
+        raise KitError(
+            f"there is no exercise {name!r} in this workspace",
+            place=str(self.root),
+            cure=f"use one of: {', '.join(self.names)}",
+        )
+
+    def task(self, words: str | None, current: Exercise) -> Task:
+        """Understand EXERCISE, EXERCISE.STEP or STEP; without words it is `current`.
+
+        A step alone is one of `current`, else of the only exercise that has it. Raises `KitError`.
+        """
+        if not words:
+            return Task(current)
+        first, _, rest = words.partition(".")
+        if first in self.names:
+            exercise = self.exercise(first)
+            return Task(exercise, exercise.step(rest) if rest else None)
+        having = [each for each in self.exercises if words in (step.name for step in each.steps)]
+        if current in having or not having:
+            return Task(current, current.step(words))
+        if len(having) > 1:
+            raise KitError(
+                f"{len(having)} exercises have a step {words!r}",
+                place=str(self.root),
+                cure=f"say which: {', '.join(f'{each.name}.{words}' for each in having)}",
+            )
+        return Task(having[0], having[0].step(words))
+
+
+def find_workspace(start: Path) -> Workspace:
+    """Find the workspace that `start` lies in; raise `KitError` when there is none."""
+    if not start.is_dir():
+        raise KitError("there is no such folder", place=str(start), cure="check its spelling")
+    folder = start.resolve()
+    if any(folder.glob(f"*/{MANIFEST}")):
+        return workspace_at(folder)
+    for place in (folder, *folder.parents):
+        if (place / MANIFEST).is_file():
+            here = read_exercise(place)
+            if (place.parent / MARK).is_dir():
+                return workspace_at(place.parent, here)
+            return Workspace(place, (here,), here)
+        if (place / MARK).is_dir() and any(place.glob(f"*/{MANIFEST}")):
+            return workspace_at(place)
+    raise KitError(
+        f"this is no workspace: there is no {MANIFEST} here or above", place=str(start), cure=START
+    )
+
+
+def workspace_at(root: Path, here: Exercise | None = None) -> Workspace:
+    """Return the folder `root` with the exercises right below it."""
+    found = [read_exercise(path.parent) for path in root.glob(f"*/{MANIFEST}")]
+    found.sort(key=lambda exercise: (exercise.difficulty, exercise.name))
+    return Workspace(root, tuple(found), here)

@@ -1,0 +1,1 @@
+"""What a learner sees in a terminal, and the keys."""

@@ -1,0 +1,80 @@
+"""Heat maps of a step: yours, what is expected, and the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import RenderableType
+from rich.text import Text
+
+from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
+from autograder.learning.runner.results import CheckResult, Drawn, StepResult
+
+
+@dataclass(frozen=True)
+class StepPicture:
+    """What is drawn of one array of a check: words, and heat maps (none without a common shape)."""
+
+    name: str
+    words: str
+    panels: tuple[Panel, ...]
+
+
+def chosen(result: StepResult) -> CheckResult | None:
+    """The check to draw: the first that fails and has arrays, else the first that has any."""
+    drawn = [check for check in result.checks if check.arrays]
+    failing = [check for check in drawn if check.finding]
+    return next(iter(failing or drawn), None)
+
+
+def pictures(check: CheckResult) -> tuple[StepPicture, ...]:
+    """The pictures of a check: of those of its arrays that differ, else of all."""
+    every = [(_picture(drawn), _differs(drawn)) for drawn in check.arrays]
+    differing = tuple(picture for picture, differs in every if differs)
+    return differing or tuple(picture for picture, _ in every)
+
+
+def _differs(drawn: Drawn) -> bool:
+    if drawn.yours is None:
+        return True
+    words = comparison(
+        np.asarray(drawn.yours), np.asarray(drawn.expected), precision=drawn.precision
+    ).words
+    return words != "All numbers agree."
+
+
+def _picture(drawn: Drawn) -> StepPicture:
+    expected = np.asarray(drawn.expected)
+    if drawn.yours is None:
+        due = panel(expected, title="expected", axes=drawn.axes)
+        return StepPicture(drawn.name, "Yours gave no array here.", (due,))
+    compared = comparison(
+        np.asarray(drawn.yours), expected, axes=drawn.axes, precision=drawn.precision
+    )
+    if compared.panels:
+        return StepPicture(drawn.name, compared.words, compared.panels)
+    arrays = {"yours": np.asarray(drawn.yours), "expected": expected}
+    panels = tuple(panel(array, title=title, axes=None) for title, array in arrays.items())
+    return StepPicture(drawn.name, compared.words, panels)
+
+
+def drawn(result: StepResult) -> tuple[RenderableType, ...]:
+    """What to print of a step: its heat maps, or why there are none."""
+    check = chosen(result)
+    if check is None:
+        name = result.step.name
+        if result.step.random:
+            return (Text(f"{name} draws random numbers: there is nothing to set them beside."),)
+        return (Text(f"There is nothing to draw of {name} yet."),)
+    pieces: list[RenderableType] = [Text(f"The check: {check.title}.")]
+    for picture in pictures(check):
+        name = f"{picture.name}: " if len(check.arrays) > 1 else ""
+        pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
+    return tuple(pieces)
+
+
+def draw_file(path: Path, check: CheckResult) -> None:
+    """Draw a check's arrays into a PNG or SVG file; raises `KitError`."""
+    save(path, tuple(panel for picture in pictures(check) for panel in picture.panels))

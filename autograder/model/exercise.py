@@ -1,0 +1,216 @@
+"""What an exercise is: the facts of its `exercise.toml`, read once and frozen.
+
+Titles, order, points, hints and limits live in that file and nowhere else.
+The same reader serves the instructor's copy (in `solutions/`) and the public
+copy that `attn build` writes for students (in `assignments/`, no seed).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError
+
+FORMAT_VERSION = 1
+MANIFEST = "exercise.toml"
+LIBRARIES = ("numpy", "torch")
+COMPARISONS = ("values", "numbers", "floor", "distribution", "layers")
+RANDOM = ("distribution", "layers")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use while it is graded.
+
+    Seconds are of processor time, so that a busy machine fails nobody; a call, or all of them
+    together, may take three times as many on the wall. Loading the cells may take two calls' time.
+    """
+
+    seconds_per_call: float = 2.0
+    seconds_per_submission: float = 20.0
+    memory_megabytes: int = 512
+    output_kilobytes: int = 64
+
+
+@dataclass(frozen=True)
+class Step:
+    """One function (or the class) that a student writes.
+
+    `compare` says how a result is made comparable: `values` as they are,
+    `numbers` (booleans count as 0 and 1), `floor` (every very negative score,
+    -inf included, is the same), `distribution` (random, never compared by value),
+    `layers` (PyTorch modules, compared by the shapes of their parameters).
+    """
+
+    name: str
+    title: str
+    points: float
+    minutes: int
+    hints: tuple[str, ...]
+    compare: str = "values"
+
+    @property
+    def random(self) -> bool:
+        """Whether its results differ from call to call, so that values are never compared."""
+        return self.compare in RANDOM
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How inputs are drawn: the seed, and the size of each axis, hidden and public.
+
+    Students get none of it.
+    """
+
+    seed: int = 0
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    public_sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What to say about a submission that calls `uses`; it costs nothing."""
+
+    uses: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A chain of steps that ends in a class.
+
+    `words` are what it calls things in the texts that it shares with other exercises.
+    """
+
+    name: str
+    title: str
+    library: str
+    difficulty: int
+    steps: tuple[Step, ...]
+    limits: Limits
+    grading: Grading
+    folder: Path
+    remarks: tuple[Remark, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def secret_folders(self) -> tuple[Path, ...]:
+        """What no student's code may read: its own folder, and those it shares with others."""
+        return (self.folder.resolve(), *shared_folders(self.folder))
+
+    @property
+    def dtype(self) -> str:
+        """The floating-point type of its inputs: what the library makes by default."""
+        return "float32" if self.library == "torch" else "float64"
+
+    @property
+    def points(self) -> float:
+        """The most points that a submission can get."""
+        return sum(step.points for step in self.steps)
+
+    @property
+    def minutes(self) -> int:
+        """How long the exercise takes, by the author's estimate."""
+        return sum(step.minutes for step in self.steps)
+
+    def step(self, name: str) -> Step:
+        """Return the step called `name`; raise `KitError` when there is none."""
+        for step in self.steps:
+            if step.name == name:
+                return step
+        raise KitError(
+            f"there is no step {name!r} in {self.name}",
+            place=str(self.folder / MANIFEST),
+            cure=f"use one of: {', '.join(step.name for step in self.steps)}",
+        )
+
+    def before(self, name: str) -> tuple[str, ...]:
+        """Return the names of the steps that come before `name`, in order."""
+        names = tuple(step.name for step in self.steps)
+        return names[: names.index(name)]
+
+
+def read_exercise(folder: Path) -> Exercise:
+    """Read `folder/exercise.toml`; raise `KitError` when it is missing or does not fit."""
+    manifest = folder / MANIFEST
+    try:
+        facts = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise KitError(
+            f"{folder.name!r} is not an exercise: it has no {MANIFEST}",
+            place=str(folder),
+            cure="name a folder of solutions/ or assignments/, such as numpy_single_head",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise KitError(
+            f"{MANIFEST} is not valid TOML: {error}", place=str(manifest), cure="correct that line"
+        ) from None
+    return _exercise(facts, folder, manifest)
+
+
+def find_exercise(name: str, root: Path) -> Exercise:
+    """Read the exercise `name` below `root`; the error lists what is there."""
+    if not (root / name / MANIFEST).is_file():
+        known = sorted(path.parent.name for path in root.glob(f"*/{MANIFEST}"))
+        raise KitError(
+            f"there is no exercise {name!r}",
+            place=str(root),
+            cure=f"use one of: {', '.join(known)}" if known else "name the folder that holds them",
+        )
+    return read_exercise(root / name)
+
+
+def shared_folders(folder: Path) -> tuple[Path, ...]:
+    """Return the folders beside the exercise in `folder` that exercises share code from.
+
+    Their names begin with an underscore, such as `_attention`; they are no exercises.
+    """
+    beside = folder.resolve().parent.glob("_[!_]*")
+    return tuple(sorted(path for path in beside if path.is_dir()))
+
+
+def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
+    def wrong(fact: str, cure: str) -> KitError:
+        return KitError(fact, place=str(manifest), cure=cure)
+
+    if facts.get("format_version") != FORMAT_VERSION:
+        raise wrong(f"format_version is {facts.get('format_version')!r}", f"write {FORMAT_VERSION}")
+    try:
+        steps = tuple(
+            Step(**{**step, "points": float(step["points"]), "hints": tuple(step["hints"])})
+            for step in facts["steps"]
+        )
+        exercise = Exercise(
+            name=facts["name"],
+            title=facts["title"],
+            library=facts["library"],
+            difficulty=facts["difficulty"],
+            steps=steps,
+            limits=Limits(**facts.get("limits", {})),
+            grading=Grading(**facts.get("grading", {})),
+            folder=folder,
+            remarks=tuple(Remark(**remark) for remark in facts.get("remarks", ())),
+            words=dict(facts.get("words", {})),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise wrong(
+            f"a field is missing or not known: {error}", "compare it with another exercise"
+        ) from None
+    if exercise.library not in LIBRARIES:
+        raise wrong(f"library is {exercise.library!r}", f"use one of: {', '.join(LIBRARIES)}")
+    names = [step.name for step in steps]
+    if not names or len(set(names)) != len(names):
+        raise wrong("the steps are missing or one name stands twice", "name every step once")
+    if not all(isinstance(word, str) for word in exercise.words.values()):
+        raise wrong("[words] holds something that is no text", "write every word in quotes")
+    for step in steps:
+        if step.compare not in COMPARISONS:
+            raise wrong(
+                f"step {step.name}: compare is {step.compare!r}",
+                f"use one of: {', '.join(COMPARISONS)}",
+            )
+    return exercise

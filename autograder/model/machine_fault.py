@@ -1,0 +1,140 @@
+"""Faults of the machine, in words: what it refuses, where that is, and what to do about it.
+
+No command can foresee a full disk, a limit that somebody has set, or a package that is not there,
+and none of them is worth a traceback.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+from autograder.errors import KitError
+
+_FULL = "make room on that disk, and run the same command again"
+_CLOSED = "work where you may write, or change the permissions there"
+_CURES = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EROFS: _CLOSED,
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
+    errno.EIO: "look after that disk: it does not read or write",
+    errno.EFBIG: "let files be larger (`ulimit -f unlimited`), and run the same command again",
+}
+# Limits of a process have no file: where they are set, and what raises them.
+_LIMITS = {
+    errno.EMFILE: (
+        "the limit on open files of this process (`ulimit -n`)",
+        "raise it (`ulimit -n 1024`; a container is started with `--ulimit nofile=1024`)",
+    ),
+    errno.ENFILE: (
+        "the limit on open files of this machine (sysctl fs.file-max)",
+        "end what holds many files open, and run the same command again",
+    ),
+    errno.EAGAIN: (
+        "the limit on processes and threads of this user (`ulimit -u`, or the container's)",
+        "raise it, end some of your other processes, or grade in fewer (`--processes 1`)",
+    ),
+    errno.ENOMEM: (
+        "the memory of this machine, or the limit of this process (`ulimit -v`)",
+        "free memory or raise the limit, or grade in fewer processes (`--processes 1`)",
+    ),
+}
+_OF_A_LIMIT = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
+# Which extra of ours brings a package; what is not named here is installed by its own name.
+_EXTRAS = {
+    "course": "nbgrader sqlalchemy alembic jupyter_core jupyterlab traitlets nbconvert bleach "
+    "jinja2 pyseccomp",
+    "author": "jupytext nbformat packaging setuptools",
+    "torch": "torch",
+    "pictures": "matplotlib",
+}
+_EXTRA_OF = {name: extra for extra, names in _EXTRAS.items() for name in names.split()}
+
+
+def fault_of(error: BaseException) -> KitError | None:
+    """Return the fault of the machine that `error` speaks of, None when it may be a fault of ours."""
+    if isinstance(error, ImportError):
+        return _not_importable(error)
+    if isinstance(error, MemoryError):
+        place, cure = _LIMITS[errno.ENOMEM]
+        return KitError("there is no memory left", place=place, cure=cure)
+    if isinstance(error, OSError) and error.errno is not None:
+        return _refused(error, error.errno)
+    return None
+
+
+def limit_reached(error: OSError) -> KitError | None:
+    """Return the error about a limit of this process or user, None when `error` is about a file."""
+    if error.errno not in _LIMITS:
+        return None
+    place, cure = _LIMITS[error.errno]
+    return KitError(f"{error.strerror}", place=place, cure=cure)
+
+
+def limit_named_in(words: str) -> KitError | None:
+    """Return the error about a limit that another process of ours ran into, by its last words."""
+    reached = (number for number in _LIMITS if os.strerror(number) in words)
+    return next((limit_reached(OSError(number, os.strerror(number))) for number in reached), None)
+
+
+def _refused(error: OSError, number: int) -> KitError | None:
+    if limit := limit_reached(error):
+        return limit
+    if number == errno.ENOENT and str(error.filename).startswith("/proc/"):
+        return no_proc()
+    if number in _CURES:
+        place = str(error.filename or _current_folder())
+        return KitError(f"{error.strerror}", place=place, cure=_CURES[number])
+    return None
+
+
+def no_proc() -> KitError:
+    """Return the error about a machine without /proc."""
+    return KitError(
+        "there is no /proc, by which processes are bounded and watched",
+        place="/proc",
+        cure="mount it (`mount -t proc proc /proc`), or start the container so that it has one",
+    )
+
+
+def _not_importable(error: ImportError) -> KitError | None:
+    if any(words in str(error) for words in _OF_A_LIMIT):
+        return fault_of(MemoryError())
+    name = (error.name or "").partition(".")[0]
+    if not name or name == __name__.partition(".")[0]:
+        return None
+    if name.lstrip("_") in sys.stdlib_module_names or name in sys.stdlib_module_names:
+        return KitError(
+            f"this Python was built without {name}, a part of its standard library",
+            place=sys.executable,
+            cure="use a complete Python (the system's own, or build it with the headers of the "
+            "library that is missing), and install the kit for it",
+        )
+    if not isinstance(error, ModuleNotFoundError):
+        return KitError(
+            f"{name} is installed and cannot be imported: {_first_line(error)}",
+            place=str(error.path or sys.prefix),
+            cure=f"install it anew (`{sys.executable} -m pip install --force-reinstall {name}`)",
+        )
+    extra = _EXTRA_OF.get(name)
+    wanted = f"'attention-kit[{extra}]'" if extra else name
+    return KitError(
+        f"{name} is not installed for this Python, and is needed for this",
+        place=sys.executable,
+        cure=f"install it: `{sys.executable} -m pip install {wanted}`",
+    )
+
+
+def _first_line(error: ImportError) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), "").strip()[:300]
+
+
+def _current_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return "the current folder, which is gone"

@@ -1,0 +1,116 @@
+"""What is asked of a student's code, and what comes back.
+
+A request names a function of the submission (or a class to construct, with
+weights to put into it and a method to call) and carries only inputs. A reply is
+either what the code returned or how it failed. Whoever answers (a sandboxed
+worker, or the function in the learner's own notebook) is a `Respondent`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from autograder.model.verdict import Outcome
+from autograder.protocol.wire import Value, encode
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of the student's code.
+
+    Without `method`, `target` is a function that gets `arguments`. With it,
+    `target` is a class: it is constructed with `arguments`, gets `attributes`
+    (name to array) set, `before` names methods to call on it first, and `method` (none when
+    it is "") is called with `method_arguments` and `keywords`, `calls` times. `read` names
+    attributes to send back ("*": the names of all there are).
+
+    With PyTorch only: `dtype` names the type that every floating-point input is cast to, and
+    `backward` is a gradient, shaped as the result, to propagate back from it.
+    """
+
+    target: str
+    arguments: tuple[Value, ...] = ()
+    keywords: Mapping[str, Value] = field(default_factory=dict)
+    method: str | None = None
+    method_arguments: tuple[Value, ...] = ()
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+    read: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    calls: int = 1
+    dtype: str = ""
+    backward: Value = None
+
+    @cached_property
+    def key(self) -> bytes:
+        """A digest of all that is asked: equal requests have equal keys."""
+        parts: list[bytes] = []
+        values = (self.arguments, self.method_arguments, self.backward)
+        named = (self.keywords, self.attributes)
+        facts = [
+            [self.target, self.method, self.read, self.before, self.calls, self.dtype],
+            [encode(value, parts) for value in values],
+            [{name: encode(value, parts) for name, value in values.items()} for values in named],
+        ]
+        return hashlib.blake2b(b"".join([json.dumps(facts).encode(), *parts])).digest()
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The code returned: its value, the arguments as they were afterwards, attributes read.
+
+    `after` holds the call's array arguments after the call (of the method, when
+    there is one), so that an input overwritten in place can be seen. An attribute
+    that does not exist is left out of `attributes`.
+    """
+
+    value: Value
+    after: tuple[Value, ...] = ()
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExceptionReport:
+    """An exception of the student's code, as text that is not trusted.
+
+    `line` is the number of the student's own line where it happened (0 when none), `code` that
+    line, and `shapes` the array-valued names of that frame with their shapes.
+    """
+
+    type_name: str
+    message: str
+    line: int = 0
+    code: str = ""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The code did not return: the outcome that was observed, and the exception if there was one.
+
+    `look` is where to look next, when more is known than the outcome says.
+    """
+
+    outcome: Outcome
+    detail: str = ""
+    exception: ExceptionReport | None = None
+    look: str = ""
+
+
+Reply = Returned | Failed
+
+
+class Respondent(Protocol):
+    """Answers requests with a student's code."""
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`.
+
+        While it runs, the names in `leaning_on` (earlier steps) are answered by the
+        reference instead of the student's own code.
+        """
+        ...

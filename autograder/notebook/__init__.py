@@ -1,0 +1,1 @@
+"""The learner's notebook: checks, the card under them, the finale."""

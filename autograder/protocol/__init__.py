@@ -1,0 +1,1 @@
+"""What both sides of the sandbox speak: frames, arrays, calls. It holds no secret."""

@@ -1,0 +1,242 @@
+"""The array protocol between the trusted side and the worker with the student's code.
+
+A frame is `magic | u32 header length | u64 payload length | JSON header | raw
+little-endian arrays`. Nothing is ever unpickled. The side that decodes a frame
+of the worker's can only end with a value or with `WireError`, however the bytes
+were forged: lengths are capped before anything is allocated, types are checked
+exactly, and everything outside the closed list of kinds arrives as `Opaque`.
+
+Of ours, only this package and `worker/` are loaded beside a student's code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MAGIC = b"ATN1"
+PREFIX = struct.Struct("<4sIQ")
+MAX_HEADER = 256 * 1024
+MAX_PAYLOAD = 64 * 1024 * 1024
+MAX_AXES = 8
+MAX_AXIS = 1 << 28
+MAX_ITEMS = 64
+MAX_DEPTH = 4
+# How much of an exception is told, in characters and in shapes: who reads it wants to know what
+# went wrong, and code has no other way to take numbers home.
+MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
+DTYPES = {
+    name: np.dtype(f"<{name}" if name[-1] != "1" else ("?" if name == "b1" else name))
+    for name in "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class WireError(Exception):
+    """The bytes are not a frame of this protocol."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that does not cross the wire; only the name of its type does."""
+
+    type_name: str
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A NumPy random generator: what crosses is the seed it is made from."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear layer of PyTorch: weight (out, in) and bias (out,), None when it has none."""
+
+    weight: np.ndarray
+    bias: np.ndarray | None
+
+
+Value = Any  # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
+
+
+def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:
+    """Describe `value` as JSON facts; the bytes of its arrays are appended to `payload`."""
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        little = array.dtype.newbyteorder("<") if array.dtype.kind in "biufc" else array.dtype
+        if little in NAMES and array.ndim <= MAX_AXES:
+            payload.append(np.ascontiguousarray(array, dtype=little).tobytes())
+            return {"kind": "array", "dtype": NAMES[little], "shape": list(array.shape)}
+        return {"kind": "opaque", "type": f"{type(value).__name__} of {array.dtype}"[:80]}
+    if value is None or type(value) in (bool, str):
+        return {"kind": "plain", "value": value}
+    if type(value) is int and abs(value) < 1 << 63:
+        return {"kind": "plain", "value": value}
+    if type(value) is float:
+        return {"kind": "float", "value": value.hex()}
+    if type(value) in (tuple, list) and len(value) <= MAX_ITEMS and depth < MAX_DEPTH:
+        items = [encode(item, payload, depth + 1) for item in value]
+        return {"kind": "sequence", "items": items}
+    if isinstance(value, Opaque):
+        return {"kind": "opaque", "type": value.type_name}
+    if isinstance(value, Linear):
+        parts = (value.weight, value.bias)
+        return {"kind": "linear", "items": [encode(part, payload, depth + 1) for part in parts]}
+    if isinstance(value, Seed):
+        return {"kind": "seed", "seed": value.seed}
+    if isinstance(value, np.random.Generator):
+        return {"kind": "seed", "seed": 0}
+    return {"kind": "opaque", "type": type(value).__name__[:80]}
+
+
+def decode(facts: Any, payload: Payload, depth: int = 0) -> Value:
+    """Rebuild the value that `facts` describes; raise `WireError` for anything forged."""
+    if type(facts) is not dict or depth > MAX_DEPTH:
+        raise WireError("a value is not described by an object")
+    match facts.get("kind"):
+        case "array":
+            return _array(facts, payload)
+        case "plain":
+            return _plain(facts.get("value"))
+        case "float":
+            return _float(facts.get("value"))
+        case "sequence":
+            return _items(facts, payload, depth)
+        case "linear":
+            return _linear(_items(facts, payload, depth))
+        case "seed":
+            seed = facts.get("seed")
+            if type(seed) is not int or not 0 <= seed < 1 << 63:
+                raise WireError("a seed is not a number")
+            return Seed(seed)
+        case "opaque":
+            return Opaque(text(facts.get("type"), 80))
+        case _:
+            raise WireError("a value is of no known kind")
+
+
+class Payload:
+    """The raw bytes behind a header, handed out array by array, in order."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._taken = 0
+
+    def take(self, count: int) -> bytes:
+        """Return the next `count` bytes; raise `WireError` when there are fewer."""
+        if count > len(self._data) - self._taken:
+            raise WireError("the payload is shorter than its arrays")
+        self._taken += count
+        return self._data[self._taken - count : self._taken]
+
+    def end(self) -> None:
+        """Raise `WireError` unless every byte was used."""
+        if self._taken != len(self._data):
+            raise WireError("the payload is longer than its arrays")
+
+
+def _items(facts: dict[str, Any], payload: Payload, depth: int) -> tuple[Value, ...]:
+    items = facts.get("items")
+    if type(items) is not list or len(items) > MAX_ITEMS:
+        raise WireError("a sequence has no list of items, or too many")
+    return tuple(decode(item, payload, depth + 1) for item in items)
+
+
+def _linear(parts: tuple[Value, ...]) -> Linear:
+    weight, bias = parts if len(parts) == 2 else (None, None)
+    if not isinstance(weight, np.ndarray) or weight.ndim != 2:
+        raise WireError("a linear layer has no weight of two axes")
+    if bias is not None and not (isinstance(bias, np.ndarray) and bias.ndim == 1):
+        raise WireError("a linear layer's bias does not have one axis")
+    return Linear(weight, bias)
+
+
+def _array(facts: dict[str, Any], payload: Payload) -> np.ndarray:
+    name, shape = facts.get("dtype"), facts.get("shape")
+    if type(name) is not str or name not in DTYPES:
+        raise WireError("an array has no known dtype")
+    if type(shape) is not list or len(shape) > MAX_AXES:
+        raise WireError("an array has no shape, or too many axes")
+    if any(type(size) is not int or not 0 <= size <= MAX_AXIS for size in shape):
+        raise WireError("an axis has no valid size")
+    dtype = DTYPES[name]
+    count = math.prod(shape) * dtype.itemsize
+    if math.prod(size for size in shape if size) > MAX_PAYLOAD:
+        raise WireError("an array without numbers has axes too long for NumPy")
+    data = payload.take(count)
+    if name == "b1" and data and np.frombuffer(data, np.uint8).max() > 1:
+        raise WireError("a boolean is neither 0 nor 1")
+    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
+
+
+def _plain(value: Any) -> bool | int | str | None:
+    if value is None or type(value) is bool:
+        return value
+    if type(value) is int and abs(value) < 1 << 63:
+        return value
+    if type(value) is str:
+        return text(value, 4096)
+    raise WireError("a plain value is of no known type")
+
+
+def _float(value: Any) -> float:
+    if type(value) is not str or len(value) > 40:
+        raise WireError("a float is not written as text")
+    try:
+        return float.fromhex(value)
+    except (ValueError, OverflowError):
+        raise WireError("a float is not written in hexadecimal") from None
+
+
+def text(value: Any, longest: int) -> str:
+    """Return `value` when it is text of at most `longest` characters, cut to that; else raise."""
+    if type(value) is not str:
+        raise WireError("text was expected")
+    return value[:longest].encode("utf-8", "replace").decode("utf-8")
+
+
+def frame(header: dict[str, Any], payload: list[bytes]) -> bytes:
+    """Return the bytes of one frame; raise `WireError` when it would be over the caps."""
+    head = json.dumps(header, allow_nan=False).encode()
+    size = sum(len(part) for part in payload)
+    if len(head) > MAX_HEADER or size > MAX_PAYLOAD:
+        raise WireError(f"a frame of {len(head)} + {size} bytes is over the limit")
+    return b"".join([PREFIX.pack(MAGIC, len(head), size), head, *payload])
+
+
+def read_prefix(data: bytes) -> tuple[int, int]:
+    """Return (header length, payload length) of a frame; raise `WireError` when over the caps."""
+    magic, head, size = PREFIX.unpack(data)
+    if magic != MAGIC or head > MAX_HEADER or size > MAX_PAYLOAD:
+        raise WireError("a frame does not begin as one, or is over the limit")
+    return head, size
+
+
+def read_header(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of a frame; raise `WireError` for anything else."""
+    try:
+        header = json.loads(
+            data.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError):
+        raise WireError("a header is not valid JSON") from None
+    if type(header) is not dict:
+        raise WireError("a header is not an object")
+    return header
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,163 @@
+"""Where a step is that is not written where it is looked for.
+
+A student who wrote `softmax` under another name, inside a class or in a Markdown cell
+believes to have written it; "not written yet" alone would send them looking in vain.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean_line
+from autograder.submission.cells import definitions, parsed
+
+_ALIKE, _LONGEST_NAME = 0.7, 60
+DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITION = re.compile(r"^[ \t>]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+
+
+def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
+    """Return the steps whose function or class is there and is more than a stub."""
+    names = [step.name for step in exercise.steps]
+    found: set[str] = set()
+    for cell in cells:
+        tree = parsed(cell)
+        if tree is None:
+            found |= set(definitions(cell, names))
+            continue
+        found |= {node.name for node in _defined(tree) if node.name in names and not is_stub(node)}
+    return frozenset(found)
+
+
+def _defined(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    return (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+
+
+def is_stub(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    """Whether a definition does nothing yet."""
+    if isinstance(node, ast.ClassDef):
+        methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+        return all(is_stub(method) for method in methods)
+    body = [item for item in node.body if not (_is_docstring(item) or _calls_parent(item))]
+    return all(isinstance(item, ast.Pass) or _raises_not_implemented(item) for item in body)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _calls_parent(node: ast.stmt) -> bool:
+    """Whether it is `super().__init__()`, which stands above the student's part of a module."""
+    match node:
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Name(id="super"), args=[], keywords=[]),
+                    attr="__init__",
+                ),
+                args=[],
+                keywords=[],
+            )
+        ):
+            return True
+    return False
+
+
+def _raises_not_implemented(node: ast.stmt) -> bool:
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    name = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(name, ast.Name) and name.id == "NotImplementedError"
+
+
+def without_copied_stubs(
+    cells: Sequence[str], exercise: Exercise
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the cells without stubs below the same step's written code, and a remark about it.
+
+    A copied cell that was never filled in would else undo the answer above it.
+    """
+    known: set[str] = set()
+    kept: list[str] = []
+    copied: list[str] = []
+    for cell in cells:
+        tree = parsed(cell)
+        lines = cell.split("\n")
+        for node in _defined(tree) if tree else ():
+            if node.name in known and is_stub(node):
+                start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                end = node.end_lineno or node.lineno
+                lines[start - 1 : end] = [""] * (end - start + 1)
+                copied.append(f"`{node.name}`")
+        known |= written([cell], exercise)
+        kept.append("\n".join(lines))
+    if not copied:
+        return tuple(kept), ()
+    names = ", ".join(dict.fromkeys(copied))
+    there = f"{names} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
+    return tuple(kept), (f"Your code counts. {there}, the last time not written: delete the copy.",)
+
+
+def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tuple[str, str], ...]:
+    """Return which steps stand in text that is not run, name and sentence.
+
+    `unread` are such texts, each with what it stands in: "a Markdown cell". Of several with the
+    same step the last is told.
+    """
+    names = {step.name for step in exercise.steps}
+    last = {
+        name: place
+        for place, text in unread
+        for name in names.intersection(_DEFINITION.findall(text))
+    }
+    return tuple(
+        (name, f"The one in {last[name]} is not run: put it into a code cell of its own.")
+        for name in sorted(last)
+    )
+
+
+def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
+    """Return, for steps that are not written, where in the code they seem to be, in a sentence."""
+    names = [step.name for step in exercise.steps]
+    done = written(cells, exercise)
+    missing = [name for name in names if name not in done]
+    trees = [tree for cell in cells if (tree := parsed(cell))]
+    found: dict[str, str] = {}
+    for tree in trees:
+        found |= _nested(tree, missing)
+    others = [node.name for tree in trees for node in _defined(tree) if node.name not in names]
+    for name in missing:
+        alike = difflib.get_close_matches(name, others[:1000], n=1, cutoff=_ALIKE)
+        if alike:
+            other = clean_line(alike[0], _LONGEST_NAME)
+            found.setdefault(name, f"There is a `{other}`: did you rename it?")
+    return found
+
+
+def _nested(tree: ast.Module, names: Sequence[str]) -> dict[str, str]:
+    """Return the sentences about definitions that stand inside something else."""
+    found = {}
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, place = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, DefinitionNode):
+                if place and child.name in names and not _empty(child):
+                    found[child.name] = (
+                        f"The one inside {place} does not count: move it to the left margin."
+                    )
+                kind = "class" if isinstance(child, ast.ClassDef) else "function"
+                name = clean_line(child.name, _LONGEST_NAME)
+                waiting.append((child, f"the {kind} `{name}`"))
+            elif isinstance(child, ast.If):
+                waiting.append((child, place or "an `if`"))
+            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                waiting.append((child, place or "another statement"))
+    return found
+
+
+def _empty(node: DefinitionNode) -> bool:
+    return not isinstance(node, ast.AsyncFunctionDef) and is_stub(node)

@@ -1,0 +1,147 @@
+"""Which of several files counts: the first that holds work, notebooks before scripts."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import file_name
+from autograder.submission.absence import written
+from autograder.submission.code import Code, read_code
+from autograder.submission.file_text import Unreadable, bare, is_notebook, is_submission
+from autograder.submission.plain_file import NotPlain, opened
+
+# Of a folder: so many of its notebooks and scripts are read, and so many entries looked at.
+MOST_FILES, MOST_ENTRIES = 10, 10_000
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The code that counts, and the SHA-256 of every file that was read for it, by path."""
+
+    code: Code
+    digests: tuple[tuple[Path, str], ...]
+
+
+def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
+    """Return the code that counts of what one student handed in below `root`; raise `Unreadable`.
+
+    Raise `KitError` when this machine lets the process open no more files.
+    """
+    folders = {path: names for path in paths if (names := _names(path, root)) is not None}
+    if len(paths) == 1 and not folders:
+        code = _read(paths[0], exercise, root)
+        return Choice(code, ((code.file, code.digest),))
+    files = _candidates(paths, folders, exercise)
+    readable: list[Code] = []
+    reasons: list[Unreadable] = []
+    for file in files[:MOST_FILES]:
+        try:
+            readable.append(_read(file, exercise, root))
+        except Unreadable as reason:
+            reasons.append(reason)
+    if not readable:
+        raise reasons[0] if reasons else Unreadable(_nothing(paths[0], exercise))
+    worked = [code for code in readable if written(code.cells, exercise)]
+    code = (worked or readable)[0]
+    remarks = _remarks(code, worked, reasons, paths, exercise)
+    if len(files) > MOST_FILES:
+        remarks.append(
+            f"You handed in {len(files)} notebooks and .py files, and only {MOST_FILES} of them "
+            "were read: hand in the one that counts."
+        )
+    digests = tuple((each.file, each.digest) for each in readable)
+    return Choice(replace(code, remarks=(*remarks, *code.remarks)), digests)
+
+
+def cannot_be_opened(path: Path, error: OSError) -> Unreadable:
+    """Return why `path` cannot be opened; raise `KitError` when that is the machine's fault."""
+    reason = error.strerror or "the system gives no reason"
+    if error.errno in _NO_MORE_FILES:
+        raise KitError(
+            f"no more files can be opened: {reason}",
+            place=file_name(path),
+            cure="allow more open files (`ulimit -n 4096`), then run the same command again",
+        ) from error
+    return Unreadable(f"{file_name(path)} cannot be opened: {reason}. Hand it in again.")
+
+
+def _read(file: Path, exercise: Exercise, root: Path) -> Code:
+    """Read one file; raise `Unreadable`, whatever keeps it from being read."""
+    try:
+        return read_code(file, exercise, root)
+    except (Unreadable, KitError):
+        raise
+    except OSError as error:
+        raise cannot_be_opened(file, error) from error
+    except Exception as error:  # what it holds is hostile, perhaps; it costs its owner only
+        raise Unreadable(
+            f"{file_name(file)} could not be read: there is something in it that the grader "
+            "cannot take in, such as code that is nested very deep. Leave out what is not an "
+            "answer and hand it in again."
+        ) from error
+
+
+def _remarks(
+    code: Code,
+    worked: Sequence[Code],
+    reasons: Iterable[Unreadable],
+    paths: Sequence[Path],
+    exercise: Exercise,
+) -> list[str]:
+    name = file_name(code.file)
+    remarks = [f"{reason} Until then, {name} counts." for reason in reasons]
+    if len(worked) > 1:
+        others = ", ".join(file_name(other.file) for other in worked[1:])
+        remarks.append(f"{name} counts; there is work in {others} too, which was not read.")
+    if len(paths) == 1 and code.file.stem.lower() != exercise.name:
+        expected = f"{exercise.name}{'.ipynb' if is_notebook(code.file) else '.py'}"
+        remarks.append(
+            f"{name} was read; {expected} is not there. Keep that name when you hand in."
+        )
+    return remarks
+
+
+def _candidates(
+    paths: Sequence[Path], folders: Mapping[Path, Sequence[str]], exercise: Exercise
+) -> list[Path]:
+    """Notebooks first, and those with the exercise's own name first of all."""
+    inside = [path / name for path, names in folders.items() for name in names]
+    files = [*inside, *(path for path in paths if path not in folders)]
+    files = [file for file in files if is_submission(file) and not file.name.startswith(".")]
+
+    def order(file: Path) -> tuple[bool, bool, str]:
+        return bare(file).stem != exercise.name, not is_notebook(file), file.name
+
+    return sorted(files, key=order)
+
+
+def _names(path: Path, root: Path) -> list[str] | None:
+    """Return what is in the folder at `path`, None for a file; raise `Unreadable`."""
+    try:
+        with opened(path, root) as found:
+            names = found.names(MOST_ENTRIES + 1) if found.is_folder else None
+    except NotPlain as obstacle:
+        if obstacle.is_link:
+            what = f"{file_name(obstacle.path)} is a link"
+            raise Unreadable(f"{what}: hand in the file itself.") from None
+        return None
+    except OSError:  # reading it will tell why
+        return None
+    if names is not None and len(names) > MOST_ENTRIES:
+        raise Unreadable(
+            f"{file_name(path)} holds more than {MOST_ENTRIES} files: hand in the one that counts."
+        )
+    return names
+
+
+def _nothing(folder: Path, exercise: Exercise) -> str:
+    return (
+        f"There is no notebook and no .py file in {file_name(folder)}: "
+        f"hand in {exercise.name}.ipynb or {exercise.name}.py."
+    )

@@ -1,0 +1,199 @@
+"""The text of a file that a student handed in.
+
+Reading happens in the trusted process, so sizes are capped before anything else, links are
+not followed, and only encodings that hide nothing are used. What cannot be read becomes a
+sentence (`Unreadable`); what is oddly written is read all the same, as far as that goes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import re
+import tokenize
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+from autograder.model.sanitize import SURROGATES, file_name
+from autograder.submission.plain_file import NotPlain, opened
+
+LARGEST_FILE = 50 * 1024 * 1024
+LARGEST_NOTEBOOK = 10 * 1024 * 1024
+LARGEST_SOURCE = 1024 * 1024
+SUFFIXES = (".ipynb", ".py")
+
+# Strings are read over as a whole, so that a bracket or a key within one is text; a quote
+# alone is one that nothing closes.
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]]', re.DOTALL)
+_OUTPUTS = re.compile(r'"outputs"\s*:\s*\[')
+_MOST_TOKENS = 3_000_000
+
+
+class Unreadable(Exception):
+    """A file cannot be read as a submission; the text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a file, what is to be said about how it was read, and the SHA-256 of its bytes."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+    digest: str = ""
+
+
+def read_text(file: Path, root: Path | None = None) -> Text:
+    """Return the text of a notebook or a `.py` with plain line ends; raise `Unreadable`, OSError.
+
+    Of a notebook that is large only for its outputs, the outputs are left out. No link below
+    `root` is followed, see `opened`.
+    """
+    content = _content(file, root)
+    return replace(_text(content, file), digest=digest_of(content))
+
+
+def digest_of(content: bytes) -> str:
+    """Return the SHA-256 of what a file holds, in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _text(content: bytes, file: Path) -> Text:
+    name = file_name(file)
+    read = _decoded(content, name)
+    remarks = (*read.remarks, *remarks_on_characters(read.text, name))
+    read = Text(plain_text(read.text), remarks)
+    if is_notebook(file) and len(content) > LARGEST_NOTEBOOK:
+        return _without_outputs(read, name)
+    return read
+
+
+def plain_text(text: str) -> str:
+    """Return `text` with plain line ends and no character that is none: a null, half a pair."""
+    return SURROGATES.sub("\ufffd", with_plain_lines(text).replace("\0", ""))
+
+
+def remarks_on_characters(text: str, name: str) -> tuple[str, ...]:
+    """Say what `plain_text` changes in the text of the file called `name`, beside line ends."""
+    null = f"{name} holds null bytes, which editors do not show; they are left out."
+    half = f"{name} holds halves of characters, which are no text; each was read as \ufffd."
+    found = ((null, "\0" in text), (half, SURROGATES.search(text) is not None))
+    return tuple(words for words, there in found if there)
+
+
+def _content(file: Path, root: Path | None) -> bytes:
+    """The bytes of a plain file that is not too large; raise `Unreadable`, OSError."""
+    notebook = is_notebook(file)
+    limit = LARGEST_FILE if notebook else LARGEST_SOURCE
+    try:
+        with opened(file, root) as found:
+            content = found.content(limit + 1)
+    except NotPlain:
+        # A link may point at a file that the grader can read and the student may not.
+        raise Unreadable(
+            f"{file_name(file)} is not a plain file: hand in the file itself."
+        ) from None
+    if len(content) > limit:
+        shrink = "clear its outputs" if notebook else "leave data out of it"
+        raise Unreadable(
+            f"{file_name(file)} is larger than {limit // 1024} kB: {shrink}, save it and hand it "
+            "in again."
+        )
+    return content
+
+
+def bare(file: Path) -> Path:
+    """Return the path without the suffix that a browser hangs on a download: `a.ipynb.txt`."""
+    whole = file.with_suffix("")
+    downloaded = file.suffix.lower() in (".txt", ".json") and whole.suffix.lower() in SUFFIXES
+    return whole if downloaded else file
+
+
+def is_submission(file: Path) -> bool:
+    """Whether `file` is called a notebook or a `.py`."""
+    return bare(file).suffix.lower() in SUFFIXES
+
+
+def is_notebook(file: Path) -> bool:
+    """Whether `file` is called a notebook."""
+    return bare(file).suffix.lower() == ".ipynb"
+
+
+def _decoded(data: bytes, name: str) -> Text:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = _declared(data)
+    try:
+        return Text(with_plain_lines(data.decode(encoding)))
+    except UnicodeDecodeError as error:
+        if b"\0" in data:
+            raise Unreadable(
+                f"{name} is not text (byte {error.start}): save it as UTF-8 and hand it in again."
+            ) from None
+        # One letter in a comment is no reason to lose the rest.
+        remark = (
+            f"{name} is not UTF-8 text (byte {error.start}) and was read as Latin-1, so letters "
+            "such as é may be others: save it as UTF-8."
+        )
+        return Text(with_plain_lines(data.decode("latin-1")), (remark,))
+
+
+def _declared(data: bytes) -> str:
+    """Return the encoding that a `.py` declares, when it is a plain one; else UTF-8.
+
+    Others, such as utf-7, are a way to hide text from who reads it.
+    """
+    try:
+        declared = codecs.lookup(tokenize.detect_encoding(BytesIO(data).readline)[0]).name
+    except (SyntaxError, LookupError, ValueError):
+        return "utf-8-sig"
+    plain = ("iso8859-1", "iso8859-15", "cp1252")
+    return declared if declared in plain else "utf-8-sig"
+
+
+def with_plain_lines(text: str) -> str:
+    """Return `text` without a byte order mark and DOS's end mark, every line ended by a line feed."""
+    # A lone carriage return ends a line in Python and in editors.
+    return (
+        text.removeprefix("\ufeff").removesuffix("\x1a").replace("\r\n", "\n").replace("\r", "\n")
+    )
+
+
+def _without_outputs(read: Text, name: str) -> Text:
+    text = without_outputs(read.text)
+    if len(text) > LARGEST_NOTEBOOK:
+        raise Unreadable(
+            f"{name} is larger than {LARGEST_NOTEBOOK // 1024} kB even without its outputs: "
+            "leave pictures and data out of it, save it and hand it in again."
+        )
+    remark = (
+        f"{name} is larger than {LARGEST_NOTEBOOK // 1024} kB because of its outputs; your code "
+        "was read without them. Clear the outputs before you hand in."
+    )
+    return Text(text, (*read.remarks, remark))
+
+
+def without_outputs(text: str) -> str:
+    """Return a notebook's JSON with every list of outputs emptied, without parsing it.
+
+    Parsed, a large file can take a hundred times its size in memory.
+    """
+    kept: list[str] = []
+    start = position = depth = tokens = 0
+    while (token := _TOKEN.search(text, position)) and tokens < _MOST_TOKENS:
+        tokens += 1
+        position = token.end()
+        if token[0] == '"':
+            break
+        if not depth:
+            found = _OUTPUTS.match(text, token.start())
+            if found:
+                kept.append(text[start : found.end()])
+                start = position = found.end()
+                depth = 1
+        elif token[0] in "[]":
+            depth += 1 if token[0] == "[" else -1
+            if not depth:
+                start = token.start()
+    return "".join([*kept, text[start:]])

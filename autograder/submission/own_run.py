@@ -1,0 +1,139 @@
+"""Cells without what is there for the learner's own run only.
+
+A check is the learner's; while grading it has nothing to say, and the kit is not there.
+The syntax tree says where such a call stands, so that what stands beside it is kept: only
+that expression is replaced, by True, which is what a check that passes counts as. Every
+line keeps its number.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from autograder.submission.call_root import CallRoots
+from autograder.submission.cells import parsed
+
+KIT = "autograder"
+_NAMES = frozenset({"check", "open_exercise", "get_ipython", "display"})
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_CELL_MAGIC = "run_cell_magic"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A stretch of a text, by lines (from 1) and columns in UTF-8, and what to put there."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+def without_own_run(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
+    """Return cells without imports and calls of the kit and of IPython at their top level.
+
+    Of a `notebook`, what stands under `if __name__ == "__main__":` is run, as it is there.
+    """
+    trees = [parsed(cell) for cell in cells]
+    names = _names(tree for tree in trees if tree)
+    return tuple(
+        _edited(cell, _edits(tree, names, notebook)) if tree else cell
+        for cell, tree in zip(cells, trees)
+    )
+
+
+def _names(trees: Iterator[ast.Module]) -> frozenset[str]:
+    """Return the names that mean the kit or IPython: not those that the student defines."""
+    kit, own = set(_NAMES), set()
+    roots = CallRoots()
+    for tree in trees:
+        for node in _top_level(tree):
+            match node:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    own.add(name)
+                case ast.Import(names=found):
+                    kit |= {a.asname or KIT for a in found if _is_kit(a.name)}
+                case ast.ImportFrom(module=module, names=found) if _is_kit(module or ""):
+                    kit |= {a.asname or a.name for a in found}
+                case ast.ImportFrom(names=found) if (node.module or "").split(".")[0] != "IPython":
+                    own |= {a.asname or a.name for a in found}
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                    # `probe = open_exercise(...)` is the kit's too, by another name.
+                    (kit if roots.of(call) in kit else own).add(name)
+    return frozenset(kit - own)
+
+
+def _is_kit(module: str) -> bool:
+    return module.split(".")[0] == KIT
+
+
+def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that are run with the cell, functions and classes only by name.
+
+    Without recursion: a tree can be deeper than Python's own stack.
+    """
+    waiting = [tree]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            yield child
+            if not isinstance(child, _SCOPES):
+                waiting.append(child)
+
+
+def _edits(tree: ast.Module, names: frozenset[str], notebook: bool) -> Iterator[Edit]:
+    """What to replace; nothing is replaced within what is replaced already."""
+    waiting: list[ast.AST] = [tree]
+    roots = CallRoots()
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            match child:
+                case ast.Import(names=found) if any(_is_kit(name.name) for name in found):
+                    kept = [name for name in found if not _is_kit(name.name)]
+                    yield _edit(child, ast.unparse(ast.Import(kept)) if kept else "pass")
+                case ast.ImportFrom(module=module) if _is_kit(module or ""):
+                    yield _edit(child, "pass")
+                case ast.Call() if roots.of(child) in names and not _runs_a_cell(child):
+                    yield _edit(child, "True")
+                case ast.If(test=test) if notebook and _is_main(test):
+                    yield _edit(test, "True")
+                    waiting.append(ast.Module([*child.body, *child.orelse], []))
+                case _ if not isinstance(child, _SCOPES):
+                    waiting.append(child)
+
+
+def _runs_a_cell(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == _CELL_MAGIC
+
+
+def _is_main(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(
+            left=ast.Name(id="__name__"),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value="__main__")],
+        ):
+            return True
+    return False
+
+
+def _edit(node: ast.stmt | ast.expr, text: str) -> Edit:
+    end_line = node.end_lineno or node.lineno
+    if end_line > node.lineno:
+        gap = "\n" * (end_line - node.lineno)
+        text = f"(True{gap})" if isinstance(node, ast.expr) else f"{text}; (True{gap})"
+    return Edit(node.lineno, node.col_offset, end_line, node.end_col_offset or 0, text)
+
+
+def _edited(text: str, edits: Iterator[Edit]) -> str:
+    data = text.encode()
+    starts = [0, *(found.end() for found in re.finditer(b"\n", data))]
+    kept: list[bytes] = []
+    place = 0
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column)):
+        kept += [data[place : starts[edit.line - 1] + edit.column], edit.text.encode()]
+        place = starts[edit.end_line - 1] + edit.end_column
+    return b"".join([*kept, data[place:]]).decode()

@@ -1,0 +1,144 @@
+"""One student's code for one exercise, read from what was handed in.
+
+Whatever is wrong with a file costs its owner only, and becomes a sentence (`rejected`)
+instead of an error. What can be read of it counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean_line, file_name
+from autograder.model.verdict import Finding, Outcome
+from autograder.submission.file_choice import Choice, cannot_be_opened, chosen
+from autograder.submission.file_text import Unreadable, is_notebook
+
+MOST_REMARKS, LONGEST_REMARK = 20, 500
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a student handed in: the cells of code in their order, and where they come from.
+
+    `rejected` is set, and `cells` empty, when there is nothing that could be run. `not_run` are
+    steps that stand in text which is not run, such as a Markdown cell: name and sentence.
+    Remarks and sentences are clean lines of at most 500 characters, remarks at most 20.
+    `digests` are the SHA-256 of the bytes of every file that was read, so that who reads one again
+    can tell whether it has changed. No link below `root` was followed.
+    """
+
+    student: str
+    exercise: str
+    cells: tuple[str, ...]
+    path: Path
+    remarks: tuple[str, ...] = ()
+    rejected: Finding | None = None
+    not_run: tuple[tuple[str, str], ...] = ()
+    digests: tuple[tuple[Path, str], ...] = ()
+    root: Path | None = None
+
+    @property
+    def code_hash(self) -> str:
+        """A hash of what is run, and of what is said about what is not: equal code is graded once.
+
+        What cannot be read is not equal to what is empty, nor a notebook to a script: a
+        notebook's lines are told by cell.
+        """
+        refused = self.rejected and [self.rejected.outcome, self.rejected.fact]
+        return hash_of([self.exercise, is_notebook(self.path), self.cells, self.not_run, refused])
+
+
+def hash_of(facts: object) -> str:
+    """Return the SHA-256, in hexadecimal, of `facts` as JSON: no two of them have the same text."""
+    text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_submission(
+    path: Path, exercise: Exercise, student: str, root: Path | None = None
+) -> Submission:
+    """Read `path`: a notebook, a `.py`, or a folder that holds one or both.
+
+    Where both hold work, the notebook counts, and a remark says so. No link below `root` is
+    followed, which is the folder that `path` is in, unless said. Raise `KitError` when this machine
+    lets the process open no more files; nothing else.
+    """
+    return read_one_of([path], exercise, student, root)
+
+
+def read_one_of(
+    paths: Sequence[Path], exercise: Exercise, student: str, root: Path | None = None
+) -> Submission:
+    """Read what one student handed in as several files or folders, as if it lay in one folder.
+
+    Raise as `read_submission` does.
+    """
+    try:
+        below = root or paths[0].parent
+        return _submission(chosen(paths, exercise, below), exercise, student, below)
+    except Unreadable as reason:
+        return _rejected(paths, exercise, student, str(reason), reason.__cause__, root)
+    except OSError as error:
+        words = str(cannot_be_opened(paths[0], error))
+        return _rejected(paths, exercise, student, words, error, root)
+    except KitError:
+        raise
+    except Exception as error:  # no hand-in may keep the class from being graded
+        return unreadable(paths, exercise, student, "the grader cannot take it in", error, root)
+
+
+def unreadable(
+    paths: Sequence[Path],
+    exercise: Exercise,
+    student: str,
+    why: str,
+    error: BaseException | None = None,
+    root: Path | None = None,
+) -> Submission:
+    """Return the submission of a student whose files made reading stop, since `why`."""
+    fact = (
+        f"{file_name(paths[0])} could not be read, since {why}. Leave out what is not an answer "
+        "and hand it in again."
+    )
+    return _rejected(paths, exercise, student, fact, error, root)
+
+
+def _submission(choice: Choice, exercise: Exercise, student: str, root: Path) -> Submission:
+    code = choice.code
+    remarks = tuple(dict.fromkeys(map(_line, code.remarks)))[:MOST_REMARKS]
+    not_run = tuple((name, _line(words)) for name, words in code.not_run)
+    facts = (student, exercise.name, code.cells, code.file, remarks, None, not_run)
+    return Submission(*facts, choice.digests, root)
+
+
+def _rejected(
+    paths: Sequence[Path],
+    exercise: Exercise,
+    student: str,
+    fact: str,
+    error: BaseException | None,
+    root: Path | None,
+) -> Submission:
+    finding = Finding(Outcome.REJECTED, _line(fact), details=_details(error))
+    below = root or paths[0].parent
+    return Submission(student, exercise.name, (), paths[0], rejected=finding, root=below)
+
+
+def _details(error: BaseException | None) -> tuple[str, ...]:
+    """What an instructor who looks for the cause wants to know; nothing about known causes."""
+    if error is None or isinstance(error, OSError):
+        return ()
+    frames = traceback.extract_tb(error.__traceback__, limit=-1)
+    place = f", in {Path(frames[0].filename).name}:{frames[0].lineno}" if frames else ""
+    return (_line(f"{type(error).__name__}: {error}{place}"),)
+
+
+def _line(text: str) -> str:
+    return clean_line(text, LONGEST_REMARK)

@@ -1,0 +1,200 @@
+"""A submission's code, run as far as it can be, with its own errors told where they matter.
+
+What stands beside the steps (a plot, a training loop, a file that is not here) is left out
+where it keeps the steps from being defined. A name is missing because it was never written,
+or because the cell that should define it did not run; the student is told which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from autograder.judging.explanation import cause, missing_name
+from autograder.model.exercise import Exercise
+from autograder.model.request import ExceptionReport, Failed, Reply, Request
+from autograder.model.verdict import Outcome
+from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.sandbox.workers import AnswerOfReference
+from autograder.submission.absence import misplaced
+from autograder.submission.definitions import (
+    bound_names,
+    definitions_of,
+    given_imports,
+    statements,
+)
+from autograder.submission.file_text import is_notebook
+from autograder.submission.reading import Submission
+
+_MOST_LOADS = 4
+_MOST_REMARKS = 3
+# No `\s` at the beginning: it runs over line ends, so from each of many blank lines over all.
+_DEFINITION = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_OWN_PLACE = re.compile(r" \((?:cell \d+, )?line \d+\)$")  # a syntax error's, told beside it
+# How code that does not come to its end is told; other ends are no reason to leave anything out.
+_ENDLESS = {
+    Outcome.TIMED_OUT: "takes longer than a submission may",
+    Outcome.OUTPUT_LIMIT: "prints more than a submission may",
+    Outcome.OUT_OF_MEMORY: "asks for more memory than a submission may use",
+    Outcome.CRASHED: "ends the Python process",
+}
+
+
+class Loaded:
+    """A `Respondent` over the code of one submission. A context manager."""
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        submission: Submission,
+        exercise: Exercise,
+        *,
+        seed: int,
+        answer: AnswerOfReference | None = None,
+    ) -> None:
+        self._zygote, self._seed, self._answer = zygote, seed, answer
+        self._exercise = exercise
+        self._notebook = is_notebook(submission.path)
+        self._elsewhere = misplaced(submission.cells, exercise) | dict(submission.not_run)
+        self._cells = submission.cells
+        self._told: list[str] = []
+        self._not_defined: dict[str, ExceptionReport] = {}
+        self._student = self._started()
+
+    def __enter__(self) -> Loaded:
+        try:
+            self._load()
+        except BaseException:  # nobody else would close it
+            self._student.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._student.close()
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`; see `Respondent`."""
+        reply = self._student.ask(request, leaning_on)
+        if not isinstance(reply, Failed) or reply.outcome is not Outcome.NOT_WRITTEN:
+            return reply
+        report = self._not_defined.get(request.target)
+        if report is not None:
+            return replace(reply, outcome=Outcome.RAISED, exception=report)
+        return replace(reply, look=self._elsewhere.get(request.target, ""))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say what raised or was left out while the cells were run."""
+        told = tuple(dict.fromkeys(self._told))
+        if len(told) <= _MOST_REMARKS:
+            return told
+        more = len(told) - _MOST_REMARKS
+        lines = "line raises" if more == 1 else "lines raise"
+        return (*told[:_MOST_REMARKS], f"{more} more {lines} an error.")
+
+    def _load(self) -> None:
+        for _ in range(_MOST_LOADS):
+            better = self._better()
+            if better == self._cells:
+                break
+            self._cells = better
+            self._student.close()
+            self._student = self._started()
+        if not self._failures:
+            self._told.clear()  # in vain: each step will tell how it ended
+        failures = self._failures
+        self._not_defined = _failed_definitions(self._cells, failures)
+        self._tell_of_failures(failures)
+
+    def _started(self) -> SandboxedStudent:
+        return SandboxedStudent(self._zygote, self._cells, seed=self._seed, answer=self._answer)
+
+    def _better(self) -> tuple[str, ...]:
+        """Return the cells such that more of them runs; the very same when they all do."""
+        failures = self._failures
+        if self._cells and not failures:
+            return self._without_the_endless()
+        if not any(failures):
+            return self._cells
+        cells = zip(self._cells, failures)
+        cut = tuple(
+            piece for cell, report in cells for piece in (statements(cell) if report else (cell,))
+        )
+        return cut if cut != self._cells else (*self._missing_imports(), *cut)
+
+    def _missing_imports(self) -> tuple[str, ...]:
+        """The cell that imports what the stubs use is given; without it no step would run."""
+        solution = (self._exercise.folder / "solution.py").read_text(encoding="utf-8")
+        failures = self._failures
+        missed = [missing_name(report) if report else None for report in failures]
+        first = next((number for number, name in enumerate(missed) if name), None)
+        if first is None:
+            return ()
+        before = [cell for cell, report in zip(self._cells[:first], failures) if not report]
+        imports = given_imports(self._cells, before, solution)
+        if not any(name in bound_names(line) for name in missed for line in imports):
+            return ()
+        listed = ", ".join(f"`{line}`" for line in imports)
+        self._told.append(
+            f"Your code needs {listed} at the top; while grading, that was put back for you. "
+            "Without it your code stops there."
+        )
+        return ("\n".join(imports),)
+
+    def _without_the_endless(self) -> tuple[str, ...]:
+        reply = self._student.ask(Request(self._exercise.steps[0].name, ()))
+        if not isinstance(reply, Failed) or reply.outcome not in _ENDLESS:
+            return self._cells
+        rest = tuple(definitions_of(cell) for cell in self._cells)
+        if rest != self._cells:
+            self._told.append(
+                f"What stands outside your functions {_ENDLESS[reply.outcome]}. So it is left out, "
+                "and what you define counts. Before you hand in, delete it or put it into a function."
+            )
+        return rest
+
+    @property
+    def _failures(self) -> tuple[ExceptionReport | None, ...]:
+        """For each cell the exception it raised; without the number it has only here."""
+        return tuple(
+            report and replace(report, message=_OWN_PLACE.sub("", report.message))
+            for report in self._student.load_failures
+        )
+
+    def _tell_of_failures(self, failures: Sequence[ExceptionReport | None]) -> None:
+        """Tell of every error that is not the consequence of another, of each cause once."""
+        failed = [(cell, report) for cell, report in zip(self._cells, failures) if report]
+        unbound = {name for cell, _ in failed for name in bound_names(cell)}
+        causes = {""}
+        for _, report in failed:
+            if missing_name(report) not in unbound:
+                look = cause(report)
+                self._tell_of(report, "" if look in causes else look)
+                causes.add(look)
+
+    def _tell_of(self, report: ExceptionReport, look: str) -> None:
+        line = f"line {report.line} of its cell" if self._notebook else f"line {report.line}"
+        place = f"`{report.code}` ({line})" if report.code else "one of your lines"
+        message = f": {report.message}" if report.message else ""
+        begin = "" if self._told else "All else that you define counts, but "
+        words = f"{begin}{place} raises {report.type_name}{message}"
+        words += "" if words.endswith((".", "?")) else "."
+        self._told.append(f"{words} {look}".strip())
+
+
+def _failed_definitions(
+    cells: Sequence[str], failures: Sequence[ExceptionReport | None]
+) -> dict[str, ExceptionReport]:
+    """Return, by name, the exception of the first cell that defines it and did not run."""
+    found: dict[str, ExceptionReport] = {}
+    for cell, report in zip(cells, failures):
+        if report:
+            names = _DEFINITION.findall(cell.lstrip("\n"))
+            found = dict.fromkeys(names, report) | found
+    return found

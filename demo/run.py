@@ -1,0 +1,118 @@
+"""The demo: a course, a release, a class of all kinds, and its grades, on real parts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from autograder.cli.grading import GradedClass, grade_path
+from autograder.course.creation import FACTS, Course, create_course
+from autograder.course.release import release
+from autograder.errors import KitError
+from autograder.grading.class_task import GradingOptions
+from autograder.grading.output_folder import SECRET, SECRET_BYTES
+from autograder.sandbox import Zygote
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
+
+MADE_BY_DEMO = ".made-by-attn-demo"
+
+
+def run_demo(
+    directory: Path, *, solutions: Path, assignments: Path, zoo: Path, console: Console
+) -> tuple[GradedClass, ...]:
+    """Make a course in `directory`, release, lay out a class, grade it, and print what came out.
+
+    A course that an earlier demo made there is replaced; anything else is refused with `KitError`.
+    """
+    _clear(directory)
+    exercises = tuple(sorted(path.name for path in zoo.iterdir() if path.is_dir()))
+    console.print(Text(f"making the course {directory} with {', '.join(exercises)}"))
+    course = create_course(
+        directory, solutions=solutions, assignments=assignments, exercises=exercises
+    )
+    course.secret_folder.mkdir()
+    # Known to everybody, so that the demo shows the same numbers each time.
+    (course.secret_folder / SECRET).write_bytes(bytes(SECRET_BYTES))
+    (directory / MADE_BY_DEMO).write_text(
+        "This course was made by `attn demo`.\n", encoding="utf-8"
+    )
+    shortfall = _shortfall(course)
+    if shortfall:
+        _banner(shortfall, console)
+    for name in exercises:
+        console.print(Text(f"releasing {name} with nbgrader generate_assignment"))
+        release(course, name)
+        _hand_in(course, name, read_sample_class(zoo / name), bool(shortfall), console)
+    graded = tuple(
+        grade_path(
+            directory,
+            exercise=name,
+            solutions=None,
+            output=None,
+            options=GradingOptions(allow_process=bool(shortfall)),
+            console=console,
+        )
+        for name in exercises
+    )
+    _next(directory, course, graded, console)
+    return graded
+
+
+def _clear(directory: Path) -> None:
+    if (directory / MADE_BY_DEMO).is_file():
+        shutil.rmtree(directory)
+    elif (directory / FACTS).exists():
+        raise KitError(
+            "there is a course already, and not one of the demo's",
+            place=str(directory),
+            cure="name another directory: attn demo DIRECTORY",
+        )
+
+
+def _shortfall(course: Course) -> KitError | None:
+    """Return what this machine lacks for grading untrusted code, or None."""
+    # Without a library that may be missing: this asks what the machine gives.
+    try:
+        with Zygote("numpy", course.exercise(course.exercises[0]).limits):
+            return None
+    except KitError as error:
+        return error
+
+
+def _banner(error: KitError, console: Console) -> None:
+    words = (
+        f"This machine cannot isolate untrusted code: {error.fact}\n{error.cure}\n"
+        "The demo runs its own harmless submissions all the same, unprotected. "
+        "The hostile ones are not run."
+    )
+    console.print(Panel(Text(words), title="no protection", style="bold yellow"))
+
+
+def _hand_in(
+    course: Course, name: str, zoo: tuple[SampleStudent, ...], unprotected: bool, console: Console
+) -> None:
+    exercise = course.exercise(name)
+    handed_in = 0
+    for classmate in zoo:
+        if unprotected and classmate.hostile:
+            console.print(Text(f"{classmate.name}: not run", style="yellow"))
+            continue
+        hand_in(classmate, exercise, course.release(name), course.submitted(name, classmate.name))
+        handed_in += 1
+    console.print(Text(f"{handed_in} students have handed in {name}"))
+
+
+def _next(where: Path, course: Course, graded: tuple[GradedClass, ...], console: Console) -> None:
+    lines = ["", "open next:"]
+    for one in graded:
+        lines.append(f"  {one.output}/feedback/index.html   the class, and a page per student")
+    lines += [
+        f"  {graded[0].output}/grades.csv   a row per student; verdicts/ has the details as JSON",
+        f"  {where}/gradebook.db   nbgrader's gradebook",
+        f"  cd {where} && nbgrader generate_feedback {course.exercises[0]}   nbgrader's own pages",
+    ]
+    console.print(Text("\n".join(lines)), soft_wrap=True)
