@@ -10,7 +10,6 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from broken.case import NAME, ROOT, Work
+from broken.case import NAME, Work
+from copied_exercise import copy_exercise
 from hostile_hand_ins import Hostility, hand_in
 
 ATTN = str(Path(sys.executable).with_name("attn"))
@@ -33,7 +33,7 @@ LIMITS = {"seconds_per_call": 0.5, "seconds_per_submission": 3.0}
 def solutions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The exercise with tight limits, so that waiting for loops does not take the time."""
     folder = tmp_path_factory.mktemp("tight") / "solutions"
-    shutil.copytree(ROOT / "solutions" / NAME, folder / NAME)
+    copy_exercise(NAME, folder)
     facts = folder / NAME / "exercise.toml"
     text = facts.read_text(encoding="utf-8")
     for limit, value in LIMITS.items():
