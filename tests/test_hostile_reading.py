@@ -8,6 +8,7 @@ at most, is told in words, and the class is graded.
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import sqlite3
@@ -453,9 +454,14 @@ def test_a_time_stamp_is_a_moment_and_nothing_else(
 
 
 def seconds(work: Callable[[], object]) -> float:
-    before = time.process_time()
-    work()
-    return time.process_time() - before
+    gc.collect()
+    gc.disable()  # what else this process holds is not to be counted
+    try:
+        before = time.process_time()
+        work()
+        return time.process_time() - before
+    finally:
+        gc.enable()
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
