@@ -41,6 +41,7 @@ class GradedClass:
         return not self.problems
 
 
+@lasting_output()
 def grade_path(
     path: Path,
     *,
@@ -55,18 +56,6 @@ def grade_path(
     Another run on the same class is waited for. Where printing fails, everything is graded and
     written all the same, and then the error is raised.
     """
-    with lasting_output():
-        return _grade(path, exercise, solutions, output, options, console)
-
-
-def _grade(
-    path: Path,
-    exercise: str | None,
-    solutions: Path | None,
-    output: Path | None,
-    options: GradingOptions,
-    console: Console,
-) -> GradedClass:
     if not path.is_dir():
         raise KitError(
             "there is no such folder",

@@ -89,18 +89,21 @@ def folder_for_a_canary(uid: int) -> Path:
 
 def _sweep() -> None:
     """Take away the folders of processes that were killed and could not do so themselves."""
-    for place in dict.fromkeys((tempfile.gettempdir(), *_OPEN_PLACES)):
-        for folder in Path(place).glob("attn-*-*"):
-            owner = folder.name.split("-")[1]
-            if owner.isdecimal() and not Path("/proc", owner).exists():
-                shutil.rmtree(folder, ignore_errors=True)  # another user's stays
+    for folder in _canaries("attn-*-*"):
+        owner = folder.name.split("-")[1]
+        if owner.isdecimal() and not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)  # another user's stays
 
 
 def remove_canaries(pid: int) -> None:
     """Take away the folders for a canary that a process left behind when it was killed."""
-    for place in dict.fromkeys((tempfile.gettempdir(), *_OPEN_PLACES)):
-        for folder in Path(place).glob(f"{_prefix(pid)}*"):
-            shutil.rmtree(folder, ignore_errors=True)
+    for folder in _canaries(f"{_prefix(pid)}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _canaries(pattern: str) -> tuple[Path, ...]:
+    places = dict.fromkeys((tempfile.gettempdir(), *_OPEN_PLACES))
+    return tuple(folder for place in places for folder in Path(place).glob(pattern))
 
 
 def _prefix(pid: int) -> str:
