@@ -4,6 +4,7 @@
 # outcomes = ["raised", "timed_out"]
 # steals = true
 # ---
+import contextlib
 import inspect
 import re
 import sys
@@ -17,6 +18,8 @@ def softmax(scores):
         loot.update(SECRET.findall(repr(vars(module))))
         name = str(getattr(module, "__file__", ""))
         if "solution" in name or "graders" in name:
-            loot.update(SECRET.findall(inspect.getsource(module)))
+            # A module whose file is gone has no source; the next one may.
+            with contextlib.suppress(OSError):
+                loot.update(SECRET.findall(inspect.getsource(module)))
     print(loot)
     raise RuntimeError(str(loot))
