@@ -31,7 +31,7 @@ $(BROWSER): $(READY)
 # Style, types, the pins, the proof of the graders, and that the generated assignments are up to
 # date. A pin can only be checked where it is installed: those of the browser's tests too.
 check: $(BROWSER)
-	$(BIN)/python tests/constraints_check.py
+	$(BIN)/python tests/project/constraints_check.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

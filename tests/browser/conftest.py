@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from classroom import Classroom, open_classroom
-from lab import Lab, start_lab
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from support.classroom import Classroom, open_classroom
+from support.lab import Lab, start_lab
 
 PATIENCE = 90  # seconds: a machine may be busy
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
-from classroom import COURSE, Classroom
-from lab import Lab, start_lab
-from learner_workspace import ATTN, NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
-from notebook_page import NotebookPage
 from playwright.sync_api import Locator, Page, expect
-from reference_steps import reference_steps
+
+from support.classroom import COURSE, Classroom
+from support.lab import Lab, start_lab
+from support.learner_workspace import ATTN, NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
+from support.notebook_page import NotebookPage
+from support.reference_steps import reference_steps
 
 NOTEBOOK = f"{NAME}/{NAME}.ipynb"
 

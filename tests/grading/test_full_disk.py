@@ -1,0 +1,130 @@
+"""A disk without room, and a course that cannot be written to: said in words, nobody gets a zero.
+
+The real command grades a real course on a small file system of its own, mounted in a
+private view of the files; nothing outside sees it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.course.creation import Course
+from support.released_course import NAME, Result, command, released_course, result_of, zoo
+
+LEFT_OUT = ("hostile", "untouched", "broken", "correct", "mistake_s", "mistake_w")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    folder = tmp_path_factory.mktemp("full") / "course"
+    return released_course(folder, zoo(*LEFT_OUT))
+
+
+def in_private_view(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script that may mount, as root or as an ordinary user."""
+    own = [] if os.geteuid() == 0 else ["--user", "--map-current-user", "--keep-caps"]
+    return subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", *own, "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"COLUMNS": "200"},
+    )
+
+
+def on_a_disk(course: Course, disk: Path, kilobytes: int, *steps: str) -> str:
+    """Return a script that copies `course` onto a new file system of that size and goes on there."""
+    place = shlex.quote(str(disk))
+    return "\n".join(
+        [
+            f"mkdir -p {place}",
+            f"mount -t tmpfs -o size={kilobytes}k,mode=755 tmpfs {place}",
+            f"cp -a {shlex.quote(str(course.directory))} {place}/course",
+            *steps,
+            f"cp -a {place}/course {place}.after",  # the small file system ends with the view
+        ]
+    )
+
+
+def grading(course: Course, disk: Path) -> str:
+    return shlex.join(command(replace(course, directory=disk / "course")))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    disk = tmp_path_factory.mktemp("roomy") / "disk"
+    steps = (f"{grading(course, disk)}; echo exit code $?",)
+    run = in_private_view(on_a_disk(course, disk, 20_000, *steps))
+    assert "exit code 0" in run.stdout, run.stdout + run.stderr
+    return result_of(replace(course, directory=Path(f"{disk}.after")))
+
+
+# Room that is left when grading starts: none at all, none for the journal to grow, none for the
+# gradebook, none for the notebooks, none for the pages.
+@pytest.mark.parametrize("room", [0, 80, 120, 250, 400])
+def test_a_full_disk_costs_nobody_a_point(
+    course: Course, undisturbed: Result, tmp_path: Path, room: int
+) -> None:
+    disk = tmp_path / "disk"
+    filler = shlex.quote(str(disk / "filler"))
+    steps = (
+        f"left=$(df --output=avail -k {shlex.quote(str(disk))} | tail -n 1)",
+        f"head -c $(( (left - {room}) * 1024 )) /dev/zero > {filler}",
+        f"{grading(course, disk)}; echo exit code $?",
+        f"cp -a {shlex.quote(str(disk))}/course {shlex.quote(str(tmp_path))}/full",
+        f"rm {filler}",
+        f"{grading(course, disk)} > /dev/null; echo then $?",
+    )
+    run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
+    said = run.stdout + run.stderr
+    assert "exit code 0" not in said and "then 0" in said, said
+    assert "Traceback" not in said, said
+    assert "disk is full" in said or "No space left" in said, said
+    assert ("cure:" in said and "exit code 2" in said) or "a fault of the grader" in said, said
+    assert f"where: {disk}" in run.stderr or "exit code 1" in said, said
+    marks = gradebook_of(replace(course, directory=tmp_path / "full"))
+    wrong = {name: own for name, own in marks.items() if own and own != undisturbed.scores[name]}
+    assert not wrong, said
+    assert result_of(replace(course, directory=Path(f"{disk}.after"))) == undisturbed
+
+
+def gradebook_of(course: Course) -> dict[str, dict[str, float]]:
+    from autograder.course.gradebook import scores
+
+    return scores(course, NAME)
+
+
+def test_a_course_that_cannot_be_written_to_is_said_before_anything_is_judged(
+    course: Course, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    steps = (
+        f"mount -o remount,ro {shlex.quote(str(disk))}",
+        f"{grading(course, disk)}; echo exit code $?",
+    )
+    run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
+    said = run.stdout + run.stderr
+    assert "exit code 2" in said and "Traceback" not in said, said
+    assert "cure:" in said and "grading" not in run.stdout, said
+    assert not any(gradebook_of(replace(course, directory=Path(f"{disk}.after"))).values())
+
+
+def test_results_can_be_written_elsewhere_but_not_the_grades(
+    course: Course, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    elsewhere = tmp_path / "elsewhere"
+    steps = (
+        f"mount -o remount,ro {shlex.quote(str(disk))}",
+        f"{grading(course, disk)} --output {shlex.quote(str(elsewhere))}; echo exit code $?",
+    )
+    run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
+    said = run.stdout + run.stderr
+    assert "exit code 2" in said and "Traceback" not in said, said
+    assert "graded notebooks cannot be written" in said and "cure:" in said, said
