@@ -30,9 +30,9 @@ from autograder.model.signature import signature_of
 
 
 def solution_beside(file: str) -> ModuleType:
-    """Return a reference module of its own, from the `solution.py` that lies beside `file`.
+    """Return a separate copy of the reference module, from the `solution.py` beside `file`.
 
-    Its functions stay the right ones while known mistakes are put into the reference.
+    Its functions stay right while known mistakes are put into the reference.
     """
     return load_module(Path(file).resolve().parent / "solution.py", "beside")
 
@@ -170,7 +170,7 @@ def read_reference(folder: Path) -> Reference:
 
 
 def _refuse_stripped_code() -> None:
-    """Raise `KitError` where Python strips what checks may rest on, and students are told."""
+    """Raise `KitError` where Python strips what checks may rest on, or what students are told."""
     if sys.flags.optimize:
         docstrings = ", and docstrings, which are what students are told" * (sys.flags.optimize > 1)
         raise KitError(
@@ -221,7 +221,7 @@ def _words(exercise: Exercise, name: str, wrong: Any) -> str:
         return inspect.cleandoc(wrong.__doc__).format(**words)
     except (KeyError, IndexError, ValueError) as error:
         raise KitError(
-            f"the misconception {name} asks for a word that is not there: {error}",
+            f"the misconception {name} uses a word that is not defined: {error}",
             place=place,
-            cure=f"say it under [words] in {MANIFEST}; a brace that is meant is written twice",
+            cure=f"define it under [words] in {MANIFEST}; for a plain brace, write it twice",
         ) from None

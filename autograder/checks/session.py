@@ -56,15 +56,15 @@ def _collected(graders: Path, plugin: GradingPlugin, raised: list[KitError | Mem
 
     # pytest keeps the file by its bare name, which is the same in every exercise.
     sys.modules.pop(graders.stem, None)
-    with _no_orders_by_the_way():
+    with _without_pytest_settings():
         return pytest.main([*arguments, str(graders)], plugins=[plugin, Errors()])
 
 
 @contextmanager
-def _no_orders_by_the_way() -> Iterator[None]:
-    """Keep what somebody has set for pytest elsewhere from choosing or changing the checks."""
-    orders = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
-    kept = {name: os.environ.pop(name, None) for name in (*orders, _AUTOLOAD)}
+def _without_pytest_settings() -> Iterator[None]:
+    """Keep settings that are meant for other uses of pytest from changing the checks."""
+    settings = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+    kept = {name: os.environ.pop(name, None) for name in (*settings, _AUTOLOAD)}
     os.environ[_AUTOLOAD] = "1"
     try:
         yield

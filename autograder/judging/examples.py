@@ -21,10 +21,10 @@ from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.distribution import Distributed
-from autograder.judging.expectation import Agrees, Expectation, Refused, Unchanged, judge
+from autograder.judging.expectation import Agrees, Expectation, Refused, Unchanged
 from autograder.judging.layers import LinearLayers
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Respondent, Returned
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 FORMAT_VERSION = 1
@@ -43,10 +43,6 @@ class Example:
     request: Request
     expectation: Expectation
     mistakes: tuple[Candidate, ...]
-
-    def finding(self, respondent: Respondent) -> Finding | None:
-        """Ask a student's code the question; return what is wrong, or None."""
-        return judge(self.expectation, self.request, respondent.ask(self.request), self.mistakes)
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:

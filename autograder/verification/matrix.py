@@ -39,7 +39,8 @@ class Row:
         if self.margin < LEAST_MARGIN:
             gaps.append(
                 f"{self.misconception} moves the result of {self.step} by {self.margin:.3g} "
-                f"tolerances only ({LEAST_MARGIN:.0f} are expected): draw inputs on which it shows more"
+                f"tolerances only ({LEAST_MARGIN:.0f} are expected): draw inputs on which it "
+                "shows more"
             )
         if self.named != self.misconception:
             gaps.append(
@@ -63,8 +64,8 @@ class Matrix:
         for step, check, reason in self.checks:
             if not reason and not self.own_kills(step, check):
                 found.append(
-                    f"the check {check} of {step} catches no mistake that another check of the step "
-                    "does not catch: write the misconception that it is for, or mark it "
+                    f"the check {check} of {step} catches no mistake that another check of the "
+                    "step does not catch: write the misconception that it is for, or mark it "
                     "`stays(reason)`"
                 )
         return tuple(found)

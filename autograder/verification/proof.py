@@ -11,6 +11,7 @@ from autograder.verification.fail_closed import closed_gaps
 from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.naming import class_naming_gaps
+from autograder.verification.student_text import compose_texts
 from autograder.verification.trial import read_trial
 from autograder.verification.variants import LEAST_VARIANTS, read_variants, refusals
 from autograder.verification.wording import word_gaps
@@ -51,15 +52,17 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
     `KitError` when the files of the exercise do not fit together at all.
     """
     begun = time.monotonic()
-    trial = read_trial(folder)
+    heard: set[str] = set()
+    trial = read_trial(folder, heard.add)
     exercise = trial.reference.exercise
+    compose_texts(trial)
     matrix = kill_matrix(trial)
     own_gaps = (*matrix.gaps(), *class_naming_gaps(trial))
     many = on_many_inputs(trial, seeds)
     gaps = (
         *own_gaps,
         *many.gaps,
-        *word_gaps(trial.reference),
+        *word_gaps(trial, heard),
         *closed_gaps(exercise),
     )
     return Caught(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import Agrees, CheckFailed, Expectation
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
-from autograder.model.request import Reply, Request, Returned
+from autograder.model.request import Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding
 
 
@@ -43,7 +43,8 @@ class Seen:
 class Trial:
     """The checks of an exercise, and a module of its own in which steps can be replaced.
 
-    Inputs are drawn from `seed`, the exercise's own when there is none.
+    Inputs are drawn from `seed`, the exercise's own when there is none. `hear` is called with
+    every message that a check composes.
     """
 
     def __init__(
@@ -51,16 +52,18 @@ class Trial:
         reference: Reference,
         checks: tuple[pytest.Function, ...],
         seed: int | None = None,
+        hear: Callable[[str], None] = lambda message: None,
     ) -> None:
         self.reference = reference
         self.checks = checks
         self.seed = seed
+        self.hear = hear
         self.module = load_module(reference.exercise.folder.resolve() / "solution.py", "trial")
 
     def drawn_from(self, seed: int) -> Trial:
         """Return the same trial with the inputs of another seed; those before are forgotten."""
         self.reference.forget()
-        return Trial(self.reference, self.checks, seed)
+        return Trial(self.reference, self.checks, seed, self.hear)
 
     def checks_of(self, step: str) -> tuple[pytest.Function, ...]:
         """Return the checks that belong to a step."""
@@ -73,12 +76,20 @@ class Trial:
         with copy.replaced(steps) as module:
             yield module
 
-    def run(self, check: pytest.Function, seed: int | None = None, naming: bool = True) -> Seen:
+    def run(
+        self,
+        check: pytest.Function,
+        seed: int | None = None,
+        naming: bool = True,
+        respondent: Respondent | None = None,
+    ) -> Seen:
         """Run one check over the module under trial, with the inputs of a seed or its own.
 
-        Without `naming`, nothing is explained and no margin is measured.
+        Without `naming`, nothing is explained and no margin is measured. A `respondent` answers
+        in place of the module.
         """
-        witness = _MarginRecorder(InProcess(vars(self.module), self.reference.exercise.library))
+        module = InProcess(vars(self.module), self.reference.exercise.library)
+        witness = _MarginRecorder(respondent or module)
         step = step_of(check)
         assert step is not None
         record = witness.record if naming else None
@@ -100,6 +111,7 @@ class Trial:
         try:
             check.obj(**given)
         except CheckFailed as failed:
+            self.hear(failed.finding.message)
             return Seen(failed.finding, witness.margin)
         return Seen(None, witness.margin)
 
@@ -108,6 +120,8 @@ class Trial:
         checks = self.checks_of(step)
         seen = [self.run(check) for check in checks]
         findings = reconciled([one.finding for one in seen])
+        for finding in filter(None, findings):
+            self.hear(finding.message)
         told = [Seen(finding, one.margin) for finding, one in zip(findings, seen)]
         return dict(zip(checks, told))
 
@@ -115,7 +129,7 @@ class Trial:
 class _MarginRecorder:
     """Passes requests on, and measures every result against what was expected."""
 
-    def __init__(self, respondent: InProcess) -> None:
+    def __init__(self, respondent: Respondent) -> None:
         self._respondent = respondent
         self._reply: Reply | None = None
         self.margin = 0.0
@@ -133,7 +147,7 @@ class _MarginRecorder:
 
 
 def margin(expectation: Agrees, reply: Reply | None) -> float:
-    """Return by how many tolerances a result is off at most; infinite when it cannot be compared."""
+    """Return how many tolerances a result is off at most; infinite when it cannot be compared."""
     if not isinstance(reply, Returned):
         return math.inf
     form = expectation.form
@@ -157,8 +171,11 @@ def _parameters(check: pytest.Function) -> Mapping[str, Any]:
     return check.callspec.params if hasattr(check, "callspec") else {}
 
 
-def read_trial(folder: Path) -> Trial:
-    """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit."""
+def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None) -> Trial:
+    """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit.
+
+    `hear` is called with every message that a check composes.
+    """
     reference = read_reference(folder)
     collected: list[pytest.Function] = []
 
@@ -166,4 +183,4 @@ def read_trial(folder: Path) -> Trial:
         collected.extend(item for item in plugin.collected if isinstance(item, pytest.Function))
 
     run_graders(GradingPlugin(reference, keep))
-    return Trial(reference, tuple(collected))
+    return Trial(reference, tuple(collected), hear=hear)

@@ -1,31 +1,87 @@
-"""What a student reads is there and is meant for a student: hints, misconceptions, examples."""
+"""What a student reads is there, is meant for a student, and is easy to read."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 
 from autograder.checks.recording import record_examples
-from autograder.checks.reference import Misconception, Reference
+from autograder.checks.reference import Misconception
 from autograder.model.exercise import Step
+from autograder.verification.grade_level import CODE, reading
+from autograder.verification.student_text import RUNGS, StudentText, terms_of, written_texts
+from autograder.verification.trial import Trial
 
-RUNGS = 3
+HARDEST = 9.0  # grade level
+MOST_WORDS = 80
+LONGEST_SENTENCE = 25
+LONGEST_TITLE = 10  # its words count as terms, and hard words would hide in a longer one
 TO_THE_STUDENT = re.compile(r"\b(you|your)\b", re.IGNORECASE)
+# What our words to students do without, and what to do about it.
+UNWANTED = (
+    (re.compile(r"!"), "take the exclamation mark out"),
+    (re.compile(r"\b(?:is|are|be) due\b"), "say that it is expected: “due” sounds like a deadline"),
+    (re.compile(r"\bsimply\b", re.IGNORECASE), "take “simply” out: it may not be simple to them"),
+)
 
 
-def word_gaps(reference: Reference) -> tuple[str, ...]:
-    """Return a sentence for each hint, docstring or example that is missing or not for students.
+def word_gaps(trial: Trial, heard: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return a sentence for each text that is missing, not for students, or hard to read.
 
-    Raises `KitError` when a step has no worked example.
+    `heard` are the messages that the checks have composed. Raises `KitError` when a step has no
+    worked example.
     """
+    reference = trial.reference
     record_examples(reference.exercise.folder)
-    hints = [gap for step in reference.exercise.steps for gap in _hint_gaps(step)]
+    steps = reference.exercise.steps
+    titles = [gap for step in steps for gap in _title_gaps(step)]
+    hints = [gap for step in steps for gap in _hint_gaps(step)]
     words = [gap for known in reference.misconceptions for gap in _misconception_gaps(known)]
-    return (*hints, *words)
+    composed = [StudentText("a message of a check", text) for text in sorted(heard)]
+    texts = dict.fromkeys((*written_texts(trial), *composed))
+    return (*titles, *hints, *words, *reading_gaps(texts, terms_of(reference)))
+
+
+def reading_gaps(texts: Iterable[StudentText], terms: Collection[str]) -> tuple[str, ...]:
+    """Return a sentence for each text that is too hard, too long, or not in our manner."""
+    return tuple(
+        f"{each.place} {wrong}: “{' '.join(each.text.split())}”"
+        for each in texts
+        for wrong in _wrong(each.text, terms)
+    )
+
+
+def _wrong(text: str, terms: Collection[str]) -> list[str]:
+    read, words = reading(text, terms), len(text.split())
+    plain = CODE.sub("", text)
+    wrong = [f"({cure})" for pattern, cure in UNWANTED if pattern.search(plain)]
+    if read.grade > HARDEST:
+        wrong.append(
+            f"reads at grade {read.grade:.1f}, and {HARDEST:g} is the most (write shorter "
+            "sentences, and plainer words)"
+        )
+    if words > MOST_WORDS:
+        wrong.append(f"has {words} words, and {MOST_WORDS} are the most (say less)")
+    if read.longest > LONGEST_SENTENCE:
+        wrong.append(
+            f"has a sentence of {read.longest} words, and {LONGEST_SENTENCE} are the most (make "
+            "two of it)"
+        )
+    return wrong
+
+
+def _title_gaps(step: Step) -> list[str]:
+    words = len(step.title.split())
+    if words <= LONGEST_TITLE:
+        return []
+    return [f"the title of {step.name} has {words} words: write at most {LONGEST_TITLE}"]
 
 
 def _hint_gaps(step: Step) -> list[str]:
-    if len(step.hints) != RUNGS or not all(hint.strip() for hint in step.hints):
-        return [f"{step.name} has {len(step.hints)} hints: write {RUNGS}, from question to recipe"]
+    if len(step.hints) != len(RUNGS) or not all(hint.strip() for hint in step.hints):
+        return [
+            f"{step.name} has {len(step.hints)} hints: write {len(RUNGS)}, from question to recipe"
+        ]
     gaps = []
     if not step.hints[0].rstrip().endswith("?"):
         gaps.append(f"the first hint of {step.name} is no question: ask one")
@@ -41,6 +97,4 @@ def _misconception_gaps(known: Misconception) -> list[str]:
         gaps.append(f"{known.name} does not speak to the student: say what their code does")
     if not look.strip():
         gaps.append(f"{known.name} does not say where to look: add a second paragraph")
-    if "!" in known.words:
-        gaps.append(f"{known.name} has an exclamation mark: take it out")
     return gaps

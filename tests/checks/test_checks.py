@@ -131,7 +131,7 @@ def test_every_very_negative_score_is_the_same(forbidden: float, expected: Outco
     ("returned", "words"),
     [
         (DUE, "3 arrays are expected"),
-        ((DUE, DUE), "returns 2 values, and 3 are expected"),
+        ((DUE, DUE), "returns 2 values, but 3 are expected"),
         ((DUE, None, DUE), "`keys`"),
         ((DUE, DUE, DUE[:, :2]), "`values`"),
         ((DUE + 1, DUE, DUE), "`queries`"),
@@ -226,7 +226,7 @@ def test_rows_that_are_right_are_told() -> None:
     changed = DUE.copy()
     changed[:, :3] += RNG.standard_normal((2, 3, 5))
     look = found(changed).look
-    assert "axis 1 (S)" in look and "entries at 3 are right" in look
+    assert "axis 1 (S)" in look and "entry 3 is right" in look
 
 
 def test_where_nothing_stands_out_an_example_is_given() -> None:
@@ -264,8 +264,8 @@ def test_hundred_right_draws_pass() -> None:
         (normal(1, 0.0004), Outcome.WRONG_VALUES, "0.02 is expected"),
         ((*normal(1)[:2], np.zeros((64, 64))), Outcome.WRONG_VALUES, "standard deviation of `c`"),
         (tuple(a + 0.01 for a in normal(1)), Outcome.WRONG_VALUES, "mean of `a`"),
-        ((*normal(1)[:2], normal(1)[0]), Outcome.WRONG_VALUES, "`a` and `c` are not drawn indep"),
-        ((*normal(1)[:2], -normal(1)[1]), Outcome.WRONG_VALUES, "`b` and `c` are not drawn indep"),
+        ((*normal(1)[:2], normal(1)[0]), Outcome.WRONG_VALUES, "`a` and `c` are not separate"),
+        ((*normal(1)[:2], -normal(1)[1]), Outcome.WRONG_VALUES, "`b` and `c` are not separate"),
         (uniform(1), Outcome.WRONG_VALUES, "normal distribution"),
         ((spoiled(normal(1)[0], np.inf), *normal(2)[:2]), Outcome.WRONG_VALUES, "not finite"),
         (normal(1)[:2], Outcome.WRONG_TYPE, "2 values"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,7 +192,8 @@ def test_a_quoted_exception_is_short() -> None:
 def test_half_precision_is_computed_in_single_and_answered_in_half(
     asked: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reference, computed = read_reference(FOLDER), []
+    reference = read_reference(FOLDER)
+    computed: list[np.dtype[Any]] = []
     ask = Reference.ask
 
     def watched(self: Reference, request: Request) -> Reply:
@@ -200,7 +202,7 @@ def test_half_precision_is_computed_in_single_and_answered_in_half(
 
     monkeypatch.setattr(Reference, "ask", watched)
     generator = np.random.default_rng(7)
-    queries, keys = (generator.standard_normal((1, 256, 64)).astype(asked) for _ in range(2))
+    queries, keys = generator.standard_normal((2, 1, 256, 64)).astype(asked)
     answer = reference_answer(reference, "compute_attention_scores", (queries, keys), {})
     assert isinstance(answer, np.ndarray) and answer.dtype == asked
     assert computed == [np.dtype(np.float32 if asked is np.float16 else asked)] * 2

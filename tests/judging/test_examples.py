@@ -22,11 +22,13 @@ from autograder.checks.recording import record_examples
 from autograder.checks.reference import Misconception, read_reference
 from autograder.checks.session import run_graders
 from autograder.errors import KitError
+from autograder.judging.asking import ask_example
 from autograder.judging.examples import FILE, Example, read_examples, write_examples
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
+from autograder.model.symbols import HIDDEN
 from autograder.model.verdict import Finding, Outcome
-from autograder.notebook.check import HIDDEN, open_exercise
+from autograder.notebook.check import open_exercise
 from demo.sample_class import hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +79,8 @@ def findings(examples: tuple[Example, ...], known: Misconception) -> list[Findin
     """What the examples of its step say to one who made this mistake."""
     respondent = answers(**{known.step: known.wrong})
     with np.errstate(all="ignore"):
-        return [each.finding(respondent) for each in examples if each.step == known.step]
+        asked = [ask_example(each, respondent) for each in examples if each.step == known.step]
+    return [each.finding for each in asked]
 
 
 # --- the file -----------------------------------------------------------------------------------
@@ -143,11 +146,12 @@ def test_a_mistake_about_a_draw_is_caught_by_the_worked_examples(
 
 
 def test_the_reference_passes_every_worked_example(examples: tuple[Example, ...]) -> None:
-    assert [example.finding(answers()) for example in examples] == [None] * len(examples)
+    found = [ask_example(example, answers()).finding for example in examples]
+    assert found == [None] * len(examples)
 
 
 def test_an_empty_file_passes_none_of_them(examples: tuple[Example, ...]) -> None:
-    found = [example.finding(InProcess({})) for example in examples]
+    found = [ask_example(example, InProcess({})).finding for example in examples]
     assert {finding and finding.outcome for finding in found} == {Outcome.NOT_WRITTEN}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from autograder.grading.batch import grade_batch
+from autograder.judging.asking import ask_example
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.diagnosis import Candidate, diagnose
 from autograder.judging.distribution import Distributed
@@ -103,7 +104,7 @@ def test_half_precision_is_told_by_its_name(returned: np.ndarray, due: np.ndarra
     finding = wrong(returned, due)
     assert finding.outcome is Outcome.WRONG_VALUES
     assert finding.fact == (
-        "Your numbers agree with the expected ones to about 3 digits only: they are float16 "
+        "Your numbers agree with the expected ones only to about 3 digits: they are float16 "
         "(half precision)."
     )
     assert finding.right == "The shape of the result is right, (B=2, S=4, D=5)."
@@ -113,7 +114,7 @@ def test_half_precision_is_told_by_its_name(returned: np.ndarray, due: np.ndarra
 def test_bfloat16_is_told_by_its_name_though_it_crosses_as_float32() -> None:
     finding = wrong(bfloat16(SINGLE), SINGLE)
     assert finding.fact == (
-        "Your numbers agree with the expected ones to about 2 digits only: they are bfloat16."
+        "Your numbers agree with the expected ones only to about 2 digits: they are bfloat16."
     )
 
 
@@ -224,5 +225,5 @@ def test_a_learner_is_told_the_same() -> None:
     exec(NUMPY.format("np.float16"), names)
     examples = read_examples(ROOT / "assignments" / "numpy_single_head")
     first = next(example for example in examples if example.step == "softmax")
-    finding = first.finding(InProcess(names))
+    finding = ask_example(first, InProcess(names)).finding
     assert finding and "they are float16 (half precision)" in finding.fact

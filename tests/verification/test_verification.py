@@ -184,15 +184,28 @@ def test_the_matrix_that_the_readme_links_is_up_to_date() -> None:
     )
 
 
-def test_the_command_names_the_gap_and_exits_with_an_error(tmp_path: Path) -> None:
+# Of grade 12; and what makes a check's own sentence one of 81 words.
+HARD = (
+    "Your implementation divides each individual score by an average that it calculates over the "
+    "whole array, but every row of scores needs its own."
+)
+NINE_WORDS = "Two calls with different generators give the same weights. "
+LONG = "You see. " * 36
+
+
+def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> None:
     copied(
         "numpy_single_head",
         tmp_path,
-        ("exercise.toml", '    "Why would four matrices that start out equal', '    "Four matrices that start out equal'),
-    )  # fmt: skip
-    hints = (tmp_path / "numpy_single_head" / "exercise.toml").read_text(encoding="utf-8")
-    broken = hints.replace("be of no use to queries, keys and values?", "are of no use.")
-    (tmp_path / "numpy_single_head" / "exercise.toml").write_text(broken, encoding="utf-8")
+        ("exercise.toml", '"Why would four matrices that start', '"Four matrices that start'),
+        ("exercise.toml", "be of no use to queries, keys and values?", "are of no use."),
+        (
+            "exercise.toml",
+            "Start from ones and keep the lower triangle together with its diagonal.",
+            HARD,
+        ),
+        ("graders.py", "Does your code set a fixed seed, or draw nothing random?", LONG.strip()),
+    )
     done = subprocess.run(
         [sys.executable, "-m", "autograder.cli", "verify", str(tmp_path), "--seeds", "1"],
         capture_output=True,
@@ -200,4 +213,11 @@ def test_the_command_names_the_gap_and_exits_with_an_error(tmp_path: Path) -> No
         check=False,
     )
     assert done.returncode == 1
-    assert "the first hint of initialize_weights is no question: ask one" in done.stdout
+    found = [line for line in done.stdout.splitlines() if line.startswith("numpy_single_head: ")]
+    assert found == [
+        "numpy_single_head: the first hint of initialize_weights is no question: ask one",
+        "numpy_single_head: the third hint of create_causal_mask reads at grade 12.9, and 9 is the "
+        f"most (write shorter sentences, and plainer words): “{HARD}”",
+        "numpy_single_head: a message of a check has 81 words, and 80 are the most (say less): "
+        f"“{NINE_WORDS}{LONG.strip()}”",
+    ]
