@@ -10,7 +10,7 @@ import ast
 
 from autograder.building.regions import Solution
 from autograder.model.exercise import Exercise, Step
-from autograder.model.signature import Signature, shape_text, signature_in
+from autograder.model.signature import Definition, Signature, shape_text, signature_in
 
 
 def render_checklist(exercise: Exercise, solution: Solution) -> str:
@@ -63,7 +63,7 @@ def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:
     node = solution.definitions[name]
     if not isinstance(node, ast.ClassDef):
         return (signature_in(node).text(name),)
-    methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    methods = [each for each in node.body if isinstance(each, Definition)]
     return tuple(
         signature_in(method).text(name if method.name == "__init__" else f"{name}.{method.name}")
         for method in methods
@@ -79,7 +79,7 @@ def _shapes(exercise: Exercise, solution: Solution) -> str:
         for name, node in nodes.items()
         if isinstance(node, ast.ClassDef)
         for each in node.body
-        if isinstance(each, ast.FunctionDef) and each.name == "forward"
+        if isinstance(each, Definition) and each.name == "forward"
     }
     results = {name: _result(signature_in(node)) for name, node in (functions | forwards).items()}
     rows = "".join(f"| `{name}` | {result} |\n" for name, result in results.items() if result)

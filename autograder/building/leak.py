@@ -1,8 +1,8 @@
 """Whether anything that only instructors may read has reached what students get.
 
 Secret is every telling line of a solution region, and of the code in graders.py,
-misconceptions.py and what exercises share. Files are compared without white space, and notebooks and
-JSON by the text they hold, so that a line wrapped anew is still found. What
+misconceptions.py and what exercises share. Files are compared without white space, and
+notebooks and JSON by the text they hold, so that a line wrapped anew is still found. What
 stands in the open part of solution.py anyway is no secret.
 """
 
@@ -64,7 +64,7 @@ def _other_code(exercise: Exercise) -> Iterator[Path]:
 
 
 def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
-    """Raise `KitError` for the first secret in `files` (name to text); it says how many there are."""
+    """Raise `KitError` for the first secret in `files` (name to text), with the number of all."""
     found = [
         (secret, f"{name}:{line}")
         for name, text in files.items()
@@ -81,18 +81,8 @@ def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
         )
 
 
-def refuse_leaks_below(secrets: tuple[Secret, ...], folder: Path) -> None:
-    """Raise `KitError` for the first secret in any file below `folder`."""
-    files = {
-        str(path): path.read_text(encoding="utf-8", errors="replace")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    refuse_leaks(secrets, files)
-
-
 def _leaks(secrets: tuple[Secret, ...], name: str, text: str) -> list[tuple[Secret, int]]:
-    raw = text.splitlines()
+    raw = text.split("\n")
     lines = _lines_of(name, text) or raw
     squeezed = [_squeezed(line) for line in lines]
     whole = "".join(squeezed)
@@ -121,7 +111,7 @@ def _lines_of(name: str, text: str) -> list[str]:
         texts = _texts(json.loads(text))
     except ValueError:  # broken JSON is searched as it is
         return []
-    return [line for each in texts for line in each.splitlines()]
+    return [line for each in texts for line in each.split("\n")]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -182,7 +172,7 @@ def _code_lines(text: str) -> list[tuple[int, str]]:
     }
     return [
         (number, _without_comment(line))
-        for number, line in enumerate(text.splitlines(), start=1)
+        for number, line in enumerate(text.split("\n"), start=1)
         if number not in prose and not line.strip().startswith("#")
     ]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, Exercise
 from autograder.model.signature import Definition
+from autograder.submission.definitions import DefinitionNode, top_level
 
 SOLUTION = "solution.py"
 BEGIN = "### BEGIN SOLUTION"
@@ -46,7 +47,7 @@ class Solution:
     path: Path
     lines: tuple[str, ...]
     regions: tuple[Region, ...]
-    definitions: dict[str, Definition | ast.ClassDef]
+    definitions: dict[str, DefinitionNode]
 
 
 def read_solution(exercise: Exercise) -> Solution:
@@ -54,7 +55,8 @@ def read_solution(exercise: Exercise) -> Solution:
     path = exercise.folder / SOLUTION
     text = _text(path)
     tree = _tree(path, text)
-    lines = tuple(text.splitlines())
+    # As Python counts them: `splitlines` ends a line at a form feed too.
+    lines = tuple(text.removesuffix("\n").split("\n"))
     definitions = _definitions(exercise, path, tree)
     functions = [each for name, node in definitions.items() for each in _functions(name, node)]
     spans = _spans(path, lines)
@@ -101,14 +103,12 @@ def _tree(path: Path, text: str) -> ast.Module:
         ) from None
 
 
-def _definitions(
-    exercise: Exercise, path: Path, tree: ast.Module
-) -> dict[str, Definition | ast.ClassDef]:
+def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, DefinitionNode]:
     """The steps' definitions in the order of `solution.py`, which has to be that of the steps."""
     names = [step.name for step in exercise.steps]
-    found: dict[str, Definition | ast.ClassDef] = {}
-    for node in tree.body:
-        if isinstance(node, Definition | ast.ClassDef) and node.name in names:
+    found: dict[str, DefinitionNode] = {}
+    for node in top_level(tree):
+        if node.name in names:
             if node.name in found:
                 raise KitError(
                     f"the step {node.name} is defined twice",
@@ -141,7 +141,7 @@ def _manifest_line(exercise: Exercise, name: str) -> str:
     return str(path)
 
 
-def _functions(name: str, node: Definition | ast.ClassDef) -> list[tuple[str, Definition]]:
+def _functions(name: str, node: DefinitionNode) -> list[tuple[str, Definition]]:
     if isinstance(node, ast.ClassDef):
         return [
             (f"{name}.{inner.name}", inner) for inner in node.body if isinstance(inner, Definition)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Any
-
-import jupytext
 
 from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.submission.definitions import DefinitionNode
+from autograder.submission.percent import PercentCell, percent_cells, without_head
 
-# `# %% active="ipynb"`: jupytext keeps such a cell as comments in a .py, and as code in a notebook.
-NOTEBOOK = "ipynb"
+# What jupytext writes behind `# %%` of a cell that is comments in a .py and code in a notebook.
+NOTEBOOK_ONLY = 'active="ipynb"'
 
 
 @dataclass(frozen=True)
@@ -37,16 +36,30 @@ class Cell:
 
 def read_cells(solution: Solution) -> tuple[Cell, ...]:
     """Cut `solution` into cells, its regions replaced; raise `KitError` when a cell holds more
-    than one step, or a step and something else."""
-    notebook = jupytext.reads("\n".join(_stubbed(solution)) + "\n", fmt="py:percent")
-    return tuple(_cell(solution, cell) for cell in notebook.cells if cell.source.strip())
+    than one step, a step and something else, or prose that is no comment."""
+    cells = percent_cells("\n".join(_stubbed(solution)) + "\n")
+    return tuple(_cell(solution, cell) for cell in without_head(cells) if cell.text.strip())
 
 
-def _cell(solution: Solution, cell: Any) -> Cell:
-    found = (
-        _code_cell(solution, cell.source) if cell.cell_type == "code" else Cell(cell.source, False)
-    )
-    return replace(found, notebook_only=cell.metadata.get("active") == NOTEBOOK)
+def _cell(solution: Solution, cell: PercentCell) -> Cell:
+    notebook_only = NOTEBOOK_ONLY in cell.marker
+    if cell.is_prose or notebook_only:
+        _refuse_code(solution, cell)
+        source = cell.uncommented.strip("\n")
+    else:
+        source = cell.text.strip("\n")
+    found = Cell(source, False) if cell.is_prose else _code_cell(solution, source)
+    return replace(found, notebook_only=notebook_only)
+
+
+def _refuse_code(solution: Solution, cell: PercentCell) -> None:
+    for line in cell.text.split("\n"):
+        if line.strip() and not line.startswith("#"):
+            raise KitError(
+                f"a cell that begins with `{cell.marker}` holds a line that is no comment",
+                place=f"{solution.path}, at the line: {line.strip()}",
+                cure="put `# ` before it, or begin a cell of code with `# %%`",
+            )
 
 
 def _stubbed(solution: Solution) -> list[str]:
@@ -68,7 +81,7 @@ def _not_written(region: Region) -> list[str]:
 
 def _code_cell(solution: Solution, source: str) -> Cell:
     body = _statements(solution, source)
-    names = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    names = [node.name for node in body if isinstance(node, DefinitionNode)]
     steps = [name for name in names if name in solution.definitions]
     if not steps:
         return Cell(source, True)

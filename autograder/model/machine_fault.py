@@ -48,7 +48,7 @@ _OF_A_LIMIT = ("failed to map segment", "cannot allocate memory", "Cannot alloca
 _EXTRAS = {
     "course": "nbgrader sqlalchemy alembic jupyter_core jupyterlab traitlets nbconvert bleach "
     "jinja2 pyseccomp",
-    "author": "jupytext nbformat packaging setuptools",
+    "author": "nbformat packaging setuptools tomli_w",
     "torch": "torch",
     "pictures": "matplotlib",
 }
@@ -56,7 +56,7 @@ _EXTRA_OF = {name: extra for extra, names in _EXTRAS.items() for name in names.s
 
 
 def fault_of(error: BaseException) -> KitError | None:
-    """Return the fault of the machine that `error` speaks of, None when it may be a fault of ours."""
+    """Return the fault of the machine that `error` speaks of, None when it may be ours."""
     if isinstance(error, ImportError):
         return _not_importable(error)
     if isinstance(error, MemoryError):

@@ -9,7 +9,7 @@ from autograder.releasing.release import Released
 from autograder.releasing.requirements import total_size
 
 
-def told(released: Sequence[Released], folder: Path, repository: str = "") -> str:
+def release_summary(released: Sequence[Released], folder: Path, repository: str = "") -> str:
     """Return the lines for the terminal."""
     lines = [line for each in released for line in _about(each, folder)]
     first = released[0]

@@ -170,8 +170,3 @@ def _stray_lines(lines: list[str], start: int, end: int) -> list[int]:
 
 def _is_python(lines: list[str], start: int, end: int) -> bool:
     return parsed("\n".join(lines[start:end])) is not None
-
-
-def definitions(text: str, names: Iterable[str]) -> list[str]:
-    """Return which of `names` a text defines at its left margin, Python or not, in their order."""
-    return [name for name in names if re.search(rf"^(?:def|class) {name}\b", text, re.MULTILINE)]

@@ -11,7 +11,6 @@ from autograder.model.exercise import Exercise
 from autograder.model.sanitize import file_name
 from autograder.submission.absence import not_run, without_copied_stubs
 from autograder.submission.cells import (
-    definitions,
     notebook_cells,
     parsed,
     pieces,
@@ -74,15 +73,9 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     texts = _texts(read_text(file, root), file)
     _refuse_too_much(name, "\n".join(texts.code))
     plain = [_python(text) for text in texts.code]
-    steps = [step.name for step in exercise.steps]
-    unread = [
-        *texts.prose,
-        *(
-            (f"a cell that begins with `{magic}`", text)
-            for text, (_, magic) in zip(texts.code, plain)
-            if magic and definitions(text, steps)
-        ),
-    ]
+    magics = zip(texts.code, plain)
+    other = [(f"a cell that begins with `{magic}`", text) for text, (_, magic) in magics if magic]
+    unread = [*texts.prose, *other]
     kept = without_own_run(pieces(text for text, _ in plain), notebook=notebook)
     code, remarks = without_copied_stubs(kept, exercise)
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
+from autograder.model.plain_file import NotPlain, opened
 from autograder.model.sanitize import SURROGATES, file_name
-from autograder.submission.plain_file import NotPlain, opened
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_NOTEBOOK = 10 * 1024 * 1024
@@ -36,7 +36,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file, what is to be said about how it was read, and the SHA-256 of its bytes."""
+    """The text of a file, remarks on how it was read, and the SHA-256 of its bytes."""
 
     text: str
     remarks: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ def _declared(data: bytes) -> str:
 
 
 def with_plain_lines(text: str) -> str:
-    """Return `text` without a byte order mark and DOS's end mark, every line ended by a line feed."""
+    """Return `text` without a byte order mark and DOS's end mark; line feeds end its lines."""
     # A lone carriage return ends a line in Python and in editors.
     return (
         text.removeprefix("\ufeff").removesuffix("\x1a").replace("\r\n", "\n").replace("\r", "\n")

@@ -62,7 +62,7 @@ def _plain_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line that begins a statement, as Python; the very same when it is none of IPython's."""
+    """Return a line that begins a statement, as Python; the same when it is none of IPython's."""
     names, equals, value = line.partition("=")
     if value.lstrip().startswith(("!", "%")) and _NAMES.fullmatch(names):
         return f"{names}{equals} {'[]' if value.lstrip().startswith('!') else 'None'}"

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from autograder.submission.call_root import CallRoots
 from autograder.submission.cells import parsed
+from autograder.submission.definitions import DefinitionNode
 
 KIT = "autograder"
 _NAMES = frozenset({"check", "open_exercise", "get_ipython", "display"})
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_SCOPES = DefinitionNode | ast.Lambda
 _CELL_MAGIC = "run_cell_magic"
 
 
@@ -53,8 +54,8 @@ def _names(trees: Iterator[ast.Module]) -> frozenset[str]:
     for tree in trees:
         for node in _top_level(tree):
             match node:
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    own.add(name)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    own.add(node.name)
                 case ast.Import(names=found):
                     kit |= {a.asname or KIT for a in found if _is_kit(a.name)}
                 case ast.ImportFrom(module=module, names=found) if _is_kit(module or ""):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise
@@ -19,19 +18,18 @@ from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
 from autograder.submission.absence import misplaced
-from autograder.submission.definitions import (
+from autograder.submission.definitions import names_anywhere
+from autograder.submission.file_text import is_notebook
+from autograder.submission.partial_cell import (
     bound_names,
     definitions_of,
     given_imports,
     statements,
 )
-from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
 _MOST_LOADS = 4
 _MOST_REMARKS = 3
-# No `\s` at the beginning: it runs over line ends, so from each of many blank lines over all.
-_DEFINITION = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _OWN_PLACE = re.compile(r" \((?:cell \d+, )?line \d+\)$")  # a syntax error's, told beside it
 # How code that does not come to its end is told; other ends are no reason to leave anything out.
 _ENDLESS = {
@@ -71,12 +69,7 @@ class Loaded:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._student.close()
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
@@ -155,7 +148,8 @@ class Loaded:
         if rest != self._cells:
             self._told.append(
                 f"What stands outside your functions {_ENDLESS[reply.outcome]}. So it is left out, "
-                "and what you define counts. Before you hand in, delete it or put it into a function."
+                "and what you define counts. Before you hand in, delete it or put it into a "
+                "function."
             )
         return rest
 
@@ -195,6 +189,5 @@ def _failed_definitions(
     found: dict[str, ExceptionReport] = {}
     for cell, report in zip(cells, failures):
         if report:
-            names = _DEFINITION.findall(cell.lstrip("\n"))
-            found = dict.fromkeys(names, report) | found
+            found = dict.fromkeys(names_anywhere(cell), report) | found
     return found

@@ -1,4 +1,4 @@
-"""Building keeps its promises: nothing secret gets out, and what is built is what nbgrader takes."""
+"""Building keeps its promises: nothing secret gets out, and nbgrader takes what is built."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, LockCell
 from nbgrader.utils import determine_grade
 
 from autograder.building.build import build, stale
-from autograder.building.leak import refuse_leaks, refuse_leaks_below, secrets_of
+from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.building.regions import read_solution
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
 from autograder.model.signature import Signature, shape_text, signature_in, signature_of
+from support.leak_search import refuse_leaks_below
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = sorted(path.parent for path in (ROOT / "solutions").glob("*/exercise.toml"))
@@ -223,6 +224,26 @@ def test_the_stub_is_percent_format_with_prose_and_without_checks(
     assert sources[1:] == shared
 
 
+def test_the_header_that_jupytext_writes_is_for_no_student(toy: Path, assignments: Path) -> None:
+    build(toy, assignments)
+    before = {path.name: path.read_bytes() for path in (assignments / "toy").iterdir()}
+    header = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n\n"
+    change(toy / "solution.py", "# %% [markdown]\n# # A toy", f"{header}# %% [markdown]\n# # A toy")
+    build(toy, assignments)
+    assert {path.name: path.read_bytes() for path in (assignments / "toy").iterdir()} == before
+
+
+def test_a_cell_for_the_notebook_alone_is_code_there_and_not_in_the_stub(
+    toy: Path, assignments: Path
+) -> None:
+    with (toy / "solution.py").open("a") as file:
+        file.write('\n\n# %% active="ipynb"\n# drawn = double(1)\n#\n# # a note\n# drawn\n')
+    build(toy, assignments)
+    last = notebook_of(assignments / "toy").cells[-1]
+    assert (last.cell_type, last.source) == ("code", "drawn = double(1)\n\n# a note\ndrawn")
+    assert "drawn" not in (assignments / "toy" / "toy.py").read_text()
+
+
 def test_the_notebook_is_valid_and_every_step_has_its_check_under_it(
     toy: Path, assignments: Path
 ) -> None:
@@ -322,6 +343,18 @@ def test_the_public_facts_are_all_but_the_grading(toy: Path, assignments: Path) 
     assert theirs.grading.seed == 0
 
 
+def test_the_public_facts_may_be_whatever_toml_can_say(toy: Path, assignments: Path) -> None:
+    odd = (
+        'odd = "\\u007f\\\\\\"\\n\\u2028"\n'
+        '"a.b c" = {when = 2026-11-21, inf = inf, list = [[1, 2.5], []]}\n'
+    )
+    change(toy / "exercise.toml", "difficulty = 1\n", f"difficulty = 1\n{odd}")
+    build(toy, assignments)
+    facts = tomllib.loads((assignments / "toy" / "exercise.toml").read_text())
+    assert facts["odd"] == '\x7f\\"\n\u2028'
+    assert facts["a.b c"] == tomllib.loads(odd)["a.b c"]
+
+
 def test_worked_examples_come_from_the_callable_that_gets_the_solution_folder(
     toy: Path, assignments: Path
 ) -> None:
@@ -414,6 +447,22 @@ def test_the_code_of_a_misconception_is_secret_and_its_words_are_not(toy: Path) 
     refuse_leaks(secrets, {"examples.json": json.dumps("You double the scores twice.")})
     with pytest.raises(KitError, match=r"a line of misconceptions\.py"):
         refuse_leaks(secrets, {"a.py": "return np.multiply(factor, np.multiply(factor, scores))"})
+
+
+@pytest.mark.parametrize("end", ["\f", "\v", "\x1c", "\u2028"], ids=ascii)
+def test_what_only_some_call_the_end_of_a_line_hides_no_secret(toy: Path, end: str) -> None:
+    docstring = '"""You do something else."""'
+    more = f"\n\ndef other(scores):\n    {docstring}\n    return scores * 123456789012\n"
+    before = None
+    for count in range(10):  # each shift could let another line pass for a docstring
+        marks = "".join(f"# {end}\n" for _ in range(count))
+        (toy / "misconceptions.py").write_text(marks + MISCONCEPTIONS + more)
+        (toy / "solution.py").write_text(marks + SOLUTION)
+        found = secrets_of(read_exercise(toy))
+        before = before or {each.text for each in found}
+        assert {each.text for each in found} == before, count
+        (place,) = (each.place for each in found if each.text.startswith("returnnp.multiply"))
+        assert place.endswith(f":{marks.count(end) + MISCONCEPTIONS.count(chr(10))}")
 
 
 def test_a_marker_of_a_region_is_a_leak(toy: Path) -> None:
@@ -612,7 +661,8 @@ def test_a_method_may_be_given_but_not_all_of_a_class(toy: Path, assignments: Pa
     [
         (
             "\n# %% [markdown]\n# ## Gath",
-            "\ndef spare():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n\n# %% [markdown]\n# ## Gath",
+            "\ndef spare():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n"
+            "\n# %% [markdown]\n# ## Gath",
         ),
         (
             "    return doubled_scores\n    ### END SOLUTION\n",
@@ -645,6 +695,15 @@ def test_a_cell_with_a_step_and_something_else_is_refused(toy: Path) -> None:
     error = refused(toy)
     assert error.fact == "the cell of the step Layer holds something else as well"
     assert error.place.endswith(f":{line_of(toy / 'solution.py', 'class Layer')}")
+
+
+@pytest.mark.parametrize("marker", ["# %% [markdown]", '# %% active="ipynb"'])
+def test_a_cell_of_comments_that_holds_code_is_refused(toy: Path, marker: str) -> None:
+    with (toy / "solution.py").open("a") as file:
+        file.write(f"\n\n{marker}\n# text\n\nleft_over = 1\n")
+    error = refused(toy)
+    assert error.fact == f"a cell that begins with `{marker}` holds a line that is no comment"
+    assert error.place.endswith(": left_over = 1")
 
 
 def test_a_name_that_is_not_the_folders_is_refused(toy: Path) -> None:
@@ -726,8 +785,7 @@ def _source_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 def test_the_signature_of_a_class_is_that_of_its_making() -> None:
     assert signature_of(Layer) == Signature((("size", None),), ())
-    assert signature_of(softmax).axes_of("scores") == "B S S"
-    assert signature_of(softmax).axes_of("other") is None
+    assert dict(signature_of(softmax).parameters)["scores"] == "B S S"
 
 
 def test_an_annotation_that_cannot_be_read_is_told_by_name(tmp_path: Path) -> None:

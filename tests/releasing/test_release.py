@@ -25,7 +25,7 @@ from autograder.building.regions import BEGIN, END
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
-from autograder.notebook.report import HIDDEN
+from autograder.model.symbols import HIDDEN
 from autograder.releasing.first_cell import with_first_cell
 from autograder.releasing.pages import files_address
 from autograder.releasing.release import ReleaseOptions, release
@@ -40,6 +40,8 @@ NAME = "numpy_single_head"
 SOURCE = Source(ROOT / "solutions", ROOT / "assignments")
 STEPS = read_exercise(ROOT / "solutions" / NAME).steps
 SECRETS = tuple(secret for secret in SOURCE.secrets if secret.text not in MARKERS)
+
+Content = dict[str, bytes]  # of a folder: path to bytes
 
 
 def attn(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -109,7 +111,11 @@ def paste_into_script(stub: str) -> str:
     """The stub with the reference's answers in place of its steps."""
     lines = stub.splitlines()
     answers = solved()
-    nodes = [node for node in ast.parse(stub).body if getattr(node, "name", None) in answers]
+    nodes = [
+        node
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in answers
+    ]
     for node in reversed(nodes):
         lines[node.lineno - 1 : node.end_lineno] = answers[node.name].splitlines()
     return "\n".join(lines) + "\n"
@@ -221,6 +227,11 @@ def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> Non
     assert sorted(given_away(tmp_path, SECRETS)) == sorted(planted)
 
 
+def test_the_installed_kit_has_no_solution_to_show(disk: Disk) -> None:
+    code, said = disk.attn("solution", "softmax")
+    assert code == 1 and "came without solutions" in " ".join(said.split())
+
+
 @pytest.mark.parametrize("name", SOURCE.names)
 def test_in_an_untouched_handout_neither_file_counts_as_work(name: str) -> None:
     # Else the notebook, which is read first, hides what a student wrote in the .py.
@@ -282,6 +293,7 @@ def test_the_first_cell_installs_the_kit_where_it_is_missing_and_else_does_nothi
         install_again(disk)
 
 
+@pytest.mark.slow  # as the test above, but from an address in place of a folder
 def test_online_the_first_cell_gets_the_kit_and_the_files_for_a_notebook_that_is_alone(
     disk: Disk, wheel: Path, kernel: str, tmp_path: Path
 ) -> None:
@@ -368,49 +380,74 @@ def test_the_wheel_holds_the_engine_and_the_public_exercises_alone(wheel: Path) 
 
 
 def test_pytorch_is_named_for_the_exercises_that_need_it_with_the_index_for_the_cpu(
-    released: Path, small: Source, wheel: Path, tmp_path: Path
+    released: Path, both: list[Content]
 ) -> None:
     numpy_only = (released / NAME / "requirements.txt").read_text(encoding="utf-8")
     assert "torch" not in numpy_only and "nbgrader" not in numpy_only
-    release(small, ReleaseOptions(("torch_single_head",), wheel=wheel), tmp_path / "out")
     for where in ("torch_single_head", "binder"):
-        text = (tmp_path / "out" / where / "requirements.txt").read_text(encoding="utf-8")
+        text = both[2][f"{where}/requirements.txt"].decode("utf-8")
         assert "torch==2.13.0\n" in text
         assert "--extra-index-url=https://download.pytorch.org/whl/cpu\n" in text
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Source:
-    """A copy of two exercises, to be changed at will."""
+def copied_source(folder: Path) -> Source:
+    """A copy of two exercises in `folder`."""
     for name in (NAME, "torch_single_head"):
-        copy_exercise(name, tmp_path / "solutions")
-        shutil.copytree(ROOT / "assignments" / name, tmp_path / "assignments" / name)
-    return Source(tmp_path / "solutions", tmp_path / "assignments")
+        copy_exercise(name, folder / "solutions")
+        shutil.copytree(ROOT / "assignments" / name, folder / "assignments" / name)
+    return Source(folder / "solutions", folder / "assignments")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """Two exercises, which nobody changes."""
+    return copied_source(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture
+def changeable(tmp_path: Path) -> Source:
+    """Two exercises, to be changed at will."""
+    return copied_source(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def both(
+    released: Path, small: Source, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[Content]:
+    """What lies in a folder after each of four releases into it.
+
+    First the NumPy exercise with an archive, twice, then the one in PyTorch, then the first
+    without an archive.
+    """
+    out = Path(shutil.copytree(released, tmp_path_factory.mktemp("both") / "out"))
+    (out / ".git").mkdir()  # it may be under version control
+    (out / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    states = [content(out)]
+    for order in (
+        ReleaseOptions((NAME,), archives=True, wheel=wheel),
+        ReleaseOptions(("torch_single_head",), wheel=wheel),
+        ReleaseOptions((NAME,), wheel=wheel),
+    ):
+        release(small, order, out)
+        states.append(content(out))
+    return states
 
 
 def test_releasing_again_gives_the_same_bytes_and_keeps_the_other_exercises(
-    small: Source, wheel: Path, tmp_path: Path
+    both: list[Content],
 ) -> None:
-    out = tmp_path / "out"
-    release(small, ReleaseOptions((NAME,), archives=True, wheel=wheel), out)
-    (out / ".git").mkdir()  # it may be under version control
-    (out / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    before = content(out)
-    release(small, ReleaseOptions((NAME,), archives=True, wheel=wheel), out)
-    assert content(out) == before
-    release(small, ReleaseOptions(("torch_single_head",), wheel=wheel), out)
-    after = content(out)
+    before, again, after, last = both
+    assert again == before
     assert {path: after[path] for path in before if path.startswith(NAME)} == {
         path: text for path, text in before.items() if path.startswith(NAME)
     }
     page = after["README.md"].decode("utf-8")
     assert f"({NAME}/)" in page and "(torch_single_head/)" in page
     assert b"torch==" in after["binder/requirements.txt"]
-    release(small, ReleaseOptions((NAME,), wheel=wheel), out)
-    assert f"{NAME}.zip" not in content(out)
+    assert f"{NAME}.zip" in before and f"{NAME}.zip" not in last
 
 
-def content(folder: Path) -> dict[str, bytes]:
+def content(folder: Path) -> Content:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -454,37 +491,37 @@ def test_an_unreadable_note_of_a_release_is_told(
 
 @pytest.mark.parametrize("changed", [NAME, "torch_single_head"])
 def test_a_stale_assignment_keeps_the_release_back(
-    changed: str, small: Source, wheel: Path, tmp_path: Path
+    changed: str, changeable: Source, wheel: Path, tmp_path: Path
 ) -> None:
     # The kit's wheel carries all exercises, so the one that is not named counts too.
-    solution = small.solutions / changed / "exercise.toml"
+    solution = changeable.solutions / changed / "exercise.toml"
     text = solution.read_text(encoding="utf-8")
     solution.write_text(text.replace("minutes = 10", "minutes = 11", 1), encoding="utf-8")
     with pytest.raises(KitError, match=rf"is stale: {changed}/"):
-        release(small, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
+        release(changeable, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_an_exercise_that_gives_away_another_is_not_released(
-    small: Source, wheel: Path, tmp_path: Path
+    changeable: Source, wheel: Path, tmp_path: Path
 ) -> None:
-    other = small.solutions / "torch_single_head" / "solution.py"
+    other = changeable.solutions / "torch_single_head" / "solution.py"
     line = next(
         secret
-        for secret in small.secrets
+        for secret in changeable.secrets
         if secret.place.startswith(str(other)) and "qkv" in secret.text
     )
     number = int(line.place.rsplit(":", 1)[1])
     code = other.read_text(encoding="utf-8").splitlines()[number - 1].strip()
-    manifest = small.solutions / NAME / "exercise.toml"
+    manifest = changeable.solutions / NAME / "exercise.toml"
     text = manifest.read_text(encoding="utf-8")
     first = STEPS[0].hints[0]
     assert text.count(first) == 1
     hint = json.dumps(code)[1:-1]
     manifest.write_text(text.replace(first, f"In PyTorch one writes {hint}"), encoding="utf-8")
-    build(small.solutions / NAME, small.assignments, examples=record_examples)
+    build(changeable.solutions / NAME, changeable.assignments, examples=record_examples)
     with pytest.raises(KitError, match="a line of a solution stands in a file for students"):
-        release(small, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
+        release(changeable, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -13,9 +13,10 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -32,9 +33,17 @@ from autograder.model.verdict import Outcome, Verdict
 from autograder.submission import code as code_of_a_file
 from autograder.submission import file_choice
 from autograder.submission.absence import misplaced, written
-from autograder.submission.definitions import definitions_of, statements
+from autograder.submission.definitions import (
+    cut_before_definitions,
+    find_definitions,
+    find_in_piece,
+    names_anywhere,
+    names_in_prose,
+)
 from autograder.submission.file_choice import MOST_ENTRIES, MOST_FILES
 from autograder.submission.own_run import without_own_run
+from autograder.submission.partial_cell import definitions_of, statements
+from autograder.submission.percent import percent_cells
 from autograder.submission.reading import (
     LONGEST_REMARK,
     MOST_REMARKS,
@@ -476,6 +485,15 @@ def assert_linear(work: Callable[[int], object], size: int) -> None:
     pytest.fail("; ".join(measured))
 
 
+def growing(cases: Mapping[str, Any], *quick: str) -> list[Any]:
+    """The texts by name. Those that are not `quick` are slow: the same again on other texts."""
+    assert {*quick} < {*cases}
+    return [
+        pytest.param(case, id=name, marks=() if name in quick else pytest.mark.slow)
+        for name, case in cases.items()
+    ]
+
+
 def test_blank_lines_and_failing_statements_take_no_longer_than_their_length(
     tmp_path: Path,
 ) -> None:
@@ -490,7 +508,8 @@ def test_blank_lines_and_failing_statements_take_no_longer_than_their_length(
     assert_linear(judge, 2_000)
 
 
-TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
+Growing = tuple[Callable[[int], str], int]
+TEXTS: dict[str, Growing] = {
     "blank lines": (lambda n: "\n" * n, 9_500),
     "lines of spaces": (lambda n: " \t \n" * n, 9_500),
     "spaces": (lambda n: " " * n + "x ?!", 250_000),
@@ -515,14 +534,19 @@ TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "size"), TEXTS.values(), ids=TEXTS)
-def test_twice_the_code_takes_about_twice_as_long_to_read(
-    tmp_path: Path, text: Callable[[int], str], size: int
-) -> None:
+@pytest.mark.parametrize(
+    "case",
+    growing(
+        TEXTS, "blank lines", "half a definition", "magics", "marks of cells", "quotes", "stubs"
+    ),
+)
+def test_twice_the_code_takes_about_twice_as_long_to_read(tmp_path: Path, case: Growing) -> None:
+    text, size = case
     assert_linear(lambda n: handed_in(tmp_path, text(n)), size)
 
 
-BOOKS: dict[str, tuple[Callable[[int], list[str | dict[str, object]]], int]] = {
+GrowingBook = tuple[Callable[[int], list[str | dict[str, object]]], int]
+BOOKS: dict[str, GrowingBook] = {
     "cells": (lambda n: ["x = 1"] * n, 900),
     "cells that are not Python": (lambda n: ["x y"] * n, 900),
     "cells that are not run": (lambda n: ["%%bash\ndef softmax"] * n, 900),
@@ -531,24 +555,24 @@ BOOKS: dict[str, tuple[Callable[[int], list[str | dict[str, object]]], int]] = {
 }
 
 
-@pytest.mark.parametrize(("cells", "size"), BOOKS.values(), ids=BOOKS)
+@pytest.mark.parametrize("case", growing(BOOKS, "cells", "cells that are not run"))
 def test_twice_the_cells_take_about_twice_as_long_to_read(
-    tmp_path: Path, cells: Callable[[int], list[str | dict[str, object]]], size: int
+    tmp_path: Path, case: GrowingBook
 ) -> None:
+    cells, size = case
     assert_linear(lambda n: handed_in(tmp_path, notebook(*cells(n)), "a.ipynb"), size)
 
 
-@pytest.mark.parametrize(("text", "size"), TEXTS.values(), ids=TEXTS)
-def test_twice_the_code_takes_about_twice_as_long_to_lay_out(
-    text: Callable[[int], str], size: int
-) -> None:
+@pytest.mark.parametrize("case", growing(TEXTS, "definitions", "spaces"))
+def test_twice_the_code_takes_about_twice_as_long_to_lay_out(case: Growing) -> None:
+    text, size = case
     assert_linear(lambda n: onto_skeleton(RELEASED, from_script(text(n), STEPS)), size // 4)
 
 
-@pytest.mark.parametrize(("text", "size"), TEXTS.values(), ids=TEXTS)
-def test_twice_the_code_takes_about_twice_as_long_to_cut_when_it_fails(
-    text: Callable[[int], str], size: int
-) -> None:
+@pytest.mark.parametrize("case", growing(TEXTS, "calls of calls", "statements on one line"))
+def test_twice_the_code_takes_about_twice_as_long_to_cut_when_it_fails(case: Growing) -> None:
+    text, size = case
+
     def cut(n: int) -> None:
         cell = text(n)
         statements(cell)
@@ -556,6 +580,37 @@ def test_twice_the_code_takes_about_twice_as_long_to_cut_when_it_fails(
         misplaced([cell], EXERCISE)
 
     assert_linear(cut, size)
+
+
+FOUND: dict[str, Growing] = {
+    **TEXTS,
+    "form feeds": (lambda n: "\f" * n + "x ?!", 60_000),
+    "lines of form feeds": (lambda n: (" \f" * 200 + "\n") * n, 600),
+    "quoted": (lambda n: ("> " * 200 + "\n") * n, 600),
+    "half an async definition": (lambda n: ("async " + " " * 400 + "\n") * n, 600),
+    "long strings": (lambda n: "s = '''\n# %%\n'''\n" * n, 2_400),
+    "strings in strings": (lambda n: "f'''\n{'x'}\n# %%\n'''\n" * n, 1_200),
+}
+
+
+@pytest.mark.parametrize(
+    "case", growing(FOUND, "checks over lines", "half an async definition", "long strings")
+)
+def test_twice_the_code_takes_about_twice_as_long_to_find_definitions_and_cells_in(
+    case: Growing,
+) -> None:
+    text, size = case
+
+    def find(n: int) -> None:
+        whole = text(n)
+        find_definitions(whole)
+        cut_before_definitions(whole)
+        find_in_piece(whole)
+        names_anywhere(whole)
+        names_in_prose(whole)
+        percent_cells(whole)
+
+    assert_linear(find, size // 2)
 
 
 SHOWN = {
@@ -583,12 +638,15 @@ PROSE = {
 }
 
 
-@pytest.mark.parametrize("part", PROSE.values(), ids=PROSE)
+@pytest.mark.parametrize("part", growing(PROSE, "formulas"))
 def test_long_prose_takes_no_longer_in_nbgraders_pages_than_its_length(part: str) -> None:
     assert_linear(lambda n: clean_markdown(part * n), 20_000)
 
 
-@pytest.mark.parametrize("part", [".", "x.\n", "'{", "(", "%("])
+CODE = {each: each for each in (".", "x.\n", "'{", "(", "%(")}
+
+
+@pytest.mark.parametrize("part", growing(CODE, "'{"))
 def test_long_code_takes_no_longer_in_nbgraders_pages_than_its_length(part: str) -> None:
     assert_linear(lambda n: highlight_code(part * n), 20_000)
 
@@ -601,6 +659,6 @@ def test_long_prose_and_code_are_shown_as_they_were_typed() -> None:
     assert '<span class="k">def</span>' in highlight_code("def f(): pass")
 
 
-@pytest.mark.parametrize("part", SHOWN.values(), ids=SHOWN)
+@pytest.mark.parametrize("part", growing(SHOWN, "escapes", "marks", "spaces"))
 def test_twice_the_text_takes_about_twice_as_long_to_show(part: str) -> None:
     assert_linear(lambda n: terminal_line(part * n, 500), 200_000)

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
@@ -677,7 +678,7 @@ def test_the_end_mark_of_dos_costs_nothing(handed: Handed, name: str, end: str) 
 
 def test_outputs_are_left_out_and_all_else_is_kept() -> None:
     tricky = '"outputs": [ in a string \\" ] and [ more'
-    cells = [
+    cells: list[dict[str, Any]] = [
         code(f"text = {tricky!r}") | {"outputs": [{"text": ["[", '"outputs": ["x"]', "]]"]}]},
         {"cell_type": "markdown", "source": ["outputs", "[", tricky], "metadata": {"outputs": 3}},
         code(SOFTMAX) | {"outputs": [{"data": {"outputs": [[1], [2]]}}]},

@@ -18,7 +18,7 @@ from autograder.errors import KitError
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.workspace import MARK, Workspace
 from autograder.model.exercise import Exercise
-from autograder.model.files import read_small
+from autograder.model.files import read_small, replace_file
 
 FILE = "progress.json"
 VERSION = 1
@@ -88,9 +88,9 @@ class Progress:
         """Return the progress after a check."""
         name = checkup.exercise.name
         progress = self.with_current(name)
-        for result in checkup.steps:
-            now = progress.step(name, result.step.name).with_passed(result.passes)
-            progress = progress.with_step(name, result.step.name, now)
+        for run in checkup.steps:
+            now = progress.step(name, run.step.name).with_passed(run.verdict.passes)
+            progress = progress.with_step(name, run.step.name, now)
         return progress
 
     def passed(self, exercise: Exercise) -> tuple[str, ...]:
@@ -111,9 +111,7 @@ class Progress:
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         text = json.dumps({"version": VERSION, **self.facts}, indent=2, ensure_ascii=False) + "\n"
-        new = self.file.with_suffix(f".{os.getpid()}")
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, self.file)
+        replace_file(self.file, text.encode("utf-8", "backslashreplace"))
 
 
 def _inner(facts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
@@ -155,7 +153,7 @@ def _set_aside(file: Path) -> Path:
 
 
 def save(progress: Progress, tell: Callable[[str], None]) -> None:
-    """Write the progress; where that is not possible, say so: a check has its answer all the same."""
+    """Write the progress; where that is not possible, say so: a check has its answer anyway."""
     try:
         progress.save()
     except OSError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from watchfiles import Change, watch
 
@@ -20,7 +19,7 @@ DEBOUNCE = 200  # milliseconds of changes without a break, until they are told a
 
 
 class Saves:
-    """While it is entered, `saved` gets the folder in which a work file was saved, from a thread."""
+    """While it is entered, a thread tells `saved` the folder in which a work file was saved."""
 
     def __init__(self, folders: Sequence[Path], saved: Callable[[Path], None]) -> None:
         self._folders = {folder.resolve(): folder for folder in folders}
@@ -32,12 +31,7 @@ class Saves:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
 

@@ -20,10 +20,9 @@ WORK = (".py", ".ipynb")
 
 @dataclass(frozen=True)
 class CreatedWorkspace:
-    """What `attn start` did, by file: made, kept because it is work, brought up to date."""
+    """What `attn start` left as it was, since it is work, and what it brought up to date."""
 
     workspace: Workspace
-    made: tuple[Path, ...]
     kept: tuple[Path, ...]
     updated: tuple[Path, ...]
 
@@ -68,8 +67,9 @@ def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
         target.mkdir(parents=True, exist_ok=True)
         for file in sorted(path for path in exercise.folder.iterdir() if path.is_file()):
             done[_lay(file, target / file.name)].append(target / file.name)
-    made, kept, updated = (tuple(done[name]) for name in ("made", "kept", "updated"))
-    return CreatedWorkspace(workspace_at(root.resolve()), made, kept, updated)
+    return CreatedWorkspace(
+        workspace_at(root.resolve()), tuple(done["kept"]), tuple(done["updated"])
+    )
 
 
 def _lay(file: Path, path: Path) -> str:

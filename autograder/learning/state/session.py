@@ -65,7 +65,7 @@ class LearnerSession:
         return self._saved(self.progress.with_current(exercise.name))
 
     def next_exercise(self, after: Exercise) -> Exercise | None:
-        """The first exercise with an open step, looking from `after` on; None when there is none."""
+        """The first exercise with an open step, from `after` on; None when there is none."""
         every = self.workspace.exercises
         start = [each.name for each in every].index(after.name)
         for each in (*every[start + 1 :], *every[:start]):

@@ -1,8 +1,8 @@
-"""A file or a folder that was handed in, opened once, with no link followed on the way to it.
+"""A file or a folder opened once, with no link followed on the way to it.
 
-A path may become a link between a look at it and its opening, and a link may point at what the
-grader can read and the student may not. So each part of a path is opened in the folder before
-it, and what is asked about a file is asked about the one that is open.
+Where others may write, a path may become a link between a look at it and its opening, and a link
+may point at what the grader can read and the student may not. So each part of a path is opened in
+the folder before it, and what is asked about a file is asked about the one that is open.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Opened:
 def opened(path: Path, root: Path | None = None) -> Iterator[Opened]:
     """Open `path`; raise `NotPlain` when a part of it below `root` is a link, else OSError.
 
-    `root` is the folder that somebody else than the student made: the one that `path` is in,
-    unless said. Links on the way to it are the instructor's own.
+    `root` is a folder that nobody else may write to: the one that `path` is in, unless said. Links
+    on the way to it are its owner's own. A pipe is not waited for.
     """
     root = path.parent if root is None else root
     descriptor = _descriptor(path, root) if _BY_FOLDER else _descriptor_by_path(path, root)
