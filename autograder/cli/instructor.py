@@ -78,12 +78,12 @@ def release(
     """
     from autograder.releasing.release import ReleaseOptions, release
     from autograder.releasing.search import Source
-    from autograder.releasing.summary import told
+    from autograder.releasing.summary import release_summary
 
     order = ReleaseOptions(exercises, archives, github, wheel)
     source = source_folders(solutions, assignments)
     released = release(Source(source.solutions, source.assignments), order, directory)
-    OUT.print(told(released, directory, github), soft_wrap=True, markup=False)
+    OUT.print(release_summary(released, directory, github), soft_wrap=True, markup=False)
 
 
 @click.command()

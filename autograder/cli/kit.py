@@ -43,12 +43,10 @@ class Kit(click.Group):
 
 def _tell(error: KitError) -> None:
     # Names of students' files may be in it.
-    fact, place, cure = (
-        escape(clean(text, LONGEST)) for text in (error.fact, error.place, error.cure)
-    )
+    fact, *rest = (escape(clean(line, LONGEST)) for line in error.lines)
     ERRORS.print(f"[bold red]error:[/] {fact}", soft_wrap=True)
-    ERRORS.print(f"  where: {place}", soft_wrap=True)
-    ERRORS.print(f"  cure:  {cure}", soft_wrap=True)
+    for line in rest:
+        ERRORS.print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFo
 
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:
-    """Return the folders of all exercises below `solutions`; raise `KitError` when there is none."""
+    """Return the folders of all exercises below `solutions`; raise `KitError` if there is none."""
     from autograder.model.exercise import MANIFEST
 
     folders = tuple(sorted(path.parent for path in solutions.glob(f"*/{MANIFEST}")))

@@ -92,7 +92,7 @@ def lasting_output() -> Iterator[None]:
 
 
 def print_any_character() -> None:
-    """Let a character that an output's encoding lacks be printed as its escape, such as `\\u2713`."""
+    """Let a character that an encoding lacks be printed as its escape, such as `\\u2713`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -7,7 +7,6 @@ and `attn.toml` says where that is.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,17 +14,21 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomli_w
+
 from autograder.course.configuration import render_configuration
 from autograder.errors import KitError
 from autograder.grading.graded_folder import refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
-from autograder.model.files import read_small
+from autograder.model.files import read_small, write_whole
+from autograder.model.sanitize import SURROGATES, file_name
 from autograder.submission.student_name import name_of, student_of
 
 FORMAT_VERSION = 1
 FACTS = "attn.toml"
 CONFIG = "nbgrader_config.py"
 GRADEBOOK = "gradebook.db"
+HEAD = "# What the grading of this course rests on. Keep the solutions out of source/.\n"
 LARGEST_FACTS = 1 << 16  # bytes
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
@@ -108,14 +111,15 @@ def create_course(
     for name in exercises:
         find_exercise(name, solutions)
         _require_built(find_exercise(name, assignments).folder, name)
-    directory.mkdir(parents=True, exist_ok=True)
     recorded = solutions if solutions.is_absolute() else _relative(solutions, directory)
+    facts = _facts(recorded, exercises)
+    directory.mkdir(parents=True, exist_ok=True)
     course = Course(directory.resolve(), solutions.resolve(), exercises)
     for name in exercises:
         shutil.copytree(assignments / name, course.source(name), ignore=NOT_COPIED)
-    (directory / CONFIG).write_text(_config(course), encoding="utf-8")
+    write_whole(directory / CONFIG, _config(course))
     # The facts come last: with them, the directory is a course.
-    (directory / FACTS).write_text(_facts(recorded, exercises), encoding="utf-8")
+    write_whole(directory / FACTS, facts)
     return course
 
 
@@ -204,13 +208,16 @@ def _relative(path: Path, directory: Path) -> Path:
 
 
 def _facts(solutions: Path, exercises: tuple[str, ...]) -> str:
-    # JSON's strings and lists of strings are TOML's.
-    return (
-        "# What the grading of this course rests on. Keep the solutions out of source/.\n"
-        f"format_version = {FORMAT_VERSION}\n"
-        f"solutions = {json.dumps(solutions.as_posix(), ensure_ascii=False)}\n"
-        f"exercises = {json.dumps(list(exercises), ensure_ascii=False)}\n"
-    )
+    where = solutions.as_posix()
+    if SURROGATES.search(where):
+        raise KitError(
+            "the path to the solutions is not UTF-8, so it cannot be written down",
+            place=file_name(solutions),
+            cure="rename the folders on the way to them",
+        )
+    names = list(exercises)
+    facts = {"format_version": FORMAT_VERSION, "solutions": where, "exercises": names}
+    return HEAD + tomli_w.dumps(facts)
 
 
 def _config(course: Course) -> str:

@@ -29,7 +29,7 @@ def gradebook_address(course: Course, own_address: str) -> str:
 
 
 def within(course: Course, address: str) -> str:
-    """Return the address with the path of a SQLite file as nbgrader takes it: from the course on."""
+    """Return the address, a SQLite file's path as nbgrader takes it: from the course on."""
     memory, file = ("sqlite://", "sqlite:///:memory:"), "sqlite:///"
     if address in memory or not address.startswith(file):
         return address

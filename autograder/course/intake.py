@@ -23,10 +23,11 @@ from nbgrader.utils import parse_utc
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
+from autograder.model.files import replace_file
+from autograder.model.plain_file import opened
 from autograder.model.sanitize import file_name
 from autograder.submission.cells import notebook_cells
 from autograder.submission.file_text import digest_of, is_notebook, read_text
-from autograder.submission.plain_file import opened
 from autograder.submission.reading import Submission
 
 TIMESTAMP = "timestamp.txt"
@@ -146,10 +147,8 @@ def write_submission(notebook: NotebookNode, submission: Submission, target: Pat
         read = (folder / name, digest_of(content)) in submission.digests
         if right[name](content) if name in right else read:
             (target / copies.get(name, name)).write_bytes(content)
-    path = target / notebook_name(submission.exercise)
-    partial = path.with_suffix(".partial")
-    partial.write_text(nbformat.v4.writes(notebook), encoding="utf-8")
-    partial.replace(path)
+    text = nbformat.v4.writes(notebook)
+    replace_file(target / notebook_name(submission.exercise), text.encode("utf-8"))
 
 
 def nothing_of(student: str, exercise: str) -> Submission:

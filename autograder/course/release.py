@@ -40,7 +40,8 @@ def release(course: Course, exercise: str) -> Path:
         raise KitError(
             f"nbgrader could not release {exercise}: {_words(done.stderr)}",
             place=str(course.source(exercise)),
-            cure=f"put that right; `nbgrader generate_assignment {exercise} --force` shows it whole",
+            cure="put that right; "
+            f"`nbgrader generate_assignment {exercise} --force` shows it whole",
         )
     return course.release(exercise)
 

@@ -67,7 +67,7 @@ def _run(folder: str) -> Config:
 
 
 def course_directory(course: Course, settings: Config) -> CourseDirectory:
-    """Return nbgrader's view of the course: its `db_url` and `course_id` as the commands see them."""
+    """Return nbgrader's view of the course: `db_url` and `course_id` as the commands see them."""
     return CourseDirectory(config=settings, root=str(course.directory))
 
 
@@ -146,8 +146,8 @@ def _database(db_url: str) -> Iterator[None]:
         raise KitError(
             f"the gradebook's database does not answer: {_first_line(error)}",
             place=_without_password(db_url),
-            cure="see that it runs, that it is a gradebook of nbgrader's, and that db_url names you "
-            "and it rightly; then run the same command again",
+            cure="see that it runs, that it is a gradebook of nbgrader's, and that db_url names "
+            "you and it rightly; then run the same command again",
         ) from None
 
 

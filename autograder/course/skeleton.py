@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import copy
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.submission.cells import MOST_CELLS, source
+from autograder.submission.definitions import cut_before_definitions, find_definitions
+from autograder.submission.percent import percent_cells, without_head
 
-DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
-MARKER = re.compile(r"^# ?%%(.*)$")
 START = -1  # the place of a cell that follows none of the skeleton's
 
 
@@ -58,12 +57,13 @@ def from_script(text: str, names: Sequence[str]) -> NotebookNode:
     file without markers) is cut before each definition.
     """
     cells: list[NotebookNode] = []
-    for kind, part in _percent_cells(text):
-        pieces = [_prose(part)] if kind == "markdown" else _pieces(part, names)
-        if len(cells) + len(pieces) > MOST_CELLS:
+    for cell in without_head(percent_cells(text)):
+        parts = [cell.uncommented] if cell.is_prose else _parts(cell.text, names)
+        parts = [part for each in parts if (part := each.strip("\n")).strip()]
+        if len(cells) + len(parts) > MOST_CELLS:
             cells = [new_code_cell(text)]
             break
-        cells += map(new_markdown_cell if kind == "markdown" else new_code_cell, pieces)
+        cells += map(new_markdown_cell if cell.is_prose else new_code_cell, parts)
     notebook: NotebookNode = new_notebook(cells=cells)
     return notebook
 
@@ -79,9 +79,10 @@ def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, st
         # Metadata can get lost on the way; a definition is then enough. One cell fills one name.
         if number in chosen.values() or cell.get("cell_type") != "code":
             continue
-        defined = [name for name in DEFINITION.findall(source(cell)) if name in names]
-        if defined and defined[0] not in chosen:
-            found[defined[0]] = number
+        defined = (each.name for each in find_definitions(source(cell)) if each.name in names)
+        first = next(defined, None)
+        if first and first not in chosen:
+            found[first] = number
     return {number: name for name, number in {**chosen, **found}.items()}
 
 
@@ -123,38 +124,9 @@ def _text(cell: NotebookNode) -> tuple[str, str]:
     return str(cell.get("cell_type")), source(cell).strip()
 
 
-def _percent_cells(text: str) -> list[tuple[str, str]]:
-    """The cells of a percent-format script: ("code" or "markdown", source), empty ones left out."""
-    cells: list[tuple[str, list[str]]] = [("code", [])]
-    for line in text.split("\n"):
-        if marker := MARKER.match(line):
-            cells.append(("markdown" if "[markdown]" in marker[1] else "code", []))
-        else:
-            cells[-1][1].append(line)
-    if all(line.startswith("#") or not line.strip() for line in cells[0][1]):
-        del cells[0]  # the header that jupytext and editors put at the top
-    joined = [(kind, "\n".join(lines).strip("\n")) for kind, lines in cells]
-    return [(kind, part) for kind, part in joined if part.strip()]
-
-
-def _prose(part: str) -> str:
-    return "\n".join(re.sub(r"^# ?", "", line) for line in part.split("\n")).strip("\n")
-
-
-def _pieces(part: str, names: Sequence[str]) -> list[str]:
-    """`part` whole, or cut before each definition when it defines more than one of `names`."""
-    if sum(name in names for name in DEFINITION.findall(part)) < 2:
-        return [part]
-    pieces: list[list[str]] = [[]]
-    decorators: list[str] = []
-    for line in part.split("\n"):
-        if line.startswith("@"):
-            decorators.append(line)
-            continue
-        if DEFINITION.match(line):
-            pieces.append([])
-        pieces[-1] += [*decorators, line]
-        decorators = []
-    pieces[-1] += decorators
-    joined = ("\n".join(piece).strip("\n") for piece in pieces)
-    return [piece for piece in joined if piece.strip()]
+def _parts(text: str, names: Sequence[str]) -> list[str]:
+    """`text` whole, or cut before each definition when it defines more than one of `names`."""
+    parts = cut_before_definitions(text)
+    if sum(name in names for name, _ in parts) < 2:
+        return [text]
+    return [part for _, part in parts]

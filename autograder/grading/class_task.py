@@ -50,7 +50,7 @@ class ClassTask:
 def grade_task(
     task: ClassTask, pool: GraderPool, options: GradingOptions, console: Console
 ) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
-    """Read and grade with a progress bar; what the journal in the output holds is not judged again."""
+    """Read and grade with a progress bar; what the journal holds is not judged again."""
     journal, exercise = Journal(task.output / JOURNAL), task.exercise
     if not journal.path.exists() or sys.platform != "linux":
         _demand_protection(task, options)  # a refusal leaves nothing behind

@@ -90,10 +90,11 @@ def beside_the_kit() -> Path:
 
 
 def refuse_solutions_within(solutions: Path, graded: Path) -> None:
-    """Raise `KitError` when the solutions lie in what is graded: a student could have written them."""
+    """Raise `KitError` when the solutions lie in what is graded: students could write them."""
     if solutions.resolve().is_relative_to(graded.resolve()):
         raise KitError(
-            "the solutions lie in the folder that is graded, and they are programs that grading runs",
+            "the solutions lie in the folder that is graded, and they are programs that grading "
+            "runs",
             place=str(solutions),
             cure="keep the solutions outside what students hand in, and name them with --solutions",
         )

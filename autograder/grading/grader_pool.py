@@ -55,7 +55,7 @@ class _Batch:
 
 
 class GraderPool:
-    """So many grader processes (one per core when not said), kept until the end. A context manager."""
+    """So many grader processes (else one per core), kept until the end. A context manager."""
 
     def __init__(self, processes: int | None = None) -> None:
         demand_preconditions()
@@ -157,7 +157,7 @@ class GraderPool:
                 self._idle.append(process)
 
     def _loss(self, process: WatchedProcess, batch: _Batch) -> Loss | None:
-        """Return why a process will not go on with its batch, having ended it; None when it will."""
+        """Return why a process, which is ended then, will not go on with its batch; else None."""
         over = process.over() if batch.position is not None else ""
         if not over and not process.ending:
             return None

@@ -25,8 +25,9 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)  # a file system without 
 def claim_output(output: Path, graded: Path, exercise: str, *, named: bool) -> None:
     """Note in `output` whose results it holds; raise `KitError` when they are another class's.
 
-    `named` is whether somebody chose the folder: then results of unknown origin are not overwritten.
-    So it is with a note that cannot be understood; one that is no plain file is refused as such.
+    `named` is whether somebody chose the folder: then results of unknown origin are not
+    overwritten. So it is with a note that cannot be understood; one that is no plain file is
+    refused as such.
     """
     owner = {"class": os.fsencode(graded.resolve()).decode("utf-8", "backslashreplace")}
     owner["exercise"] = exercise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autograder.heatmaps.panel import Comparison, Panel, comparison, panel
 
@@ -22,25 +22,8 @@ __all__ = [
     "comparison",
     "panel",
     "save",
-    "terminal_heatmap",
     "terminal_panels",
 ]
-
-
-def terminal_heatmap(
-    array: Any,
-    *,
-    title: str,
-    axes: Sequence[str] | str | None = ("query", "key"),
-    labels: Sequence[str] | None = None,
-) -> RenderableType:
-    """Return a heat map of `array` for a rich console.
-
-    array: (rows, columns), or more axes, of which the last two are shown.
-    axes: the names of the last two axes or of all ("B heads S S" is taken too).
-    labels: tokens, for the axes that are as long as they are many.
-    """
-    return terminal_panels((panel(array, title=title, axes=axes, labels=labels),))
 
 
 def terminal_panels(panels: Sequence[Panel]) -> RenderableType:

@@ -51,7 +51,8 @@ def _figure(panel: Panel) -> str:
 def _head(panel: Panel) -> str:
     rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(panel.axes, "↓→"))
     names = "".join(_heading(label, "right") for label in panel.labels[1])
-    over = f"<th style='{HEAD};text-align:left' colspan='{len(panel.labels[1])}'>{escape(columns)}</th>"
+    style, width = f"{HEAD};text-align:left", len(panel.labels[1])
+    over = f"<th style='{style}' colspan='{width}'>{escape(columns)}</th>"
     return (
         f"<tr style='{ROW}'>{_heading('', 'left')}{over}</tr>"
         f"<tr style='{ROW}'>{_heading(rows, 'left')}{names}</tr>"

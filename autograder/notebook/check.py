@@ -20,11 +20,9 @@ from autograder.errors import KitError
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
-from autograder.notebook.card import WAITING
+from autograder.model.verdict import Outcome
 from autograder.notebook.preserved_state import undisturbed
-from autograder.notebook.report import HIDDEN, Checked, ask_examples
-
-__all__ = ["HIDDEN", "Check", "NotRightYet", "open_exercise"]
+from autograder.notebook.report import StepReport, report_on
 
 WIDTH = 96  # characters: what Validate's dialog shows of a line, with some to spare
 
@@ -45,23 +43,16 @@ def _folded(line: str) -> list[str]:
 class NotRightYet(Exception):
     """A step does not pass its public checks; the text says what to look at."""
 
-    def __init__(self, checked: Checked) -> None:
-        super().__init__("\n".join(checked.lines()))
-        self.checked = checked
+    def __init__(self, report: StepReport) -> None:
+        super().__init__("\n".join(report.lines()))
+        self.report = report
 
     def _render_traceback_(self) -> list[str]:
         # IPython shows this instead of a traceback through our own code.
         if not _watched():
             return [part for line in str(self).splitlines() for part in _folded(line)]
-        waits = self.checked.mark == WAITING
-        return [f"{self.checked.step.name}: not {'written' if waits else 'right'} yet"]
-
-
-class NotebookError(KitError):
-    """A `KitError` as a notebook shows it: its three lines, no traceback through our code."""
-
-    def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
+        waits = self.report.verdict.outcome is Outcome.NOT_WRITTEN
+        return [f"{self.report.step.name}: not {'written' if waits else 'right'} yet"]
 
 
 @dataclass(frozen=True)
@@ -71,10 +62,10 @@ class Check:
     exercise: Exercise
     examples: tuple[Example, ...]
 
-    def __call__(self, step: Any) -> Checked:
+    def __call__(self, step: Any) -> StepReport:
         """Check one step; raise `NotRightYet` when something is wrong."""
         if not callable(step):
-            raise NotebookError(
+            raise KitError(
                 f"a value of type {type(step).__name__} is not a step",
                 place="check(...)",
                 cure=f"give it the function or class itself, such as {self._call}",
@@ -82,19 +73,19 @@ class Check:
         name = getattr(step, "__name__", str(step))
         names = [known.name for known in self.exercise.steps]
         if name not in names:
-            raise NotebookError(
+            raise KitError(
                 f"{name!r} is not a step of {self.exercise.name}",
                 place="check(...)",
                 cure=f"keep the names that the notebook gives the steps, as in {self._call}",
             )
         respondent = InProcess({name: step}, self.exercise.library)
         with undisturbed():
-            checked = ask_examples(self.exercise.step(name), self.examples, respondent)
-        if checked.finding:
+            report = report_on(self.exercise.step(name), self.examples, respondent)
+        if not report.verdict.passes:
             if _watched():
-                checked._ipython_display_()
-            raise NotRightYet(checked)
-        return checked
+                report._ipython_display_()
+            raise NotRightYet(report)
+        return report
 
     @property
     def _call(self) -> str:
@@ -114,7 +105,7 @@ def open_exercise(name: str, folder: Path | str | None = None) -> Check:
     places = [place for place in (here, here / name) if (place / MANIFEST).is_file()]
     found = next((place for place in places if read_exercise(place).name == name), None)
     if found is None:
-        raise NotebookError(
+        raise KitError(
             f"the files of {name} are not here",
             place=str(here),
             cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.model.exercise import Exercise
-from autograder.model.symbols import mark
+from autograder.model.symbols import OUR_FAULT
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
-
-OUR_FAULT = "The fault is on our side and costs you nothing."
+from autograder.reports.finding import told
 
 
 def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
@@ -60,12 +59,10 @@ def first_line(verdict: Verdict) -> tuple[int, str]:
         position = first_missed(verdict)
     if position:
         step = verdict.steps[position - 1]
-        line = step.finding.line if step.finding else mark(step.outcome).sentence
-        return (0 if step.outcome is Outcome.REJECTED else position), line
+        return (0 if step.outcome is Outcome.REJECTED else position), told(step).line
     if verdict.chain.outcome is Outcome.PASSED:
         return 0, "every step is right, alone and end to end"
-    finding = verdict.chain.finding
-    return 0, f"end to end: {finding.line if finding else mark(verdict.chain.outcome).sentence}"
+    return 0, f"end to end: {told(verdict.chain).line}"
 
 
 def step_note(exercise: Exercise, verdict: Verdict, step: StepVerdict) -> str:

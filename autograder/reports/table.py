@@ -15,13 +15,12 @@ from rich.text import Text
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line, terminal_line
-from autograder.model.symbols import KEY, count, mark, number, tone
+from autograder.model.symbols import count, key, mark, number, style
 from autograder.model.verdict import Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
 
-STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
 NAME = 22
 KEY_WIDTH = 78
 
@@ -91,8 +90,8 @@ def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
     chain = chain_words(exercise, verdict)
     return [
         Text(terminal_line(name, 200)),
-        *(Text(sign, style=STYLES[tone(sign)]) for sign in signs),
-        Text(chain, style=STYLES[tone(chain[0])]),
+        *(Text(sign, style=style(sign)) for sign in signs),
+        Text(chain, style=style(chain[0])),
         Text(points_words(verdict)),
         Text(terminal_line(diagnosis_words(exercise, verdict), 300)),
     ]
@@ -100,8 +99,7 @@ def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
 
 def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
     outcomes = {step.outcome for verdict in roll for step in verdict.steps}
-    shown = {mark(o).sign for o in outcomes | {verdict.chain.outcome for verdict in roll}}
-    signs = [f"{sign} {words}" for sign, words in KEY.items() if sign in shown]
+    signs = key(outcomes | {verdict.chain.outcome for verdict in roll})
     steps = [f"{position} {step.name}" for position, step in enumerate(exercise.steps, start=1)]
     lines = ["", *_lines(signs), *_lines(steps), level_words(roll)]
     return Text("\n".join(lines).rstrip(), style="not italic")

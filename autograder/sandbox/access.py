@@ -53,7 +53,8 @@ def out_of_reach(uid: int, detail: str, readable: Iterable[str]) -> KitError | N
     """Return the error that says what of `readable` user `uid` cannot reach, None when it can."""
     for path, closing in unreadable_paths(readable).items() if uid else ():
         return KitError(
-            f"a worker becomes user {uid}, who may not enter {closing}, and needs {path} ({detail})",
+            f"a worker becomes user {uid}, who may not enter {closing}, and needs {path} "
+            f"({detail})",
             place=str(closing),
             cure="allow namespaces, with which it is shown to workers all the same (`attn doctor` "
             "says what is in the way); or put Python and its environment where every user may "

@@ -22,9 +22,10 @@ _MISSING_FILES = ("cannot open shared object file", "No such file", "Permission 
 
 
 def load_failure(library: str, greeting: Mapping[str, object], folders: PackageFolders) -> KitError:
-    """Return the error about `library`, which no worker can use; `greeting` is what the zygote said.
+    """Return the error about `library`, which no worker can use.
 
-    That is how it `failed`, and where it was an import: the `module` that was not found, if one.
+    `greeting` is what the zygote said: how it `failed`, and where it was an import, the `module`
+    that was not found, if one.
     """
     said = str(greeting.get("failed", greeting))
     if "module" not in greeting:

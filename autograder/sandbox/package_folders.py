@@ -31,9 +31,10 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class PackageFolders:
-    """The host's import path as a worker gets it: `path` in order, `linked` what links in it lead to.
+    """The host's import path as a worker gets it.
 
-    `exclusions` are the entries, and the ends of links, that are kept from it.
+    `path` is in order, `linked` is what links in it lead to. `exclusions` are the entries, and the
+    ends of links, that are kept from it.
     """
 
     path: tuple[str, ...]
@@ -66,7 +67,7 @@ class PackageFolders:
 
 
 def find_package_folders(secrets: Iterable[Path] = ()) -> PackageFolders:
-    """Return what this process's own import path shows to workers, hiding `secrets` whatever it says.
+    """Return what this process's import path shows to workers, hiding `secrets` whatever it says.
 
     An entry that is relative or not there is left out without a word.
     """

@@ -132,7 +132,7 @@ class ZygoteProcess:
         return None if used is None else self._number(used) / 1e6
 
     def kill(self, worker: int) -> Ending:
-        """Have `worker` killed and return how it ended; kill the zygote when it does not confirm."""
+        """Have `worker` killed, return how it ended; kill the zygote when it does not confirm."""
         self._say({"kill": worker})
         ending = self.wait(worker, _TO_CONFIRM)
         if ending is None:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from autograder.errors import KitError
 from autograder.model.exercise import Limits
@@ -90,7 +90,7 @@ class Zygote:
         """The process that was started, as the host numbers it; 0 when there is none."""
         return self._process.pid if self._process else 0
 
-    def __enter__(self) -> Zygote:
+    def __enter__(self) -> Self:
         if sys.platform != "linux":
             raise KitError(
                 "the sandbox needs Linux",

@@ -11,14 +11,15 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from autograder.course.page import clean_html
 from autograder.errors import KitError
-from autograder.heatmaps import comparison, panel, save, terminal_heatmap, terminal_panels
+from autograder.heatmaps import comparison, panel, save, terminal_panels
 from autograder.heatmaps.page import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.heatmaps.panel import Panel, axis_names, is_attention, short
 from autograder.heatmaps.terminal import style
@@ -36,6 +37,10 @@ def weights() -> np.ndarray:
     scores = np.random.default_rng(SEED).normal(size=(2, 3, 4, 4))
     shares = np.exp(scores)
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def drawn(array: object, **facts: Any) -> RenderableType:
+    return terminal_panels((panel(array, **facts),))
 
 
 def printed(renderable: object, width: int = 80, color: bool = False) -> str:
@@ -85,7 +90,7 @@ def test_a_sequence_axis_twice_is_query_and_key_and_a_weight_matrix_is_neither()
 
 
 def test_without_color_every_cell_still_shows_its_number(weights: np.ndarray) -> None:
-    text = printed(terminal_heatmap(weights, title="weights", axes="B heads S S", labels=TOKENS))
+    text = printed(drawn(weights, title="weights", axes="B heads S S", labels=TOKENS))
     assert "\x1b" not in text
     lines = text.splitlines()
     for token, row in zip(TOKENS, weights[0, 0]):
@@ -96,20 +101,20 @@ def test_without_color_every_cell_still_shows_its_number(weights: np.ndarray) ->
 def test_of_several_sequences_and_heads_the_first_is_shown_and_that_is_said(
     weights: np.ndarray,
 ) -> None:
-    text = printed(terminal_heatmap(weights, title="weights", axes="B heads S S"))
+    text = printed(drawn(weights, title="weights", axes="B heads S S"))
     assert "shown: B[0] of 2, heads[0] of 3" in text
     assert "key →" in text and "query ↓" in text
 
 
 def test_with_color_every_block_brings_its_own_background(weights: np.ndarray) -> None:
-    text = printed(terminal_heatmap(weights[0, 0], title="weights"), color=True)
+    text = printed(drawn(weights[0, 0], title="weights"), color=True)
     assert len(re.findall(r"48;2;\d+;\d+;\d+m", text)) == weights[0, 0].size
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 200])
 def test_a_wide_array_is_cut_to_the_width_of_the_terminal_with_a_note(width: int) -> None:
     array = np.random.default_rng(SEED).normal(size=(30, 64))
-    lines = printed(terminal_heatmap(array, title="x", axes=("S", "D")), width).splitlines()
+    lines = printed(drawn(array, title="x", axes=("S", "D")), width).splitlines()
     assert max(map(len, lines)) <= width
     notes = " ".join(" ".join(lines[27:]).split())
     assert re.search(r"the first 24 of 30 along S", notes)
@@ -140,7 +145,7 @@ def test_what_is_no_number_is_a_word_everywhere() -> None:
 
 
 def test_fewer_than_two_axes_are_one_row() -> None:
-    assert "C →" in printed(terminal_heatmap(np.arange(3.0), title="bias", axes="C"))
+    assert "C →" in printed(drawn(np.arange(3.0), title="bias", axes="C"))
     assert panel(np.float64(2), title="one").values.shape == (1, 1)
 
 
@@ -292,7 +297,8 @@ import numpy as np
 from pathlib import Path
 from autograder.heatmaps import panel, save
 save(Path(sys.argv[1]), (panel(np.eye(3), title="eye"),))
-print(matplotlib.get_backend(), "matplotlib.pyplot" in sys.modules, matplotlib.rcParams["svg.hashsalt"])
+told = matplotlib.get_backend(), "matplotlib.pyplot" in sys.modules
+print(*told, matplotlib.rcParams["svg.hashsalt"])
 """
 
 

@@ -24,6 +24,7 @@ from support.learner_workspace import (
     stub_file,
     written,
 )
+from support.processes import left_in
 from support.terminal import PATIENCE, Terminal, by_rename
 
 
@@ -37,11 +38,6 @@ def terminal(workspace: Path) -> Iterator[Terminal]:
     watching = Terminal(workspace, ATTN, "watch")
     yield watching
     watching.process.close(force=True)
-
-
-def left_over(workspace: Path) -> list[str]:
-    run = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    return [line for line in run.stdout.splitlines() if str(workspace.resolve()) in line]
 
 
 def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> None:
@@ -68,7 +64,7 @@ def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> No
     terminal.press("\x1b[A?")  # an arrow and a key that is none
     terminal.press("q")
     assert terminal.ends() == 0
-    assert left_over(workspace) == []
+    assert left_in(workspace) == {}
 
 
 def test_reset_asks_and_only_a_yes_resets(workspace: Path, terminal: Terminal) -> None:
@@ -138,7 +134,7 @@ def test_a_save_while_a_check_hangs_is_answered_at_once(
     again.sees("✓ softmax passes.")
     again.press("q")
     assert again.ends() == 0
-    assert left_over(workspace) == []
+    assert left_in(workspace) == {}
 
 
 def test_what_a_step_does_ends_in_words_and_the_watch_goes_on(workspace: Path) -> None:
@@ -155,7 +151,7 @@ def test_what_a_step_does_ends_in_words_and_the_watch_goes_on(workspace: Path) -
     terminal.sees("✓ softmax passes.")
     terminal.process.sendcontrol("c")
     assert terminal.ends() == 0
-    assert left_over(workspace) == []
+    assert left_in(workspace) == {}
 
 
 def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
@@ -217,7 +213,7 @@ def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: 
         watching.communicate(timeout=PATIENCE)
     assert watching.returncode == 0
     assert "\x1b" not in "".join(seen) and "q quit" not in "".join(seen)
-    assert left_over(workspace) == []
+    assert left_in(workspace) == {}
 
 
 def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None:
@@ -232,6 +228,7 @@ def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None
 
 
 def test_the_watch_loads_numpy_only_when_it_draws(workspace: Path) -> None:
-    code = "import autograder.learning.commands.watching, sys; print({'numpy', 'torch'} & set(sys.modules))"
+    code = "import autograder.learning.commands.watching, sys\n"
+    code += "print({'numpy', 'torch'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

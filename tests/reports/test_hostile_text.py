@@ -25,14 +25,14 @@ import pytest
 from nbconvert.filters import strip_files_prefix
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
-from autograder.course import create_course
 from autograder.course.creation import Course, notebook_name
 from autograder.course.page import TAGS, clean_markdown
-from autograder.course.release import command_environment, release
+from autograder.course.release import command_environment
 from autograder.model.exercise import read_exercise
 from autograder.model.files import file_stem
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
+from support.released_course import released_course
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -154,13 +154,7 @@ def ran(command: list[str], folder: Path, environment: Mapping[str, str]) -> str
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Graded:
-    course = create_course(
-        tmp_path_factory.mktemp("hostile") / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
-    release(course, NAME)
+    course = released_course(tmp_path_factory.mktemp("hostile") / "course")
     hand_in(course, HONEST, {})
     for number, student in enumerate((*HOSTILE, *IDS)):
         hand_in(course, student, hostile_code(number % len(TEXTS)))
@@ -340,7 +334,21 @@ class Page(HTMLParser):
 
 
 LINKS = ("href", "src", "action", "formaction", "data", "srcdoc", "xlink:href", "style")
-FORMATTING = {"p", "code", "pre", "details", "summary", "h3", "h4", "ul", "ol", "li", "span", "div"}
+FORMATTING = {
+    "p",
+    "br",
+    "code",
+    "pre",
+    "details",
+    "summary",
+    "h3",
+    "h4",
+    "ul",
+    "ol",
+    "li",
+    "span",
+    "div",
+}
 
 
 def assert_nothing_of_the_students(hostile: str, honest: str, allowed: set[str]) -> Page:

@@ -77,7 +77,7 @@ def check(
 
 
 def _rung(desk: LearnerSession, checkup: Checkup) -> tuple[int, LearnerSession]:
-    """The hint that a check shows is the last one given, or the first, which counts as given then."""
+    """The hint that a check shows is the last one given, or the first, now counted as given."""
     if checkup.next is None or not checkup.next.step.hints:
         return 0, desk
     step = checkup.next.step
@@ -138,10 +138,10 @@ def show_step(
     child = Child(exercise)
     from autograder.learning.terminal.drawing import chosen, draw_file, drawn
 
-    (result,) = check_work(exercise, (step,), child=child).steps
-    for piece in drawn(result):
+    (run,) = check_work(exercise, (step,), child=child).steps
+    for piece in drawn(run):
         console.print(piece)
-    check = chosen(result)
+    check = chosen(run)
     if path and check:
         draw_file(path, check)
         console.print(Text(f"saved as {path}"))

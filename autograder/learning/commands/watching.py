@@ -22,13 +22,15 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.learning.commands.once import give_hint, put_back
 from autograder.learning.runner.background import Background, BackgroundAnswer
-from autograder.learning.runner.results import RIGHT, Checkup
+from autograder.learning.runner.results import Checkup
 from autograder.learning.state.saves import Saves
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal import view as views
 from autograder.learning.terminal.keys import END_OF_INPUT, Keyboard
 from autograder.learning.terminal.view import View
+from autograder.model.symbols import mark
+from autograder.model.verdict import Outcome
 
 SLOW = 0.7  # seconds without an answer, until what is going on is said
 TICK = 0.5
@@ -185,9 +187,9 @@ class Watch:
     def _show(self) -> None:
         from autograder.learning.terminal.drawing import drawn
 
-        result = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
-        if result:
-            self.view = replace(self.view, extra=drawn(result))
+        run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
+        if run:
+            self.view = replace(self.view, extra=drawn(run))
 
     def _list(self) -> None:
         from autograder.learning.terminal.listing import listed
@@ -229,10 +231,11 @@ def answered(view: View, answer: BackgroundAnswer) -> View:
         return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="")
     before = set(view.desk.progress.passed(view.exercise))
     desk = view.desk.checked(outcome)
-    new = [result.step.name for result in outcome.steps if result.passes]
-    news = tuple(f"{RIGHT} {name} passes." for name in new if name not in before)
+    new = [run.step.name for run in outcome.steps if run.verdict.passes]
+    right = mark(Outcome.PASSED).sign
+    news = tuple(f"{right} {name} passes." for name in new if name not in before)
     if len(news) > MOST_NEWS:
-        news = (f"{RIGHT} {len(new)} of {len(outcome.steps)} steps pass.",)
+        news = (f"{right} {len(new)} of {len(outcome.steps)} steps pass.",)
     extra = view.extra if view.held else ()
     seen = replace(view, desk=desk, outcome=outcome, news=news)
     return replace(seen, extra=extra, held=False, busy="")

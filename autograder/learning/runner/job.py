@@ -15,21 +15,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from autograder.judging.asking import AskedExample, settled
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import report
 from autograder.learning.runner import messages
-from autograder.learning.runner.asking import Questions, settled
+from autograder.learning.runner.asking import Questions, arrays_to_draw
 from autograder.learning.runner.limits import StillRunning, Watchdog
 from autograder.learning.runner.printing import TooMuchPrinted, printed
-from autograder.learning.runner.results import finding_facts
 from autograder.model.request import Failed
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import Finding, Outcome, check_facts, finding_facts
 
 MODULE = "submission"
 KILOBYTE = 1024
 Send = Callable[..., None]
-Arrays = list[dict[str, Any]]
 
 
 class Blocked(BaseException):
@@ -98,36 +97,37 @@ class Job:
         return None
 
     def _ask(self, name: str) -> None:
-        findings = []
+        asked = []
         for example in self._questions.of(name):
-            self._send(event="asking", step=name, title=example.title)
+            self._send(event="asking", step=name, check=example.check, title=example.title)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
-                finding, arrays = self._answer(example)
-            findings.append(finding)
+                asked.append(self._answer(example))
             self._send(
                 event="checked",
-                title=example.title,
-                finding=finding_facts(finding),
+                check=check_facts(asked[-1].verdict),
                 printed=stream.text,
-                arrays=arrays,
+                arrays=arrays_to_draw(asked[-1]),
             )
             if name in self._blocked:
                 break
-        self._send(event="asked", step=name, findings=settled(findings))
+        checks = [check_facts(each.verdict) for each in settled(asked)]
+        self._send(event="asked", step=name, checks=checks)
 
-    def _answer(self, example: Example) -> tuple[Finding | None, Arrays]:
-        step = example.step
+    def _answer(self, example: Example) -> AskedExample:
         try:
             with self._watchdog.limit(self._facts["seconds"]):
                 return self._questions.ask(example, self._names)
-        except StillRunning as error:
-            self._block(step)
-            return messages.still_running(step, error.seconds, self._place(error)), []
-        except TooMuchPrinted as error:
-            self._block(step)
-            return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error)), []
-        except Blocked as error:
-            return messages.calls_blocked(error.name), []
+        except (StillRunning, TooMuchPrinted, Blocked) as error:
+            return AskedExample(example, None, self._stopped(example.step, error))
+
+    def _stopped(self, step: str, error: StillRunning | TooMuchPrinted | Blocked) -> Finding:
+        """Say why a step was stopped; unless another one is the reason, it is not called again."""
+        if isinstance(error, Blocked):
+            return messages.calls_blocked(error.name)
+        self._block(step)
+        if isinstance(error, StillRunning):
+            return messages.still_running(step, error.seconds, self._place(error))
+        return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error))
 
     def _block(self, name: str) -> None:
         """Note that the step `name` does not come back; a child after this one has to know too."""

@@ -10,7 +10,7 @@ from autograder.model.verdict import Finding, Outcome
 
 CodePlace = tuple[int, str, str]
 NOWHERE: CodePlace = (0, "", "")
-LOOP = "Is there a loop without end?"
+LOOP = "Is there an endless loop?"
 PRINT = "Is there a `print` inside a loop?"
 EXIT = "Is there a call such as `exit()` or `os._exit()`?"
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
-from autograder.learning.runner.results import CheckResult, Drawn, StepResult
+from autograder.learning.runner.results import CheckRun, Drawn, StepRun
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class StepPicture:
     panels: tuple[Panel, ...]
 
 
-def chosen(result: StepResult) -> CheckResult | None:
+def chosen(run: StepRun) -> CheckRun | None:
     """The check to draw: the first that fails and has arrays, else the first that has any."""
-    drawn = [check for check in result.checks if check.arrays]
-    failing = [check for check in drawn if check.finding]
+    drawn = [check for check in run.checks if check.arrays]
+    failing = [check for check in drawn if not check.verdict.passes]
     return next(iter(failing or drawn), None)
 
 
-def pictures(check: CheckResult) -> tuple[StepPicture, ...]:
+def pictures(check: CheckRun) -> tuple[StepPicture, ...]:
     """The pictures of a check: of those of its arrays that differ, else of all."""
     every = [(_picture(drawn), _differs(drawn)) for drawn in check.arrays]
     differing = tuple(picture for picture, differs in every if differs)
@@ -60,21 +60,21 @@ def _picture(drawn: Drawn) -> StepPicture:
     return StepPicture(drawn.name, compared.words, panels)
 
 
-def drawn(result: StepResult) -> tuple[RenderableType, ...]:
+def drawn(run: StepRun) -> tuple[RenderableType, ...]:
     """What to print of a step: its heat maps, or why there are none."""
-    check = chosen(result)
+    check = chosen(run)
     if check is None:
-        name = result.step.name
-        if result.step.random:
+        name = run.step.name
+        if run.step.random:
             return (Text(f"{name} draws random numbers: there is nothing to set them beside."),)
         return (Text(f"There is nothing to draw of {name} yet."),)
-    pieces: list[RenderableType] = [Text(f"The check: {check.title}.")]
+    pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
     for picture in pictures(check):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
         pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
     return tuple(pieces)
 
 
-def draw_file(path: Path, check: CheckResult) -> None:
+def draw_file(path: Path, check: CheckRun) -> None:
     """Draw a check's arrays into a PNG or SVG file; raises `KitError`."""
     save(path, tuple(panel for picture in pictures(check) for panel in picture.panels))

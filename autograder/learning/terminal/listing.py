@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from autograder.learning.runner.results import RIGHT, WAITING
 from autograder.learning.state.session import LearnerSession
-from autograder.learning.terminal.screen import points, worth
+from autograder.learning.terminal.screen import sign, worth
 from autograder.model.exercise import Exercise
+from autograder.model.symbols import number
+from autograder.model.verdict import Outcome
 
 WIDTH = 10
 HARDEST = 3
@@ -35,7 +36,7 @@ def listed(desk: LearnerSession, current: Exercise) -> tuple[Text, ...]:
     for exercise in desk.workspace.exercises:
         lines += _of_exercise(desk, exercise)
         if exercise.name == current.name:
-            lines += (_of_step(desk, exercise, number) for number in range(len(exercise.steps)))
+            lines += (_of_step(desk, exercise, place) for place in range(len(exercise.steps)))
     done, of = overall(desk)
     return (*lines, Text(f"{done} of {of} steps passed when they were checked last."))
 
@@ -43,7 +44,7 @@ def listed(desk: LearnerSession, current: Exercise) -> tuple[Text, ...]:
 def _of_exercise(desk: LearnerSession, exercise: Exercise) -> tuple[Text, ...]:
     passed, of = len(desk.progress.passed(exercise)), len(exercise.steps)
     line = Text.assemble("  ", bar(passed, of), f" {passed} of {of} steps,")
-    line.append(f" {points(desk.progress.points(exercise))} of {points(exercise.points)} points")
+    line.append(f" {number(desk.progress.points(exercise))} of {number(exercise.points)} points")
     about = f"  {_left(desk, exercise)}, difficulty {exercise.difficulty} of {HARDEST}"
     name = Text.assemble((exercise.name, "bold"), "  ", (exercise.title, "dim"))
     return name, line, Text(about, style="dim")
@@ -58,7 +59,7 @@ def _left(desk: LearnerSession, exercise: Exercise) -> str:
 def _of_step(desk: LearnerSession, exercise: Exercise, place: int) -> Text:
     step = exercise.steps[place]
     known = desk.known(exercise, step)
-    line = Text.assemble("  ", (RIGHT, "green") if known.passed else (WAITING, "dim"))
+    line = Text.assemble("  ", sign(Outcome.PASSED if known.passed else Outcome.NOT_WRITTEN))
     line.append(f" {place + 1} {step.name}")
     used = f", {known.hints} of {len(step.hints)} hints" if known.hints else ""
     shown = ", solution shown" if known.solution else ""

@@ -12,20 +12,16 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from autograder.learning.runner.results import (
-    HIDDEN,
-    RIGHT,
-    WRONG,
-    CheckResult,
-    Checkup,
-    StepResult,
-)
+from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
-from autograder.model.verdict import Finding
+from autograder.model.symbols import HIDDEN, key, mark, number, style
+from autograder.model.verdict import Finding, Outcome
+from autograder.reports.finding import FindingText, finding_text, step_text
 
-STYLES = {RIGHT: "green", WRONG: "red"}
+# Their signs need no key beside a learner's steps.
+PLAIN = (Outcome.PASSED, Outcome.WRONG_VALUES, Outcome.NOT_WRITTEN)
 PRINTED_LINES = 12
 PRINTED = 2000  # characters
 
@@ -42,8 +38,11 @@ def show_checkup(
         console.print(Text(remark))
     for trouble in checkup.troubles:
         show_trouble(console, trouble)
-    for result in checkup.steps:
-        console.print(step_line(result))
+    for run in checkup.steps:
+        console.print(step_line(run))
+    signs = key(run.verdict.outcome for run in checkup.steps)
+    if not set(signs) <= set(key(PLAIN)):
+        console.print(Text("\n" + "   ".join(signs), style="dim"))
     console.print()
     if len(checkup.steps) > 1:
         console.print(Text(tally(checkup)))
@@ -61,55 +60,59 @@ def show_checkup(
         console.print(line)
 
 
-def step_line(result: StepResult) -> Text:
+def step_line(run: StepRun) -> Text:
     """One step in one line: `✓ softmax (4/4)  2 points`."""
-    line = Text.assemble((result.mark, STYLES.get(result.mark, "dim")), " ", result.step.name)
-    line.append(f" ({result.passed}/{len(result.checks)})")
-    return line.append(f"  {worth(result.step)}", "dim")
+    line = Text.assemble(sign(run.verdict.outcome), " ", run.step.name)
+    line.append(f" ({run.verdict.checks_passed}/{len(run.checks)})")
+    return line.append(f"  {worth(run.step)}", "dim")
+
+
+def sign(outcome: Outcome) -> Text:
+    """The sign of an outcome in its color."""
+    return Text(mark(outcome).sign, style(mark(outcome).sign))
 
 
 def tally(checkup: Checkup) -> str:
     """How many steps pass, and what they are worth."""
-    right = sum(result.passes for result in checkup.steps)
+    right = sum(run.verdict.passes for run in checkup.steps)
     return (
         f"{right} of {len(checkup.steps)} steps pass, "
-        f"{points(checkup.points)} of {points(checkup.max_points)} points."
+        f"{number(checkup.points)} of {number(checkup.max_points)} points."
     )
-
-
-def points(number: float) -> str:
-    """Write points without an idle fraction."""
-    return f"{number:g}"
 
 
 def worth(step: Step) -> str:
     """What a step is worth: `2 points`, or `bonus`."""
-    return f"{step.points:g} point{'' if step.points == 1 else 's'}" if step.points else "bonus"
+    noun = "point" if step.points == 1 else "points"
+    return f"{number(step.points)} {noun}" if step.points else "bonus"
 
 
 def show_trouble(console: Console, trouble: Finding) -> None:
     """Show what kept a part of the file from being run."""
-    console.print(Text(trouble.fact, style="red"))
-    if trouble.look:
-        console.print(Padding(Text(trouble.look), (0, 0, 0, 2), expand=False))
+    text = finding_text(trouble)
+    console.print(Text(text.fact, style="red"))
+    for words in (text.look, *_system(trouble.outcome, text)):
+        _print_indented(console, words)
 
 
-def show_finding(console: Console, result: StepResult, rung: int = 0) -> None:
+def show_finding(console: Console, run: StepRun, rung: int = 0) -> None:
     """Show the one thing to look at in a step, and the hint on `rung` (from 1; 0 for none)."""
-    failing = next(check for check in result.checks if check.finding)
-    assert failing.finding
-    finding = failing.finding
-    for words in (finding.right, finding.fact, finding.look, *_system(finding)):
-        if words:
-            console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
-    show_printed(console, failing.printed)
-    if rung and result.step.hints:
-        console.print(Padding(hint(result.step, rung), (1, 0, 0, 2), expand=False))
+    text = step_text(run.verdict).finding
+    for words in (*text.parts, *_system(run.verdict.outcome, text)):
+        _print_indented(console, words)
+    show_printed(console, run.failing.printed if run.failing else "")
+    if rung and run.step.hints:
+        console.print(Padding(hint(run.step, rung), (1, 0, 0, 2), expand=False))
 
 
-def _system(finding: Finding) -> Iterable[str]:
+def _print_indented(console: Console, words: str) -> None:
+    if words:
+        console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
+
+
+def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
     """What the system said about a crash; what a comparison saw stays folded."""
-    return finding.details if finding.outcome.value == "crashed" else ()
+    return text.details if outcome is Outcome.CRASHED else ()
 
 
 def hint(step: Step, number: int) -> Text:
@@ -130,17 +133,18 @@ def show_printed(console: Console, text: str) -> None:
 
 
 def _all_printed(checkup: Checkup) -> str:
-    checks: Iterable[CheckResult] = (one for result in checkup.steps for one in result.checks)
-    return "\n".join(text for text in (checkup.printed, *(one.printed for one in checks)) if text)
+    checks: Iterable[CheckRun] = (check for run in checkup.steps for check in run.checks)
+    every = (checkup.printed, *(check.printed for check in checks))
+    return "\n".join(text for text in every if text)
 
 
-def next_commands(task: Task, result: StepResult) -> tuple[Text, ...]:
+def next_commands(task: Task, run: StepRun) -> tuple[Text, ...]:
     """What to type next for a step that does not pass."""
-    name = result.step.name
+    name = run.step.name
     lines = [command(f"attn check {name}", "after your next change")]
-    if result.step.hints:
+    if run.step.hints:
         lines.append(command(f"attn hint {name}", "for the next hint"))
-    if any(check.arrays for check in result.checks if check.finding):
+    if any(check.arrays for check in run.checks if not check.verdict.passes):
         lines.append(command(f"attn show {name}", "to see yours beside what is expected"))
     return tuple(lines)
 

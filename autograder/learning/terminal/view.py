@@ -13,11 +13,20 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.learning.runner.results import HIDDEN, RIGHT, WAITING, Checkup, StepResult
+from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.state.session import LearnerSession
 from autograder.learning.terminal.listing import bar, overall
-from autograder.learning.terminal.screen import show_finding, show_printed, show_trouble, worth
+from autograder.learning.terminal.screen import (
+    show_finding,
+    show_printed,
+    show_trouble,
+    sign,
+    worth,
+)
 from autograder.model.exercise import Exercise, Step
+from autograder.model.symbols import HIDDEN
+from autograder.model.verdict import Outcome
+from autograder.submission.definitions import find_in_piece
 
 KEYS = ("n next", "h hint", "s show", "l list", "r reset", "q quit")
 
@@ -47,15 +56,15 @@ class View:
         return self.outcome if isinstance(self.outcome, Checkup) else None
 
     @property
-    def open(self) -> tuple[StepResult, ...]:
+    def open(self) -> tuple[StepRun, ...]:
         """The steps that do not pass."""
-        results = self.checkup.steps if self.checkup else ()
-        return tuple(result for result in results if not result.passes)
+        runs = self.checkup.steps if self.checkup else ()
+        return tuple(run for run in runs if not run.verdict.passes)
 
     @property
-    def at(self) -> StepResult | None:
+    def at(self) -> StepRun | None:
         """The step at hand: the one asked for while it is open, else the first that is open."""
-        asked = [result for result in self.open if result.step.name == self.focus]
+        asked = [run for run in self.open if run.step.name == self.focus]
         return next(iter(asked or self.open), None)
 
     @property
@@ -68,7 +77,7 @@ class View:
     @property
     def following(self) -> str:
         """The name of the open step after the one at hand, or "" when there is no other."""
-        names = [result.step.name for result in self.open]
+        names = [run.step.name for run in self.open]
         if len(names) < 2 or not self.at:
             return ""
         return names[(names.index(self.at.step.name) + 1) % len(names)]
@@ -97,22 +106,22 @@ def _show_head(console: Console, view: View) -> None:
     head = Text.assemble((view.exercise.name, "bold"), "  all exercises ", bar(done, of))
     console.print(head.append(f" {done} of {of} steps"))
     if view.checkup:
-        marks = Text(" ").join(_mark(result, view.at) for result in view.checkup.steps)
+        marks = Text(" ").join(_mark(run, view.at) for run in view.checkup.steps)
         console.print(marks)
 
 
-def _mark(result: StepResult, at: StepResult | None) -> Text:
-    if result is at:
-        return Text(f"[{result.mark}]", style="bold")
-    return Text(result.mark, style="green" if result.mark == RIGHT else "dim")
+def _mark(run: StepRun, at: StepRun | None) -> Text:
+    shown = sign(run.verdict.outcome)
+    return Text.assemble("[", shown, "]", style="bold") if run is at else shown
 
 
 def _show_outcome(console: Console, view: View) -> None:
     outcome = view.outcome
     if isinstance(outcome, KitError):
-        console.print(Text(outcome.fact, style="red"))
-        console.print(Text(f"  where: {outcome.place}"))
-        console.print(Text(f"  cure:  {outcome.cure}"))
+        fact, *rest = outcome.lines
+        console.print(Text(fact, style="red"))
+        for line in rest:
+            console.print(Text(line))
     elif outcome:
         _show_checkup(console, view, outcome)
 
@@ -138,19 +147,19 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
     )
     console.print(Text(_where(checkup, step.name), style="cyan"), soft_wrap=True)
     show_finding(console, view.at)
-    if view.at.mark == WAITING:
+    if view.at.verdict.outcome is Outcome.NOT_WRITTEN:
         console.print(Text("  Write it there and save: the answer comes here.", style="dim"))
 
 
 def _where(checkup: Checkup, name: str) -> str:
-    """The file, and the line or the cell that defines a step, as an editor understands it."""
+    """The file, and the line or the cell that defines a step; a line as editors understand it."""
     file = checkup.file
     if file.is_relative_to(Path.cwd()):
         file = file.relative_to(Path.cwd())
-    for number, cell in enumerate(checkup.cells, start=1):
-        for line, text in enumerate(cell.split("\n"), start=1):
-            if text.startswith((f"def {name}(", f"class {name}(", f"class {name}:")):
-                return f"{file}:{line}" if file.suffix == ".py" else f"{file}, code cell {number}"
+    found = [each for cell in checkup.cells for each in find_in_piece(cell) if each.name == name]
+    if found:
+        # Cells have no numbers that a learner sees, and not all of them are run.
+        return f"{file}:{found[0].line}" if file.suffix == ".py" else f"{file}, code cell of {name}"
     return str(file)
 
 
