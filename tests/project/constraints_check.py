@@ -1,8 +1,8 @@
 """Check that every pin of constraints.txt holds on the oldest Python that pyproject.toml promises.
 
-`make check` runs it: `python tests/project/constraints_check.py`. It asks nobody: what a package needs
-stands in its own installed record. A pin whose package is not installed cannot be checked, so that
-is a problem too, and so is a package that comes along without a pin.
+`make check` runs it: `python tests/project/constraints_check.py`. It asks nobody: what a package
+needs stands in its own installed record. A pin whose package is not installed cannot be checked, so
+that is a problem too, and so is a package that comes along without a pin.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def installed(name: str) -> Distribution | None:
 
 def read_pins(text: str) -> dict[str, Version]:
     """Return the pinned version of each package; raise ValueError at a line that pins nothing."""
-    pins = {}
+    pins: dict[str, Version] = {}
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
         requirement = Requirement(line)
         if not (version := _exact(requirement)):
@@ -88,13 +88,13 @@ def _of_a_pin(name: str, pin: Version, oldest: Version, package: Distribution | 
 
 
 def _too_new(package: Distribution, oldest: Version) -> str:
-    needs = SpecifierSet(package.metadata.get("Requires-Python") or "")
+    needs = SpecifierSet(package.metadata["Requires-Python"] or "")
     if needs.contains(oldest, prereleases=True):
         return ""
     return (
         f"{package.name}=={package.version} needs Python {needs}, and {oldest} is promised; cure: "
-        f"pin what `pip index versions {package.name} --python-version {oldest}` offers, or promise "
-        "less in pyproject.toml (requires-python)"
+        f"pin what `pip index versions {package.name} --python-version {oldest}` offers, or "
+        "promise less in pyproject.toml (requires-python)"
     )
 
 
@@ -111,7 +111,8 @@ def _not_pinned(project: Project, pins: Mapping[str, Version], find: Find) -> It
         elif not (package := find(name)):
             yield f"{name}, for {wanted_by}, is neither pinned nor installed; cure: pin it"
         elif not _exact(requirement):  # else who needs it has pinned it, as PyTorch pins CUDA
-            yield f"{name} comes with {wanted_by} and is not pinned; cure: pin {name}=={package.version}"
+            pin = f"{name}=={package.version}"
+            yield f"{name} comes with {wanted_by} and is not pinned; cure: pin {pin}"
         elif words := _too_new(package, project.oldest):
             yield words
 

@@ -12,8 +12,9 @@ from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
-from constraints_check import Find, Project, problems, read_pins
 from packaging.version import Version
+
+from project.constraints_check import Find, Project, problems, read_pins
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMISE = """

@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder.building.leak import Secret, refuse_leaks, refuse_leaks_below, secrets_of
+from autograder.building.leak import Secret, refuse_leaks, secrets_of
 from autograder.course import read_course
 from autograder.course.gradebook import scores
 from autograder.course.release import command_environment
@@ -34,14 +34,18 @@ from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import read_submission
 from demo.sample_class import hand_in, read_sample_class
+from support.leak_search import refuse_leaks_below
 from support.machines import blocked, private_view
+from support.transcripts import blocks, differences, lines
 
 ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
 NAME = "numpy_single_head"
 ZOO = ROOT / "tests" / "submissions" / NAME
 STUDENTS = sorted(path.stem for path in ZOO.glob("*.py"))
 UNTOUCHED = ("untouched_notebook", "untouched_script")
 ATTN = str(Path(sys.executable).with_name("attn"))
+WIDTH = "100"  # of the terminal that README.md shows
 SOLUTION_LINE = "return exponentials / exponentials.sum(axis=-1, keepdims=True)"
 
 
@@ -99,7 +103,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, str
     folder = tmp_path_factory.mktemp("demo")
     shutil.copytree(ZOO, folder / "class" / NAME)
     command = [ATTN, "demo", str(folder / "course"), "--class", str(folder / "class")]
-    return Demo(folder / "course", ran(command, environment))
+    return Demo(folder / "course", ran(command, {**environment, "COLUMNS": WIDTH}))
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +151,14 @@ def test_the_demo_ends_well_and_says_what_to_open(demo: Demo) -> None:
     assert [Path(place).name for place in places] == ["index.html", "grades.csv", "gradebook.db"]
     assert all(Path(place).is_file() for place in places)
     assert f"cd {demo.directory} && nbgrader generate_feedback {NAME}" in demo.run.stdout
+
+
+def test_the_demo_prints_what_the_readme_shows(demo: Demo) -> None:
+    (shown,) = (block for block in blocks(README.read_text(encoding="utf-8")) if "━" in block)
+    assert differences(lines(shown), demo.run.stdout) == ""
+    assert differences(lines(shown.replace("22/22", "21/22", 1)), demo.run.stdout) != ""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo: ")[2]
+    assert recipe.splitlines()[1].strip() == "$(BIN)/attn demo"
 
 
 def test_everybody_has_a_verdict_and_a_page(demo: Demo) -> None:
@@ -338,7 +350,8 @@ for name in ("unshare", "setns", "mount", "pivot_root"):
 for name in ("landlock_create_ruleset", "clone3"):
     refuse.add_rule(seccomp.ERRNO(errno.ENOSYS), name)
 for bit in (0x80, *(1 << position for position in (17, 25, 26, 27, 28, 29, 30))):
-    refuse.add_rule(seccomp.ERRNO(errno.EPERM), "clone", seccomp.Arg(0, seccomp.MASKED_EQ, bit, bit))
+    flag = seccomp.Arg(0, seccomp.MASKED_EQ, bit, bit)
+    refuse.add_rule(seccomp.ERRNO(errno.EPERM), "clone", flag)
 refuse.load()
 os.execv(sys.argv[1], sys.argv[1:])
 """

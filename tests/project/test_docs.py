@@ -2,6 +2,7 @@
 
 Read are README.md, CONTRIBUTING.md and everything in docs/. Each question is a function from text
 to sentences about what is wrong, and each is also asked of a text in which something is wrong.
+What the documents show of a terminal is run by test_transcripts.py and test_demo.py.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -20,12 +20,13 @@ from nbgrader.apps.autogradeapp import AutogradeApp
 from nbgrader.apps.nbgraderapp import NbGraderApp
 
 from support.attack_corpus import GROUPS, read_corpus, through_stock_nbgrader
-from support.import_layers import LAYERS, PACKAGE, imports_below
+from support.import_layers import LAYERS, PACKAGE, Room, rooms
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 ARCHITECTURE, GLOSSARY = DOCS / "architecture.md", DOCS / "glossary.md"
 SECURITY, DECISIONS = DOCS / "security.md", DOCS / "decisions"
+AUTHORS, PICTURES = DOCS / "authors.md", DOCS / "pictures"
 DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -36,6 +37,10 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:cd \S+ && )?((?:attn|nbgrader|make) .*?)(?:\s{2,}|\s+#|$)")
 ROOM_ROW = re.compile(r"^\| (\d) \| `(\w+)` \| .+ \| (.+) \|$", re.MULTILINE)
 TERM = re.compile(r"^\| \*\*(.+?)\*\* \|", re.MULTILINE)
+IMAGE = re.compile(r"!\[(.*?)\]\(([^)\s]+)\)")
+SIZE_ROW = re.compile(r"^\| `(\w+)` \| about ([\d,]+) \| about ([\d,]+) \|$", re.MULTILINE)
+WORD = re.compile(r"[^\s|]*[A-Za-z0-9][^\s|]*")
+A_MINUTE = 240  # words that a person reads
 # What a reader has to fill in, as STUDENT or GROUP.
 PLACEHOLDER = re.compile(r"[A-Z]{2,}")
 
@@ -174,32 +179,9 @@ def dead_links(text: str, folder: Path) -> list[str]:
     return sentences
 
 
-@dataclass(frozen=True)
-class Room:
-    """A row of the table of rooms: the floor, the name, the rooms that it imports."""
-
-    floor: int
-    name: str
-    imports: frozenset[str]
-
-
 def rooms_told(text: str) -> tuple[Room, ...]:
     rows = ROOM_ROW.findall(text)
     return tuple(Room(int(floor), name, frozenset(SPAN.findall(to))) for floor, name, to in rows)
-
-
-def rooms_there() -> tuple[Room, ...]:
-    """The rooms as LAYERS and the code's own imports have them."""
-    arrows: dict[str, set[str]] = {}
-    for found in imports_below(PACKAGE):
-        if found.module != PACKAGE.name and found.target.startswith(f"{PACKAGE.name}."):
-            one, other = (name.split(".")[1] for name in (found.module, found.target))
-            arrows.setdefault(one, set()).add(other)
-    return tuple(
-        Room(floor, name, frozenset(arrows.get(name, set()) - {name}))
-        for floor, names in enumerate(LAYERS, start=1)
-        for name in names
-    )
 
 
 def row_of(room: Room) -> str:
@@ -220,6 +202,26 @@ def wrong_numbers(text: str) -> list[str]:
     )
     flat = " ".join(text.split())
     return [f"it should say: {sentence}" for sentence in right if sentence not in flat]
+
+
+def old_sizes(text: str) -> list[str]:
+    """Exercises whose numbers of lines, told in hundreds, are others or are not told."""
+    told = {name: (whole, lesson) for name, whole, lesson in SIZE_ROW.findall(text)}
+    sentences = []
+    for folder in sorted(path.parent for path in (ROOT / "solutions").glob("*/exercise.toml")):
+        files = [*folder.glob("*.py"), folder / "exercise.toml"]
+        whole = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        lesson = len((folder / "solution.py").read_text(encoding="utf-8").splitlines())
+        right = tuple(f"{round(count, -2):,}" for count in (whole, lesson))
+        if told.get(folder.name) != right:
+            row = f"| `{folder.name}` | about {right[0]} | about {right[1]} |"
+            sentences.append(f"it should say: {row}")
+    return sentences
+
+
+def pictures_in(text: str, folder: Path) -> dict[Path, str]:
+    """The pictures that a document shows, and what it says of each to those who cannot see it."""
+    return {(folder / target).resolve(): words for words, target in IMAGE.findall(text)}
 
 
 def document(path: Path) -> str:
@@ -264,14 +266,14 @@ def test_the_rooms_of_the_architecture_are_the_layers_that_are_tested() -> None:
 
 def test_the_arrows_of_the_architecture_are_the_imports_of_the_code() -> None:
     told = rooms_told(ARCHITECTURE.read_text(encoding="utf-8"))
-    assert [row_of(room) for room in told] == [row_of(room) for room in rooms_there()]
+    assert [row_of(room) for room in told] == [row_of(room) for room in rooms(PACKAGE)]
 
 
 def test_the_architecture_names_the_modules_of_every_room_on_the_way() -> None:
     named = named_paths(ARCHITECTURE.read_text(encoding="utf-8"))
-    rooms = {path.split("/")[1] for path in named if path.startswith("autograder/")}
+    there = {path.split("/")[1] for path in named if path.startswith("autograder/")}
     for room in ("cli", "course", "grading", "submission", "checks", "sandbox", "worker"):
-        assert room in rooms
+        assert room in there
     assert sum(path.endswith(".py") for path in named) > 40
 
 
@@ -301,6 +303,35 @@ def test_every_decision_is_numbered_listed_and_has_its_three_parts() -> None:
 
 def test_the_numbers_of_attacks_are_those_that_are_there() -> None:
     assert wrong_numbers(SECURITY.read_text(encoding="utf-8")) == []
+
+
+def test_the_sizes_of_the_exercises_are_those_that_are_there() -> None:
+    assert old_sizes(AUTHORS.read_text(encoding="utf-8")) == []
+
+
+def test_every_picture_is_shown_described_and_small() -> None:
+    shown: dict[Path, str] = {}
+    for path in DOCUMENTS:
+        shown |= pictures_in(path.read_text(encoding="utf-8"), path.parent)
+    assert set(shown) == set(PICTURES.iterdir())
+    for picture, words in shown.items():
+        assert len(words.split()) >= 8, picture
+        assert picture.stat().st_size < 250_000, picture
+
+
+def words_of(path: Path) -> int:
+    return len(WORD.findall(path.read_text(encoding="utf-8")))
+
+
+def test_what_is_read_before_the_first_change_takes_twenty_minutes() -> None:
+    first = (ARCHITECTURE, GLOSSARY, DECISIONS / "README.md", *DECISIONS.glob("000[1-5]-*.md"))
+    assert len(first) == 8
+    assert 15 * A_MINUTE < sum(map(words_of, first)) < 20 * A_MINUTE
+
+
+def test_a_decision_takes_a_minute_and_a_half() -> None:
+    long = {path.name: words_of(path) for path in DECISIONS.glob("0*.md")}
+    assert {name: words for name, words in long.items() if words > 1.5 * A_MINUTE} == {}
 
 
 # --- and each question finds what is wrong --------------------------------------------------------
@@ -354,5 +385,18 @@ def test_a_link_to_nothing_or_to_no_heading_is_told() -> None:
 
 def test_a_room_on_another_floor_or_a_number_that_is_old_is_told() -> None:
     (room,) = rooms_told("| 2 | `errors` | told | `model`, `worker` |\n")
-    assert room == Room(2, "errors", frozenset({"model", "worker"})) and room not in rooms_there()
+    assert room == Room(2, "errors", frozenset({"model", "worker"})) and room not in rooms(PACKAGE)
     assert len(wrong_numbers("`tests/attacks` holds 93 attacks in four groups")) == 2
+
+
+def test_a_size_that_is_old_or_not_told_is_told() -> None:
+    text = AUTHORS.read_text(encoding="utf-8")
+    row = next(SIZE_ROW.finditer(text))[0]
+    assert old_sizes(text.replace(row, "")) == old_sizes(text.replace(row, row.replace("1", "2")))
+    assert old_sizes(text.replace(row, "")) == [f"it should say: {row}"]
+
+
+def test_a_picture_is_found_with_its_words() -> None:
+    assert pictures_in("![a card](pictures/a.png) [b](b.md)", DOCS) == {
+        PICTURES / "a.png": "a card"
+    }

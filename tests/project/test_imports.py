@@ -18,10 +18,17 @@ import pytest
 from support.import_layers import (
     LAYERS,
     PACKAGE,
+    circle,
+    drawn,
     imports_below,
     module_name,
-    module_path,
+    package_needs,
+    upward,
 )
+
+ROOT = PACKAGE.parent
+PICTURE = "tests/golden/layers.txt"
+DRAW = "tests/support/import_layers.py"
 
 # What is heavy or not everywhere: who may import it as soon as he is imported himself.
 HEAVY = {
@@ -29,7 +36,8 @@ HEAVY = {
     "nbgrader": ("course",),
     "nbconvert": ("course",),
     "nbformat": ("course", "building"),
-    "jupytext": ("building",),
+    "jupytext": (),
+    "tomli_w": ("building", "course"),
     "sqlalchemy": ("course",),
     "jinja2": ("reports",),
     "matplotlib": (),
@@ -37,29 +45,6 @@ HEAVY = {
     "pytest": ("checks", "verification"),
     "_pytest": ("checks",),
 }
-
-
-def layer(module: str) -> int:
-    """The number of the layer that a module of ours is in; `autograder` itself is a facade."""
-    part = module.split(".")[1]
-    found = [number for number, names in enumerate(LAYERS) if part in names]
-    assert found, f"{module} has no layer: add {part} to LAYERS"
-    return found[0]
-
-
-def upward(package: Path) -> list[str]:
-    """Say of every import that points up which one it is."""
-    sentences = []
-    for found in imports_below(package):
-        ours = found.target.startswith(f"{package.name}.")
-        if found.module == package.name or not ours:
-            continue
-        if layer(found.target) > layer(found.module):
-            sentences.append(
-                f"{found.place}: {found.module} imports {found.target}, which is above it: "
-                "move what both need down, or hand it in as an argument"
-            )
-    return sentences
 
 
 def heavy(package: Path) -> list[str]:
@@ -102,36 +87,8 @@ def test_imports_point_one_way() -> None:
     assert upward(PACKAGE) == []
 
 
-def rooms(package: Path) -> dict[str, set[str]]:
-    """Which package needs which others: the folders, those within a folder too."""
-    needs: dict[str, set[str]] = {}
-    for found in imports_below(package):
-        one, other = (room(package, module) for module in (found.module, found.target))
-        if other and one != other and one != package.name:
-            needs.setdefault(one, set()).add(other)
-    return needs
-
-
-def room(package: Path, module: str) -> str:
-    """The package that a module of ours lies in, "" for what is not ours."""
-    parts = module.split(".")
-    if parts[0] != package.name:
-        return ""
-    path = module_path(package, module)
-    return module if path.name == "__init__.py" else ".".join(parts[:-1])
-
-
-def circle(needs: dict[str, set[str]]) -> str:
-    """Return a circle of packages in words, "" when there is none."""
-    try:
-        TopologicalSorter(needs).prepare()
-    except CycleError as error:
-        return " -> ".join(error.args[1])
-    return ""
-
-
 def test_no_package_needs_itself_by_way_of_others() -> None:
-    assert circle(rooms(PACKAGE)) == ""
+    assert circle(package_needs(PACKAGE)) == ""
 
 
 def test_a_circle_of_packages_is_found_also_inside_a_function(tmp_path: Path) -> None:
@@ -141,7 +98,32 @@ def test_a_circle_of_packages_is_found_also_inside_a_function(tmp_path: Path) ->
         "grading/__init__.py": "",
         "grading/journal.py": "def run():\n    from autograder.course import creation\n",
     }
-    assert "autograder.course" in circle(rooms(planted(tmp_path, files)))
+    assert "autograder.course" in circle(package_needs(planted(tmp_path, files)))
+
+
+def test_the_layers_are_drawn_as_they_are() -> None:
+    run = subprocess.run([sys.executable, DRAW], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.endswith("no arrow points up\nno package circle\n")
+    told = f"if the new arrows are meant: .venv/bin/python {DRAW} > {PICTURE}"
+    assert run.stdout == (ROOT / PICTURE).read_text(encoding="utf-8"), told
+
+
+def test_make_layers_draws_them() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f"\nlayers: $(READY)\n\t@$(BIN)/python {DRAW}\n" in makefile
+
+
+def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:
+    files = {
+        "model/exercise.py": "from autograder.grading.run import grade_path\n",
+        "grading/run.py": "from autograder.model import exercise\n",
+    }
+    text = drawn(planted(tmp_path, files))
+    assert "  model        -> grading\n" in text and "  grading      -> model\n" in text
+    assert "autograder/model/exercise.py:1: autograder.model.exercise imports" in text
+    assert "these packages need each other: autograder.grading -> autograder.model" in text
+    assert "no arrow points up" not in text and "no package circle" not in text
 
 
 def test_no_type_has_two_meanings() -> None:

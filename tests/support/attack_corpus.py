@@ -92,7 +92,7 @@ def read_attack(path: Path) -> Attack:
         header = tomllib.loads("\n".join(line.removeprefix("# ") for line in head.splitlines()))
     except tomllib.TOMLDecodeError as error:
         raise AssertionError(f"{path}: the header is not TOML: {error}") from None
-    facts = {"others": "pass", "kind": "attack", "steals": False, "why_passed": ""}
+    facts: dict[str, Any] = {"others": "pass", "kind": "attack", "steals": False, "why_passed": ""}
     facts |= {"exercise": "numpy_single_head"} | header
     derived = {"name": path.stem, "group": path.parent.name, "code": code, "path": path}
     needed = {field.name for field in fields(Attack)} - set(derived)
@@ -160,6 +160,18 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 def waits(attack: Attack) -> bool:
     """Return whether it only ends at its time limit."""
     return Outcome.TIMED_OUT in attack.outcomes
+
+
+def one_for_each_row() -> frozenset[Attack]:
+    """Return an attack for each row of the threat table that is tried without a time limit."""
+    ready = [attack for attack in read_corpus() if not waits(attack)]
+    # Those that try several rows first, those that need PyTorch's zygote last.
+    ready.sort(key=lambda attack: (-len(attack.rows), attack.exercise, attack.name))
+    chosen: dict[int, Attack] = {}
+    for attack in ready:
+        if not set(attack.rows) <= set(chosen):
+            chosen |= dict.fromkeys(attack.rows, attack)
+    return frozenset(chosen.values())
 
 
 def through_stock_nbgrader() -> tuple[Attack, ...]:

@@ -58,7 +58,9 @@ class Listeners:
         self._selector.close()
         self._wake.close()
 
-    def _listen(self, name: str, family: int, address: Any, kind: int = socket.SOCK_STREAM):
+    def _listen(
+        self, name: str, family: int, address: Any, kind: int = socket.SOCK_STREAM
+    ) -> socket.socket:
         one = socket.socket(family, kind)
         one.bind(address)
         one.setblocking(False)

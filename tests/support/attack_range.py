@@ -141,13 +141,13 @@ class Range:
         ground = self.ground(name)
         sibling = ground.sibling._alone._worker
         users = ({sibling.uid} if sibling else set()) - {os.getuid()}
-        family = sorted(descendants(ground.zygote.pid))
+        mine = sorted(set(descendants(os.getpid())))
         return {
             **{str(path): _file_facts(path) for path in sorted(self.folder.rglob("*"))},
             "shared memory": Path(self.shm).read_bytes() if self.shm else b"",
-            "processes": family,
-            "zygote": (ground.zygote.pid, ground.zygote.pid in family),
-            "host's children": sorted(set(descendants(os.getpid()))),
+            "processes": sorted(descendants(ground.zygote.pid)),
+            "zygote": (ground.zygote.pid, ground.zygote.pid in mine),
+            "host's children": mine,
             "sibling": _alive(ground.sibling),
             "environment": {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
             "litter": sorted(str(path) for path in _litter(users)),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +61,18 @@ def attn(*words: object, folder: Path, command: str = ATTN, keys: str = "", **en
 
 def start(folder: Path, *exercises: str) -> Path:
     """A workspace with one exercise, or with those named."""
-    named = [word for name in exercises or (NAME,) for word in ("--exercise", name)]
-    run = attn("start", folder, *named, folder=folder.parent)
+    return Path(shutil.copytree(_started(exercises or (NAME,)), folder))
+
+
+@cache
+def _started(exercises: tuple[str, ...]) -> Path:
+    """What the command lays out; a copy of it costs less than the command."""
+    folder = Path(tempfile.mkdtemp(prefix="started-workspace-"))
+    atexit.register(shutil.rmtree, folder)
+    named = [word for name in exercises for word in ("--exercise", name)]
+    run = attn("start", "work", *named, folder=folder)
     assert run.code == 0, run.err
-    return folder
+    return folder / "work"
 
 
 def written(stub: str, **bodies: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -61,7 +62,7 @@ def blocked(path: Path) -> Path | None:
 
 
 def private_view(folders: list[Path]) -> list[str]:
-    """Return the shell commands that make `folders` reachable, in a mount namespace of their own."""
+    """Return the shell commands that make `folders` reachable, in their own mount namespace."""
     lines = []
     closed = {folder: gate for folder in folders if (gate := blocked(folder))}
     for number, folder in enumerate(closed):
@@ -93,12 +94,32 @@ def in_view(command: Iterable[str], *, folders: Iterable[Path] = (), run_as: str
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(script)]
 
 
-def as_ordinary_user(command: Iterable[str]) -> list[str]:
-    """Return the command that runs `command` as a user with no rights; unchanged for such a user."""
+def as_ordinary_user(command: Iterable[str], *, folders: Iterable[Path] = ()) -> list[str]:
+    """Return the command that runs `command` as a user with no rights; the same for such a user."""
     if os.geteuid() != 0:
         return list(command)
     who = f"--reuid {NOBODY_IN_PARTICULAR} --regid {NOBODY_IN_PARTICULAR} --clear-groups"
-    return in_view(command, run_as=who)
+    return in_view(command, folders=folders, run_as=who)
+
+
+def tried_as_ordinary_user(*words: str, folders: Iterable[Path] = ()) -> None:
+    """Run pytest with `words` as a user with no rights; every test has to pass, none is skipped."""
+    package = Path(autograder.__file__).parent
+    pytest = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *words]
+    run = subprocess.run(
+        as_ordinary_user(pytest, folders=folders),
+        cwd=TESTS.parent,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": "/",
+            "PYTHONPATH": f"{package.parent}{os.pathsep}{TESTS}",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert " passed" in run.stdout and "skipped" not in run.stdout, run.stdout
 
 
 def as_in_docker(command: Iterable[str], *, landlock: bool = True) -> list[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from autograder.course.creation import Course, create_course
@@ -21,30 +25,41 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 
 
-def zoo(*left_out: str) -> tuple[SampleStudent, ...]:
-    """The made-up students of the NumPy exercise, without those whose name begins so."""
-    found = read_sample_class(ROOT / "tests" / "submissions" / NAME)
-    return tuple(one for one in found if not one.name.startswith(left_out or ("-",)))
+def zoo(*named: str) -> tuple[SampleStudent, ...]:
+    """The made-up students of the NumPy exercise: those who are named, or all of them."""
+    found = {each.name: each for each in read_sample_class(ROOT / "tests" / "submissions" / NAME)}
+    return tuple(found[name] for name in named or found)
 
 
-def released_course(folder: Path, students: tuple[SampleStudent, ...], copies: int = 1) -> Course:
-    """Make a course in `folder`, release the exercise, and have `students` hand it in.
-
-    Each hands in `copies` times under other names, every copy with a comment of its own, so that
-    no two are equal.
-    """
-    course = create_course(
-        folder, solutions=ROOT / "solutions", assignments=ROOT / "assignments", exercises=(NAME,)
-    )
-    release(course, NAME)
+def released_course(folder: Path, students: tuple[SampleStudent, ...] = ()) -> Course:
+    """Make a course in `folder` that has released the exercise, and have `students` hand it in."""
+    course = copied(_released(), folder)
     input_secret(course.secret_folder)  # the same for all copies that a test makes of the course
     exercise = course.exercise(NAME)
-    for number in range(copies):
-        for student in students:
-            name = f"{student.name}_{number}" if number else student.name
-            own = replace(student, name=name, preamble=f"{student.preamble}\n# copy {number}")
-            hand_in(own, exercise, course.release(NAME), course.submitted(NAME, name))
+    for student in students:
+        hand_in(student, exercise, course.release(NAME), course.submitted(NAME, student.name))
     return course
+
+
+@cache
+def _released() -> Course:
+    """A course in which nobody has handed in; nbgrader takes seconds to make one, a copy none."""
+    folder = Path(tempfile.mkdtemp(prefix="released-course-"))
+    atexit.register(shutil.rmtree, folder)
+    course = create_course(
+        folder / "course",
+        solutions=ROOT / "solutions",
+        assignments=ROOT / "assignments",
+        exercises=(NAME,),
+    )
+    release(course, NAME)
+    return course
+
+
+def copied(course: Course, target: Path) -> Course:
+    """Copy a course with all that lies in it; links stay links."""
+    shutil.copytree(course.directory, target, symlinks=True)
+    return replace(course, directory=target)
 
 
 @dataclass(frozen=True)

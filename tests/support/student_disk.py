@@ -145,7 +145,7 @@ def _texts(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def kernel_of(disk: Disk, jupyter: Path, folder: Path) -> Path:
-    """Write a kernel that runs the disk's Python into `folder`; return the path for JUPYTER_PATH."""
+    """Write a kernel that runs the disk's Python into `folder`; return JUPYTER_PATH for it."""
     spec = {
         "argv": [str(disk.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
         "display_name": "the student's Python",

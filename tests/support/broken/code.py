@@ -58,7 +58,8 @@ def checks_in_between(work: Work) -> None:
     source = (
         "import autograder, math as m\nx = m.pi; check(softmax)\n"
         "result = check(softmax)\nprint(check(softmax))\n"
-        "if x > 3:\n    check(softmax)\ntry:\n    check(scale_scores)\nexcept Exception:\n    raise\n"
+        "if x > 3:\n    check(softmax)\n"
+        "try:\n    check(scale_scores)\nexcept Exception:\n    raise\n"
         "assert result\n"
     )
     work.save([*work.cells, new_cell(source), new_cell(work.answers["softmax"])])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.model.verdict import Outcome
 from support.broken.case import Work, broken, grade_id, new_cell, text
 
@@ -138,9 +140,12 @@ def metadata_lost(work: Work) -> None:
     )
 
 
+NOT_CELLS: list[Any] = [None, 7, "x"]
+
+
 @broken()
 def metadata_of_wrong_types(work: Work) -> None:
     cells = work.cells
     for number, cell in enumerate(cells):
         cell["metadata"] = [None, "x", {"nbgrader": 3}, {"nbgrader": {"grade_id": []}}][number % 4]
-    work.save([None, 7, "x", *cells], metadata=None)
+    work.save([*NOT_CELLS, *cells], metadata=None)
