@@ -63,7 +63,8 @@ class Linear:
     bias: np.ndarray | None
 
 
-Value = Any  # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
+# numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
+Value = Any
 
 
 def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:

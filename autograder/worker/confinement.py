@@ -111,7 +111,7 @@ def _limit(plan: Plan, address_space: int, *, threads: bool) -> None:
 
 
 def _set_limit(what: int, soft: int, hard: int, name: str) -> None:
-    """Set a limit; RuntimeError where somebody has set a lower one, which a student would pay for."""
+    """Set a limit; RuntimeError where a lower one is set, which a student would pay for."""
     try:
         resource.setrlimit(what, (soft, hard))
     except ValueError:

@@ -1,8 +1,8 @@
 """Broken, not hostile: nobody is lost, and every submission is graded as far as it can be.
 
-The set in tests/support/broken is handed in as one class, with right work beside it, and goes through
-every door: `attn grade` on a course, `nbgrader autograde` on the same course, and `attn grade`
-on a folder of files.
+The set in tests/support/broken is handed in as one class, with right work beside it, and goes
+through every door: `attn grade` on a course, `nbgrader autograde` on the same course, and `attn
+grade` on a folder of files.
 """
 
 from __future__ import annotations

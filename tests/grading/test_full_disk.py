@@ -15,15 +15,16 @@ from pathlib import Path
 import pytest
 
 from autograder.course.creation import Course
+from autograder.course.gradebook import scores
 from support.released_course import NAME, Result, command, released_course, result_of, zoo
 
-LEFT_OUT = ("hostile", "untouched", "broken", "correct", "mistake_s", "mistake_w")
+STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     folder = tmp_path_factory.mktemp("full") / "course"
-    return released_course(folder, zoo(*LEFT_OUT))
+    return released_course(folder, zoo(*STUDENTS))
 
 
 def in_private_view(script: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +40,7 @@ def in_private_view(script: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_a_disk(course: Course, disk: Path, kilobytes: int, *steps: str) -> str:
-    """Return a script that copies `course` onto a new file system of that size and goes on there."""
+    """Return a script that copies `course` onto a new file system of that size, and goes on."""
     place = shlex.quote(str(disk))
     return "\n".join(
         [
@@ -53,7 +54,8 @@ def on_a_disk(course: Course, disk: Path, kilobytes: int, *steps: str) -> str:
 
 
 def grading(course: Course, disk: Path) -> str:
-    return shlex.join(command(replace(course, directory=disk / "course")))
+    # One process: here it does not matter who judges, and each one more takes a second.
+    return shlex.join(command(replace(course, directory=disk / "course"), "--processes", "1"))
 
 
 @pytest.fixture(scope="module")
@@ -65,39 +67,57 @@ def undisturbed(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Res
     return result_of(replace(course, directory=Path(f"{disk}.after")))
 
 
-# Room that is left when grading starts: none at all, none for the journal to grow, none for the
-# gradebook, none for the notebooks, none for the pages.
-@pytest.mark.parametrize("room", [0, 80, 120, 250, 400])
+# Kilobytes that are left when grading starts: none at all, none for the journal to grow, none for
+# the notebooks, none for the gradebook, none for the pages.
+ROOMS = (0, 80, 120, 250, 330)
+
+
+def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
+    course: Course, undisturbed: Result, tmp_path: Path
+) -> None:
+    graded_with_room(course, undisturbed, tmp_path, (0, 60, 250))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ROOMS)
 def test_a_full_disk_costs_nobody_a_point(
     course: Course, undisturbed: Result, tmp_path: Path, room: int
 ) -> None:
-    disk = tmp_path / "disk"
-    filler = shlex.quote(str(disk / "filler"))
-    steps = (
-        f"left=$(df --output=avail -k {shlex.quote(str(disk))} | tail -n 1)",
-        f"head -c $(( (left - {room}) * 1024 )) /dev/zero > {filler}",
-        f"{grading(course, disk)}; echo exit code $?",
-        f"cp -a {shlex.quote(str(disk))}/course {shlex.quote(str(tmp_path))}/full",
-        f"rm {filler}",
-        f"{grading(course, disk)} > /dev/null; echo then $?",
-    )
-    run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
-    said = run.stdout + run.stderr
-    assert "exit code 0" not in said and "then 0" in said, said
-    assert "Traceback" not in said, said
-    assert "disk is full" in said or "No space left" in said, said
-    assert ("cure:" in said and "exit code 2" in said) or "a fault of the grader" in said, said
-    assert f"where: {disk}" in run.stderr or "exit code 1" in said, said
-    marks = gradebook_of(replace(course, directory=tmp_path / "full"))
-    wrong = {name: own for name, own in marks.items() if own and own != undisturbed.scores[name]}
-    assert not wrong, said
+    graded_with_room(course, undisturbed, tmp_path, (room,))
+
+
+def graded_with_room(
+    course: Course, undisturbed: Result, folder: Path, rooms: tuple[int, ...]
+) -> None:
+    """Grade on a disk with so much room, time after time, and then with enough."""
+    disk = folder / "disk"
+    steps = [step for room in rooms for step in with_room(course, disk, room)]
+    ending = f"{grading(course, disk)} > /dev/null; echo then $?"
+    run = in_private_view(on_a_disk(course, disk, 10_000, *steps, ending))
+    for room in rooms:
+        said = (folder / f"{room}.txt").read_text(encoding="utf-8")
+        assert "exit code 0" not in said and "Traceback" not in said, said
+        assert "disk is full" in said or "No space left" in said, said
+        refused = "cure:" in said and f"where: {disk}" in said and "exit code 2" in said
+        assert refused or ("a fault of the grader" in said and "exit code 1" in said), said
+        marks = scores(replace(course, directory=folder / str(room)), NAME)
+        wrong = {n: own for n, own in marks.items() if own and own != undisturbed.scores[n]}
+        assert not wrong, said
+    assert "then 0" in run.stdout, run.stdout + run.stderr
     assert result_of(replace(course, directory=Path(f"{disk}.after"))) == undisturbed
 
 
-def gradebook_of(course: Course) -> dict[str, dict[str, float]]:
-    from autograder.course.gradebook import scores
-
-    return scores(course, NAME)
+def with_room(course: Course, disk: Path, room: int) -> tuple[str, ...]:
+    """Commands that grade while so much room is left, and keep what was said and the course."""
+    place, beside = shlex.quote(str(disk)), shlex.quote(str(disk.parent))
+    return (
+        f"left=$(df --output=avail -k {place} | tail -n 1)",
+        f"head -c $(( (left - {room}) * 1024 )) /dev/zero > {place}/filler",
+        f"{grading(course, disk)} > {beside}/{room}.txt 2>&1",
+        f"echo exit code $? >> {beside}/{room}.txt",
+        f"cp -a {place}/course {beside}/{room}",
+        f"rm {place}/filler",
+    )
 
 
 def test_a_course_that_cannot_be_written_to_is_said_before_anything_is_judged(
@@ -112,7 +132,7 @@ def test_a_course_that_cannot_be_written_to_is_said_before_anything_is_judged(
     said = run.stdout + run.stderr
     assert "exit code 2" in said and "Traceback" not in said, said
     assert "cure:" in said and "grading" not in run.stdout, said
-    assert not any(gradebook_of(replace(course, directory=Path(f"{disk}.after"))).values())
+    assert not any(scores(replace(course, directory=Path(f"{disk}.after")), NAME).values())
 
 
 def test_results_can_be_written_elsewhere_but_not_the_grades(

@@ -23,6 +23,7 @@ from autograder.grading.import_path import (
     refuse_the_current_folder,
 )
 from support.broken.case import ASSIGNMENT, NAME, Work
+from support.measured_processes import UNMEASURED
 
 ATTN = str(Path(sys.executable).with_name("attn"))
 PLANTED = """\
@@ -36,6 +37,7 @@ sys.modules["_frozen_importlib"]._load(_spec)
 IMPORTED = (
     "import sys, autograder.cli, autograder.cli.grading, autograder.learning.commands.once,"
     " autograder.course.judging, multiprocessing.spawn, multiprocessing.resource_tracker,"
+    " multiprocessing.forkserver, multiprocessing.popen_forkserver,"
     " autograder.worker.zygote;"
     "print(*(name for name in sys.modules if name.isidentifier()))"
 )
@@ -71,7 +73,7 @@ def run_in(folder: Path, *command: str, **variables: str) -> subprocess.Complete
     return subprocess.run(
         command,
         cwd=folder,
-        env=os.environ | {"COLUMNS": "200"} | variables,
+        env=os.environ | UNMEASURED | {"COLUMNS": "200"} | variables,
         capture_output=True,
         text=True,
         check=False,

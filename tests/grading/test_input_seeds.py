@@ -105,7 +105,7 @@ def seen(folder: Path, code: str) -> tuple[str, int]:
 def shown_by(seed: int, library: str) -> list[str]:
     """Return the digests of generators that are seeded with `seed`."""
     states: list[object] = [
-        np.random.RandomState(seed % (1 << 32)).get_state()[1].tolist(),
+        np.random.RandomState(seed % (1 << 32)).get_state(legacy=False)["state"]["key"].tolist(),
         random.Random(seed).getstate()[1],
     ]
     states += [seed] if library == "torch" else []

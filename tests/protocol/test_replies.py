@@ -27,7 +27,7 @@ from autograder.judging.expectation import Agrees, judge
 from autograder.judging.value_words import type_words
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome, StepVerdict
-from autograder.notebook.report import ask_examples
+from autograder.notebook.report import report_on
 from autograder.protocol.wire import Opaque
 from autograder.submission.reading import Submission
 from support.hostile_replies import Liar
@@ -92,14 +92,14 @@ def lie(name: str, manner: str, seeds: range) -> None:
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(name: str, manner: str) -> None:
-    lie(name, manner, range(4))
+    lie(name, manner, range(1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("name", EXERCISES)
 def test_fifty_more_liars_of_every_manner_do_too(name: str, manner: str) -> None:
-    lie(name, manner, range(1000, 1050))
+    lie(name, manner, range(1, 51))
 
 
 @pytest.mark.parametrize("manner", MANNERS)
@@ -109,11 +109,11 @@ def test_a_learners_own_checks_say_something_of_every_kind_of_reply(name: str, m
     for seed in range(4):
         liar = Liar(reference(name), manner, SEED + seed)
         for step in reference(name).exercise.steps:
-            checked = ask_examples(step, examples, liar)
-            for title, finding in checked.results:
-                where = f"{step.name}: {title}, seed {seed}"
-                assert finding and finding.outcome is not Outcome.PASSED, where
-            assert checked.lines() and checked._repr_html_()
+            report = report_on(step, examples, liar)
+            for check in report.verdict.checks:
+                where = f"{step.name}: {check.title}, seed {seed}"
+                assert check.finding and not check.passes, where
+            assert report.lines() and report._repr_html_()
 
 
 # --- what is quoted, and what it costs ----------------------------------------------------------
@@ -125,7 +125,7 @@ def test_of_the_attributes_that_are_there_only_names_are_told() -> None:
     expectation = Agrees(np.ones(3), ResultSpec(("weights",), (None,)))
     reply = Returned(None, (), {"*": listed})
     finding = judge(expectation, asked, reply, ())
-    assert finding and "There are `W_q`, `name0`" in finding.look
+    assert finding and "Yours are `W_q`, `name0`" in finding.look
     assert "no name" not in finding.look and len(finding.look) < 400
 
 
@@ -271,7 +271,10 @@ KEEP = (
 NESTED = (
     '{"kind": "sequence", "items": [{"kind": "seed", "seed": 1}, {"kind": "opaque", "type": ""}]}'
 )
-LAYER = '{"kind": "linear", "items": [{"kind": "array", "dtype": "b1", "shape": [0, 0]}, {"kind": "plain", "value": None}]}'
+LAYER = (
+    '{"kind": "linear", "items": [{"kind": "array", "dtype": "b1", "shape": [0, 0]}, '
+    '{"kind": "plain", "value": None}]}'
+)
 ENCODERS = {
     "names that are a number": ("{'list': {'kind': 'plain', 'value': 5}}", "pass"),
     "names that are an object": ("{'list': {'kind': 'opaque', 'type': 'x'}}", "pass"),

@@ -79,7 +79,9 @@ def range_() -> Iterator[Range]:
         yield range_
 
 
-def hand_in(course: Course, exercise: str, student: str, first: str, last: str, notebook: bool):
+def hand_in(
+    course: Course, exercise: str, student: str, first: str, last: str, notebook: bool
+) -> None:
     """Write the right answer with code before and after it, as a student's file."""
     folder = course.submitted(exercise, student)
     folder.mkdir(parents=True)

@@ -1,8 +1,9 @@
 """The attack corpus against the real engine: declared outcomes, no canary, nothing changed.
 
 Every file of `tests/attacks/` is graded with the exercise's own checks in a sandbox as a
-class is graded with. The recorder and the comparison that find nothing are each shown to
-find what is there.
+class is graded with. The fast tests play one for each row of the threat table, the slow ones
+the others. The recorder and the comparison that find nothing are each shown to find what is
+there.
 """
 
 from __future__ import annotations
@@ -19,12 +20,25 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from autograder.grading.batch import grade_batch
+from autograder.model.request import Request
 from autograder.model.verdict import Outcome, Verdict
+from autograder.sandbox import SandboxedStudent
 from autograder.submission.reading import read_submission
-from support.attack_corpus import GROUPS, LAST_ROW, Attack, play, read_attack, read_corpus
+from support.attack_corpus import (
+    GROUPS,
+    LAST_ROW,
+    Attack,
+    one_for_each_row,
+    play,
+    read_attack,
+    read_corpus,
+    waits,
+)
 from support.attack_range import LITTER, Range
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -43,6 +57,9 @@ ROWS_ELSEWHERE = {
     71: "while reading, before anything runs: test_what_is_too_large_is_told_with_the_limit",
 }
 
+# Of those that end at a time limit only, the fast tests play these too.
+WAITED_FOR = ("loop_in_function", "never_reads", "patched_clock")
+FAST = one_for_each_row() | {attack for attack in ATTACKS if attack.name in WAITED_FOR}
 
 # What they return differs from run to run, so the number that a finding quotes does too.
 DRAWN_FROM_THE_SYSTEM = (
@@ -62,7 +79,16 @@ def range_() -> Iterator[Range]:
 # --- the attacks ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
+def attacks(group: str = "") -> list[ParameterSet]:
+    """All attacks, or those of one group, as parameters; those that are not fast are marked."""
+    return [
+        pytest.param(attack, id=attack.id, marks=() if attack in FAST else pytest.mark.slow)
+        for attack in ATTACKS
+        if group in ("", attack.group)
+    ]
+
+
+@pytest.mark.parametrize("attack", attacks())
 def test_it_ends_as_declared_and_gets_nothing(attack: Attack, range_: Range) -> None:
     played = play(attack, range_)
     step = played.step(attack.step)
@@ -80,11 +106,7 @@ def test_it_ends_as_declared_and_gets_nothing(attack: Attack, range_: Range) -> 
     assert played.seconds < TOO_LONG
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [one for one in ATTACKS if one.group == "nondeterminism"],
-    ids=lambda attack: attack.id,
-)
+@pytest.mark.parametrize("attack", attacks("nondeterminism"))
 def test_two_runs_give_one_verdict(attack: Attack, range_: Range) -> None:
     first, second = (play(attack, range_).verdict for _ in range(2))
     assert [(step.outcome, step.points) for step in first.steps] == [
@@ -119,6 +141,13 @@ def test_every_row_of_the_threat_table_is_tried_or_shown_elsewhere() -> None:
     tried = {row for attack in ATTACKS for row in attack.rows}
     assert tried & set(ROWS_ELSEWHERE) == set(), "tried after all"
     assert sorted(set(range(1, LAST_ROW + 1)) - tried - set(ROWS_ELSEWHERE)) == []
+
+
+def test_the_fast_tests_try_every_row_that_does_not_need_a_time_limit() -> None:
+    tried = {row for attack in FAST for row in attack.rows}
+    left = {row for attack in ATTACKS for row in attack.rows} - tried
+    assert [attack.id for attack in ATTACKS if left & set(attack.rows) and not waits(attack)] == []
+    assert len(left) <= 3
 
 
 def test_what_shows_the_other_rows_is_there() -> None:
@@ -172,11 +201,12 @@ TELLING = {
 @pytest.mark.parametrize("telling", TELLING.values(), ids=TELLING)
 def test_what_a_worker_tells_is_found(telling: str, range_: Range) -> None:
     """The control for every canary that was not found: here a student is given it."""
-    name = "numpy_single_head"
     given = f"import base64, os\nimport numpy as np\nCANARY = {range_.canary!r}"
     code = f"def softmax(scores):\n    {telling}"
+    zygote = range_.ground("numpy_single_head").zygote
     range_.tap.clear()
-    range_.graded(name, (*range_.ground(name).right, given, code))
+    with SandboxedStudent(zygote, (given, code), seed=1) as student:
+        student.ask(Request("softmax", (np.ones((2, 3)),)))
     assert range_.found_in(range_.tap.received)
 
 
@@ -229,53 +259,73 @@ def kill_sibling(range_: Range) -> None:
 
 
 def stop_zygote(range_: Range) -> None:
-    range_.ground("numpy_single_head").zygote._process.close()
+    process = range_.ground("numpy_single_head").zygote._process
+    assert process
+    process.close()
 
 
 def lower_priority(range_: Range) -> None:
     os.setpriority(os.PRIO_PROCESS, range_.ground("numpy_single_head").zygote.pid, 1)
 
 
+# What is done meanwhile, and a word of the change that is told.
 CHANGES = {
-    "the gradebook is written": write_gradebook,
-    "the mode of the secret is changed": change_mode,
-    "a file is planted": plant,
-    "shared memory is written": write_shared_memory,
-    "somebody comes by TCP": visit(socket.AF_INET, socket.SOCK_STREAM, "port"),
-    "somebody comes by UDP": visit(socket.AF_INET, socket.SOCK_DGRAM, "udp"),
-    "somebody comes by an abstract socket": visit(socket.AF_UNIX, socket.SOCK_STREAM, "abstract"),
-    "somebody comes by a path": visit(socket.AF_UNIX, socket.SOCK_STREAM, "path"),
-    "the sibling is killed": kill_sibling,
-    "the zygote is ended": stop_zygote,
-    "the zygote is slowed down": lower_priority,
+    "the gradebook is written": (write_gradebook, "gradebook.db: "),
+    "the mode of the secret is changed": (change_mode, "secret.txt: "),
+    "a file is planted": (plant, "secret/planted: None became"),
+    "shared memory is written": (write_shared_memory, "shared memory: "),
+    "somebody comes by TCP": (visit(socket.AF_INET, socket.SOCK_STREAM, "port"), "the TCP"),
+    "somebody comes by UDP": (visit(socket.AF_INET, socket.SOCK_DGRAM, "udp"), "the UDP"),
+    "somebody comes by an abstract socket": (
+        visit(socket.AF_UNIX, socket.SOCK_STREAM, "abstract"),
+        "the abstract socket",
+    ),
+    "somebody comes by a path": (
+        visit(socket.AF_UNIX, socket.SOCK_STREAM, "path"),
+        "the path socket",
+    ),
+    "the sibling is killed": (kill_sibling, "sibling: True became False"),
+    "the zygote is slowed down": (lower_priority, "zygote's scheduling: "),
+    "the zygote is ended": (stop_zygote, "zygote: "),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_is_seen(change: Callable[[Range], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control for every `changed` that was empty: here something is changed meanwhile."""
+@pytest.fixture(scope="module")
+def disturbed() -> Iterator[tuple[Range, Attack, Verdict]]:
+    """A range to spoil, an innocent answer that changes nothing in it, and its verdict."""
     innocent = next(attack for attack in ATTACKS if attack.name == "returns_its_input")
     with Range() as fresh:
-        assert play(innocent, fresh).changed == ()
-        engine = fresh.graded
+        played = play(innocent, fresh)
+        assert played.changed == ()
+        yield fresh, innocent, played.verdict
 
-        def graded(*arguments: object) -> Verdict:
-            verdict = engine(*arguments)
-            change(fresh)
-            return verdict
 
-        monkeypatch.setattr(fresh, "graded", graded)
-        assert play(innocent, fresh).changed
+@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
+def test_a_change_is_seen(
+    change: Callable[[Range], None],
+    told: str,
+    disturbed: tuple[Range, Attack, Verdict],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The control for every `changed` that was empty: here something is changed meanwhile."""
+    fresh, innocent, verdict = disturbed
+
+    def graded(*_: object) -> Verdict:
+        change(fresh)
+        return verdict
+
+    monkeypatch.setattr(fresh, "graded", graded)
+    changed = play(innocent, fresh).changed
+    assert [what for what in changed if told in what], changed
 
 
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])
-def test_litter_is_seen(folder: str) -> None:
-    with Range() as fresh:
-        before = fresh.state("numpy_single_head")
-        path = Path(folder, f"{LITTER}-{os.getpid()}")
-        path.touch()
-        after = fresh.state("numpy_single_head")
-        path.unlink()
+def test_litter_is_seen(folder: str, range_: Range) -> None:
+    before = range_.state("numpy_single_head")
+    path = Path(folder, f"{LITTER}-{os.getpid()}")
+    path.touch()
+    after = range_.state("numpy_single_head")
+    path.unlink()
     assert before["litter"] != after["litter"]
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,9 +70,9 @@ class Installation:
         assert "Traceback" not in run.stderr, run.stderr
         return run
 
-    def answer(self, wrap: Callable[[list[str]], list[str]] = list) -> dict[str, str]:
+    def answer(self, wrap: Callable[[list[str]], list[str]] = list) -> dict[str, Any]:
         """Return what `sandboxed_answer.py` says."""
-        said: dict[str, str] = json.loads(self.run(ANSWER, wrap=wrap))
+        said: dict[str, Any] = json.loads(self.run(ANSWER, wrap=wrap))
         return said
 
 
@@ -134,7 +135,7 @@ def open_place() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS)
+@pytest.fixture(scope="module", params=KINDS.values(), ids=tuple(KINDS))
 def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
     with open_place() as place:
         yield request.param(place)
@@ -150,7 +151,7 @@ def without_namespaces(command: list[str]) -> list[str]:
     return as_ordinary_user(refusing("namespaces", command))
 
 
-LEVELS = {
+LEVELS: dict[str, Callable[[list[str]], list[str]]] = {
     "full": list,
     "full, as an ordinary user": as_ordinary_user,
     "landlock, in a container": as_in_docker,
@@ -386,7 +387,7 @@ def test_a_link_that_leads_to_no_package_is_not_followed(
 # --- where it cannot be loaded all the same -----------------------------------------------------
 
 
-def refusal(installation: Installation) -> dict[str, str]:
+def refusal(installation: Installation) -> dict[str, Any]:
     """Return the refusal, which the doctor tells too, and which never says to install NumPy."""
     said = installation.answer()
     assert set(said) == {"fact", "place", "cure"}, said

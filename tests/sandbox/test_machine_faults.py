@@ -1,4 +1,4 @@
-"""Faults of the machine, told by the real commands: the cause, the place, the cure; nothing is lost.
+"""Faults of the machine, told by the real commands: cause, place and cure; nothing is lost.
 
 Limits that somebody has set, file systems that are missing or full, packages and drivers that are
 not installed: never a traceback, never another cause, and the same command goes on afterwards.
@@ -11,18 +11,24 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from autograder.course.creation import read_course
+from autograder.course.settings import read_settings
 from autograder.errors import KitError
+from autograder.grading.journal import JOURNAL
 from autograder.model.machine_fault import fault_of, limit_named_in
 from support.machines import as_ordinary_user
+from support.measured_processes import UNMEASURED
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -49,11 +55,12 @@ class Run:
         return {name.strip(): text for name, text in lines}
 
 
-def run(command: list[str], *, cwd: Path = ROOT, **environment: str) -> Run:
+def run(command: list[str], *, cwd: Path = ROOT, environment: dict[str, str] | None = None) -> Run:
+    own = {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     done = subprocess.run(
         command,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
+        env=os.environ | UNMEASURED | own | (environment or {}),
         capture_output=True,
         text=True,
         check=False,
@@ -110,12 +117,17 @@ FAULTS = {
 }
 
 
+def hand_in(place: Path, exercise: str) -> Path:
+    """Make a class in `place` in which one has handed in the solution; return its folder."""
+    folder = place / "homework"
+    folder.mkdir()
+    shutil.copy(SOLUTIONS / exercise / "solution.py", folder / "ada.py")
+    return folder
+
+
 @pytest.fixture
 def homework(tmp_path: Path) -> Path:
-    folder = tmp_path / "homework"
-    folder.mkdir()
-    shutil.copy(SOLUTIONS / NAME / "solution.py", folder / "ada.py")
-    return folder
+    return hand_in(tmp_path, NAME)
 
 
 def grading(folder: Path, exercise: str = NAME) -> list[str]:
@@ -133,16 +145,38 @@ def test_grading_says_what_the_machine_lacks_and_leaves_nothing_behind(
     assert not homework.with_name("homework-graded").exists()
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_run_that_goes_on_says_so_too_and_loses_nobody(name: str, homework: Path) -> None:
-    first = run(grading(homework))
+@pytest.fixture(scope="module")
+def half_graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class of two; the second has handed in after the first was graded."""
+    folder = hand_in(tmp_path_factory.mktemp("half"), NAME)
+    first = run(grading(folder))
     assert first.code == 0, first.out + first.err
-    code = (homework / "ada.py").read_text(encoding="utf-8")
-    (homework / "bob.py").write_text(f"# also mine\n{code}", encoding="utf-8")
-    fault = FAULTS[name]
-    error = run(fault.wrap(grading(homework))).error
+    code = (folder / "ada.py").read_text(encoding="utf-8")
+    (folder / "bob.py").write_text(f"# also mine\n{code}", encoding="utf-8")
+    return folder
+
+
+def kept(graded: Path) -> tuple[dict[Path, bytes], list[tuple[str, ...]]]:
+    """All results, and the rows of the journal: its file changes when it is only looked at."""
+    files = [path for path in graded.rglob("*") if path.is_file() and JOURNAL not in path.name]
+    with closing(sqlite3.connect(graded / JOURNAL)) as journal:
+        rows = journal.execute("select * from verdicts").fetchall()
+    return {path: path.read_bytes() for path in files}, rows
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_run_that_goes_on_says_so_too_and_leaves_what_is_there(
+    name: str, half_graded: Path
+) -> None:
+    fault, graded = FAULTS[name], half_graded.with_name("homework-graded")
+    before = kept(graded)
+    error = run(fault.wrap(grading(half_graded))).error
     assert fault.fact in error["error"] and fault.place in error["where"]
-    second = run(grading(homework))
+    assert kept(graded) == before and all(before)
+
+
+def test_the_same_command_goes_on_after_every_fault_and_loses_nobody(half_graded: Path) -> None:
+    second = run(grading(half_graded))
     assert "1 of 2 submissions were judged before" in second.out, second.out
     assert second.out.count("22/22") == 2 and second.code == 0
 
@@ -183,7 +217,9 @@ def test_a_user_who_may_have_few_processes_is_told_which_limit_it_is(
         folder.chmod(folder.stat().st_mode | 0o055)
     out.chmod(0o777)
     command = [*grading(homework), "--output", str(out / "graded")]
-    error = run(as_ordinary_user(limited(f"nproc={processes}")(command)), HOME="/").error
+    error = run(
+        as_ordinary_user(limited(f"nproc={processes}")(command)), environment={"HOME": "/"}
+    ).error
     assert "ulimit -u" in error["error"] + error["where"]
     assert "Resource temporarily unavailable" in error["error"] or OF_A_SUBMISSION in error["error"]
     assert "raise it" in error["cure"] and not (out / "graded").exists()
@@ -228,10 +264,8 @@ MISSING = {
 @pytest.mark.parametrize("name", MISSING)
 def test_a_package_that_grading_needs_and_is_not_there_is_named(name: str, tmp_path: Path) -> None:
     missing, exercise, fact, cure = MISSING[name]
-    folder = tmp_path / "homework"
-    folder.mkdir()
-    shutil.copy(SOLUTIONS / exercise / "solution.py", folder / "ada.py")
-    error = run(grading(folder, exercise), **without(tmp_path, *missing)).error
+    folder = hand_in(tmp_path, exercise)
+    error = run(grading(folder, exercise), environment=without(tmp_path, *missing)).error
     assert fact in error["error"] and error["where"] == sys.executable and cure in error["cure"]
 
 
@@ -247,7 +281,7 @@ def course(tmp_path: Path) -> Path:
 
 
 def test_a_course_without_nbgrader_is_told_what_to_install(course: Path, tmp_path: Path) -> None:
-    error = run([*ATTN, "grade", str(course)], **without(tmp_path, "nbgrader")).error
+    error = run([*ATTN, "grade", str(course)], environment=without(tmp_path, "nbgrader")).error
     assert "nbgrader is not installed" in error["error"]
     assert "'attention-kit[course]'" in error["cure"]
 
@@ -265,16 +299,32 @@ ADDRESSES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_a_gradebook_that_cannot_be_asked_is_named_without_its_password(
-    address: str, course: Path, tmp_path: Path
-) -> None:
-    fact, cure = ADDRESSES[address]
+def keep_gradebook_at(address: str, course: Path) -> None:
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.CourseDirectory.db_url = {address.format(course=course)!r}\n")
-    hidden = without(tmp_path, "psycopg2", "MySQLdb")
-    error = run([*ATTN, "grade", str(course)], **hidden).error
-    assert fact in error["error"] and cure in error["cure"], error
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_gradebook_that_cannot_be_asked_is_named_without_its_password(
+    address: str, course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact, cure = ADDRESSES[address]
+    keep_gradebook_at(address, course)
+    for driver in ("psycopg2", "MySQLdb"):
+        monkeypatch.setitem(sys.modules, driver, None)
+    with pytest.raises(KitError) as caught:
+        read_settings(read_course(course))
+    assert fact in caught.value.fact and cure in caught.value.cure, caught.value
+    assert "swordfish" not in str(caught.value)
+
+
+def test_who_grades_into_such_a_gradebook_is_told_before_anything_is_written(
+    course: Path, tmp_path: Path
+) -> None:
+    address = "postgresql+psycopg2://me:swordfish@localhost:1/grades"
+    keep_gradebook_at(address, course)
+    error = run([*ATTN, "grade", str(course)], environment=without(tmp_path, "psycopg2")).error
+    assert ADDRESSES[address][0] in error["error"] and ADDRESSES[address][1] in error["cure"]
     assert "swordfish" not in str(error), error
     assert not (course / "graded").exists()
 

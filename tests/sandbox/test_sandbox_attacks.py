@@ -67,7 +67,8 @@ def test_the_solutions_are_neither_importable_nor_readable(zygote: Zygote) -> No
 def test_a_worker_has_no_capability_and_cannot_gain_any(zygote: Zygote) -> None:
     code = (
         "import ctypes, os, struct\ndef f(x):\n    libc = ctypes.CDLL(None)\n"
-        "    header = struct.pack('<Ii', 0x20080522, 0)\n    data = ctypes.create_string_buffer(24)\n"
+        "    header = struct.pack('<Ii', 0x20080522, 0)\n"
+        "    data = ctypes.create_string_buffer(24)\n"
         "    assert libc.capget(header, data) == 0\n"
         "    return os.getuid() != 0, any(data.raw), libc.prctl(39, 0, 0, 0, 0)"
     )

@@ -31,9 +31,13 @@ from autograder.sandbox.probe import ProbeTargets, try_everything
 from autograder.sandbox.protection import DEMANDS, Attempt, Measured, demand
 from autograder.worker import root
 from support.linked_files import link
-from support.machines import NOBODY_IN_PARTICULAR as NOBODY_IN_PARTICULAR
-from support.machines import as_in_docker, as_ordinary_user, in_view, refusing
-from support.machines import private_view as private_view
+from support.machines import (
+    as_in_docker,
+    as_ordinary_user,
+    in_view,
+    refusing,
+    tried_as_ordinary_user,
+)
 from support.out_of_reach import OUT_OF_REACH, try_it
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -329,32 +333,24 @@ def test_it_grades_in_awkward_circumstances(script: str) -> None:
 
 if os.geteuid() == 0:
 
+    def test_each_layer_and_each_attempt_is_shown_as_an_ordinary_user() -> None:
+        tried_as_ordinary_user(__file__, "-k", "through_without or without_one or without_both")
+
+    @pytest.mark.slow
     def test_everything_holds_for_an_ordinary_user_too() -> None:
-        files = sorted(str(path) for path in TESTS.glob("sandbox/test_sandbox*.py"))
-        tests = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files]
-        package = Path(autograder.__file__).parent
-        run = subprocess.run(
-            as_ordinary_user(tests),
-            cwd=TESTS.parent,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": "/",
-                "PYTHONPATH": f"{package.parent}:{TESTS}",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 0, run.stdout + run.stderr
-        assert " passed" in run.stdout and "skipped" not in run.stdout
+        tried_as_ordinary_user(*map(str, sorted(TESTS.glob("sandbox/test_sandbox*.py"))))
 
 else:
 
-    @pytest.mark.parametrize("name", OUT_OF_REACH)
-    def test_each_attempt_goes_through_without_the_sandbox(name: str) -> None:
+    @pytest.fixture(scope="module")
+    def unprotected() -> Iterator[Zygote]:
         with Zygote("numpy", LIMITS, allow_process=True, without=ALL) as zygote:
             assert zygote.protection is Protection.PROCESS
-            reply = try_it(zygote, OUT_OF_REACH[name])
+            yield zygote
+
+    @pytest.mark.parametrize("name", OUT_OF_REACH)
+    def test_each_attempt_goes_through_without_the_sandbox(unprotected: Zygote, name: str) -> None:
+        reply = try_it(unprotected, OUT_OF_REACH[name])
         assert isinstance(reply, Returned) and reply.value == "through", reply
 
     @pytest.mark.parametrize(

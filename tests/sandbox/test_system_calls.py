@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import struct
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyseccomp
 import pytest
@@ -42,7 +42,7 @@ def answered(program: bytes, arch: int, call: int, *arguments: int) -> int:
     words = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<iIQ6Q", call, AUDIT[arch], 0, *words)
     code = list(struct.iter_unpack("<HBBI", program))
-    jumps = {
+    jumps: dict[int, Callable[[int, int], bool]] = {
         0x15: lambda a, k: a == k,
         0x25: lambda a, k: a > k,
         0x35: lambda a, k: a >= k,
