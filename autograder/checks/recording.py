@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, step_of, title_of
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.checks.student import Recorder
 from autograder.errors import KitError
 from autograder.judging.distribution import Distributed

@@ -20,9 +20,9 @@ from autograder.grading.lock import class_lock, ended_by_signals
 from autograder.grading.unjudged import stopped_at
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import write_feedback
 from autograder.reports.grades_csv import write_grades
-from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import write_verdicts
 

@@ -77,8 +77,8 @@ def release(
     files that are not from a release.
     """
     from autograder.releasing.release import ReleaseOptions, release
+    from autograder.releasing.release_summary import release_summary
     from autograder.releasing.search import Source
-    from autograder.releasing.summary import release_summary
 
     order = ReleaseOptions(exercises, archives, github, wheel)
     source = source_folders(solutions, assignments)

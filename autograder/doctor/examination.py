@@ -18,9 +18,9 @@ from autograder.errors import KitError
 from autograder.model.exercise import Limits
 from autograder.model.protection import Protection
 from autograder.sandbox import access, probe, remedies
+from autograder.sandbox.measurement import DEMANDS, Attempt, Measured
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
-from autograder.sandbox.protection import DEMANDS, Attempt, Measured
-from autograder.sandbox.student import SandboxedStudent
+from autograder.sandbox.sandboxed_student import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
 
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}

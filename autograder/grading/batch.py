@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autograder.heatmaps.page import render_panels
+from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel
 from autograder.heatmaps.text import text_lines
 from autograder.model.symbols import tone

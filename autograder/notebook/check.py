@@ -22,7 +22,7 @@ from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.verdict import Outcome
 from autograder.notebook.preserved_state import undisturbed
-from autograder.notebook.report import StepReport, report_on
+from autograder.notebook.step_report import StepReport, report_on
 
 WIDTH = 96  # characters: what Validate's dialog shows of a line, with some to spare
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.heatmaps.page import render_panels
+from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree

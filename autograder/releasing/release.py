@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 from autograder.model.exercise import Exercise, find_exercise, read_exercise
 from autograder.releasing.contents import Files, archive_of, common_files, exercise_files
-from autograder.releasing.place import open_place
 from autograder.releasing.requirements import Package, needed
 from autograder.releasing.search import Source, refuse_secrets, refuse_stale, refuse_wheel
+from autograder.releasing.target_folder import open_target
 from autograder.releasing.wheel import build_wheel, read_wheel, wheel_requires, wheel_texts
 
 
@@ -62,7 +62,7 @@ def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Releas
     and writes nothing when an assignment is stale, when `folder` holds something that is not from
     a release, and when a secret would go out.
     """
-    place = open_place(folder)
+    place = open_target(folder)
     names = tuple(dict.fromkeys(order.exercises))
     exercises = [find_exercise(name, source.solutions) for name in names]
     refuse_stale(source, names)

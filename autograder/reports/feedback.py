@@ -20,6 +20,7 @@ from autograder.model.files import file_stem, write_whole
 from autograder.model.symbols import KEY, OUR_FAULT, count, mark, number, tone
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice, table
+from autograder.reports.class_summary import class_summary
 from autograder.reports.finding import (
     NOT_TOLD,
     FindingText,
@@ -32,7 +33,6 @@ from autograder.reports.finding import (
 )
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
-from autograder.reports.summary import class_summary
 
 
 @dataclass(frozen=True)

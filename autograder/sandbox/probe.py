@@ -18,7 +18,7 @@ from autograder.errors import KitError
 from autograder.model.request import Failed, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.wire import Value
-from autograder.sandbox.protection import Attempt
+from autograder.sandbox.measurement import Attempt
 
 ATTEMPTS = Path(__file__).with_name("attempts.py")
 DONE = "done"

@@ -15,11 +15,11 @@ from autograder.model.request import ExceptionReport, Failed, Reply, Request
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.protocol.wire import Value
-from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
+from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.budget import Allowance, Budget
 from autograder.sandbox.ending import Killed, judge
-from autograder.sandbox.process import ZygoteDied
+from autograder.sandbox.zygote_process import ZygoteDied
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Worker, Zygote

@@ -18,15 +18,15 @@ from autograder.model.protection import Protection
 from autograder.model.sanitize import clean
 from autograder.protocol import wire
 from autograder.sandbox import access, probe
-from autograder.sandbox import channel as channels
-from autograder.sandbox.channel import Channel
+from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.ending import Ending, cpu_seconds
 from autograder.sandbox.load_failure import load_failure
+from autograder.sandbox.measurement import Measured, demand
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
 from autograder.sandbox.preconditions import demand_preconditions, unconfined
-from autograder.sandbox.process import ZygoteDied, ZygoteProcess
-from autograder.sandbox.protection import Measured, demand
-from autograder.sandbox.student import SandboxedStudent
+from autograder.sandbox.sandboxed_student import SandboxedStudent
+from autograder.sandbox.worker_channel import Channel
+from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
 from autograder.worker.plan import PACKAGE, Plan
 
 _TO_CONFINE = 20.0

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from autograder.checks.draw import Draw
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, step_of
 from autograder.checks.reference import Reference, load_module, read_reference
-from autograder.checks.session import run_graders
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
 from autograder.judging.diagnosis import reconciled

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from autograder.protocol import arrays, wire
 from autograder.protocol.clock import processor_clock
-from autograder.worker import channel, confinement, serving
+from autograder.worker import confinement, host_channel, serving
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.plan import Layers, Plan
 
@@ -82,10 +82,10 @@ class Forks:
             arrays.seed(seed)
         except Exception as error:
             fact = wire.text(f"{type(error).__name__}: {error}", 500)
-            channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
+            host_channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
             os._exit(UNCONFINED)
         facts = {"landlock": applied, "uid": os.getuid()}
-        channel.send(confinement.CHANNEL, {"confined": facts}, [])
+        host_channel.send(confinement.CHANNEL, {"confined": facts}, [])
         serving.Session(confinement.CHANNEL, self._library).serve()
 
     def _reap(self, descriptor: int) -> None:

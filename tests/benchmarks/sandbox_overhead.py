@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import Reply, Request
 from autograder.protocol.clock import processor_clock

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.grading.batch import grade_batch
 from autograder.judging.inprocess import InProcess
 from autograder.model.verdict import Outcome

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from autograder.checks.draw import Draw
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.grading.batch import grade_batch
 from autograder.grading.input_seed import input_seed, worker_seed
 from autograder.judging.inprocess import InProcess

@@ -20,7 +20,7 @@ from rich.console import Console, RenderableType
 from autograder.course.page import clean_html
 from autograder.errors import KitError
 from autograder.heatmaps import comparison, panel, save, terminal_panels
-from autograder.heatmaps.page import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
+from autograder.heatmaps.html_table import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.heatmaps.panel import Panel, axis_names, is_attention, short
 from autograder.heatmaps.terminal import style
 from autograder.heatmaps.text import WIDEST, text_lines
@@ -311,7 +311,7 @@ def test_saving_leaves_the_learners_own_backend_alone(tmp_path: Path) -> None:
 def test_drawing_in_a_notebook_loads_neither_rich_nor_matplotlib() -> None:
     code = (
         "import sys, numpy; from autograder.heatmaps import panel; "
-        "from autograder.heatmaps.page import render_panels; "
+        "from autograder.heatmaps.html_table import render_panels; "
         "render_panels([panel(numpy.eye(2), title='x')]); print(*sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

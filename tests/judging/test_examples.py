@@ -17,10 +17,10 @@ import nbformat
 import numpy as np
 import pytest
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, step_of
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import Misconception, read_reference
-from autograder.checks.session import run_graders
 from autograder.errors import KitError
 from autograder.judging.asking import ask_example
 from autograder.judging.examples import FILE, Example, read_examples, write_examples

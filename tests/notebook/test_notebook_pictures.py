@@ -30,7 +30,7 @@ from autograder.judging.examples import write_examples
 from autograder.model.symbols import HIDDEN
 from autograder.notebook.check import Check, NotRightYet, open_exercise
 from autograder.notebook.preserved_state import undisturbed
-from autograder.notebook.report import StepReport
+from autograder.notebook.step_report import StepReport
 from autograder.submission.definitions import find_definitions
 from autograder.submission.percent import percent_cells
 from autograder.submission.reading import read_submission

@@ -26,12 +26,12 @@ from _pytest.mark import ParameterSet
 from autograder.model.exercise import Limits, read_exercise
 from autograder.model.request import ExceptionReport, Failed, Request, Returned
 from autograder.protocol import wire
-from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
-from autograder.sandbox import process as processes
-from autograder.sandbox.channel import Channel
+from autograder.sandbox import worker_channel as channels
+from autograder.sandbox import zygote_process as processes
 from autograder.sandbox.ending import Ending, judge
-from autograder.sandbox.process import ZygoteDied, ZygoteProcess
+from autograder.sandbox.worker_channel import Channel
+from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
 from autograder.submission.reading import Submission, read_submission
 from autograder.worker.plan import Plan
 

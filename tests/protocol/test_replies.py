@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.grading.batch import grade_batch
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate, diagnose
@@ -27,7 +27,7 @@ from autograder.judging.expectation import Agrees, judge
 from autograder.judging.value_words import type_words
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome, StepVerdict
-from autograder.notebook.report import report_on
+from autograder.notebook.step_report import report_on
 from autograder.protocol.wire import Opaque
 from autograder.submission.reading import Submission
 from support.hostile_replies import Liar

@@ -35,7 +35,7 @@ from autograder.model.verdict import (
     Verdict,
 )
 from autograder.notebook.picture import Picture
-from autograder.notebook.report import StepReport
+from autograder.notebook.step_report import StepReport
 from autograder.reports.feedback import feedback_page
 from autograder.reports.finding import LONGEST, MOST_DETAILS, html, step_text
 

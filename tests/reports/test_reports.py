@@ -27,9 +27,9 @@ from autograder.model.verdict import (
     Verdict,
 )
 from autograder.reports.advice import chain_sentence, first_line, steps_words
+from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import class_page, feedback_page, write_feedback
 from autograder.reports.grades_csv import grades_csv, write_grades
-from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
 

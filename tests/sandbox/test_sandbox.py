@@ -18,7 +18,7 @@ from autograder.model.protection import Protection
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.wire import Opaque, Seed, Value
-from autograder.sandbox import SandboxedStudent, Zygote, process
+from autograder.sandbox import SandboxedStudent, Zygote, zygote_process
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.ending import Ending
 from autograder.sandbox.workers import MOST_ANSWERED
@@ -614,7 +614,7 @@ def test_a_zygote_that_dies_during_a_call_costs_only_that_call() -> None:
 
 def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (os.cpu_count() or 1) > 1, "OpenBLAS makes no second thread on a single processor"
-    monkeypatch.setitem(process._ENVIRONMENT, "OPENBLAS_NUM_THREADS", "2")
+    monkeypatch.setitem(zygote_process._ENVIRONMENT, "OPENBLAS_NUM_THREADS", "2")
     with pytest.raises(KitError, match="2 threads are running"), Zygote("numpy", LIMITS):
         pass
 

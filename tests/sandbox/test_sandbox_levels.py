@@ -27,8 +27,8 @@ from autograder.model.protection import Protection
 from autograder.model.request import Failed, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote, access
+from autograder.sandbox.measurement import DEMANDS, Attempt, Measured, demand
 from autograder.sandbox.probe import ProbeTargets, try_everything
-from autograder.sandbox.protection import DEMANDS, Attempt, Measured, demand
 from autograder.worker import root
 from support.linked_files import link
 from support.machines import (

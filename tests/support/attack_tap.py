@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from autograder.protocol import wire
-from autograder.sandbox import channel as channels
-from autograder.sandbox import process as processes
+from autograder.sandbox import worker_channel as channels
+from autograder.sandbox import zygote_process as processes
 
 
 class Tap:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.judging.inprocess import InProcess
 
 TOML = """\

@@ -51,7 +51,7 @@ class Target:
         (self.folder / NOTE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def open_place(folder: Path) -> Target:
+def open_target(folder: Path) -> Target:
     """Return the folder as a place for a release; raise `KitError` when there is else in it."""
     if folder.exists() and not folder.is_dir():
         raise KitError("there is a file of that name", place=str(folder), cure=ANOTHER)

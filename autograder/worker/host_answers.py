@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autograder.protocol import arrays, wire
-from autograder.worker import channel
+from autograder.worker import host_channel
 
 REFUSED = object()
 
 
-class Leaning:
+class HostAnswers:
     """Asks the host over `descriptor`, for an exercise in `library_name`."""
 
     def __init__(self, descriptor: int, library_name: str) -> None:
@@ -79,11 +79,11 @@ class Leaning:
             "cotangents": [encoded(cotangent) for cotangent in cotangents],
         }
         try:
-            channel.send(self._descriptor, question, parts)
+            host_channel.send(self._descriptor, question, parts)
         except wire.WireError:  # too large to ask, and nothing was sent
             self._asked -= 1
             return REFUSED
-        header, payload = channel.receive(self._descriptor)
+        header, payload = host_channel.receive(self._descriptor)
         if not header["ok"]:
             return REFUSED
         return arrays.to_library(wire.decode(header["value"], payload), self._library, dtype)
