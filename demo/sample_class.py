@@ -1,8 +1,8 @@
-"""A class of all kinds, made of small files: what each of them changes in a whole submission.
+"""A sample class, made of small files: each file says what one made-up student changes.
 
-Every file of a zoo holds only the functions that differ from its base, the reference or
-the untouched stub. Put together with the base, it becomes the notebook or the `.py` that
-a student would hand in. Used by the demo and by the tests.
+A file holds only the functions that differ from its base, which is the reference or the
+untouched stub. Together with the base, it becomes the notebook or the `.py` that a student
+would hand in. The demo and the tests use it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOLUTIONS_FOLDER = "SOLUTIONS_FOLDER"
 
 @dataclass(frozen=True)
 class SampleStudent:
-    """One made-up student: a base, the definitions that differ, and what is to be expected.
+    """One made-up student: a base, the definitions that differ, and the expected outcome.
 
     `facts` are the lines at the head of the file: kind, base, hands in, loses, named, outcome.
     """
@@ -44,16 +44,16 @@ class SampleStudent:
 
     @property
     def hostile(self) -> bool:
-        """Whether it must not run without protection."""
+        """Whether the code must not run without protection."""
         return self.facts["kind"] == "hostile"
 
 
 def read_sample_class(folder: Path) -> tuple[SampleStudent, ...]:
-    """Read the zoo of one exercise; raise `KitError` when there is none."""
+    """Read the sample class of one exercise; raise `KitError` when there is none."""
     files = sorted(folder.glob("*.py"))
     if not files:
         raise KitError(
-            "there is no class to demonstrate with",
+            "there is no sample class here",
             place=str(folder),
             cure="run this in the repository, or name a folder with --class",
         )
@@ -110,7 +110,7 @@ def _notebook(
 
 
 def _definitions(classmate: SampleStudent, exercise: Exercise, assignment: Path) -> dict[str, str]:
-    """Return the source of every definition that is not the stub's."""
+    """Return the source of every definition that differs from the stub."""
     solution = (exercise.folder / "solution.py").read_text(encoding="utf-8")
     solved = "\n".join(line for line in solution.split("\n") if line.strip() not in (BEGIN, END))
     whole = _definitions_of(solved, exercise)
@@ -126,7 +126,7 @@ def _definitions(classmate: SampleStudent, exercise: Exercise, assignment: Path)
 
 
 def _definitions_of(text: str, exercise: Exercise) -> dict[str, str]:
-    """Return every step's definition, as it stands in a percent-format text: to its cell's end."""
+    """Return every step's definition in a percent-format text, up to the end of its cell."""
     steps = [step.name for step in exercise.steps]
     found = {}
     for cell in percent_cells(text):

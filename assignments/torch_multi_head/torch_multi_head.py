@@ -1,7 +1,7 @@
 # %% [markdown]
 # `torch_multi_head.py` and `torch_multi_head.ipynb` hold the same exercise. Work in one of the two.
 #
-# In this file: replace a line that raises `NotImplementedError` by your code, save, and check the step in a terminal, in the folder of this file:
+# In this file, replace each line that raises `NotImplementedError` with your code, save, and check the step in a terminal, in this file's folder:
 #
 #     attn check create_projections
 

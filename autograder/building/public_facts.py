@@ -1,8 +1,7 @@
 """The public part of `exercise.toml`: everything but `[grading]` and `[words]`.
 
-It is written anew from the facts rather than cut out of the text: a comment is
-a note of the author's, and a table that is spelt in an unforeseen way cannot
-slip through.
+It is written from the facts and not cut out of the text. So the author's comments
+are left out, and a secret table cannot slip through because of an unusual spelling.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The students' copy of `solution.py`: its cells with every solution region taken out.
 
-The same cells become the stub `.py` and the notebook, so the two cannot differ
-in what they say. The stub has no check cells: a check would run, and perhaps
-raise, whenever the file is imported for grading.
+The same cells become the stub `.py` and the notebook, so both say the same. The
+stub has no check cells: a check would run, and perhaps raise, whenever the file is
+imported for grading.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autograder.model.exercise import Exercise
 from autograder.submission.definitions import DefinitionNode
 from autograder.submission.percent import PercentCell, percent_cells, without_head
 
-# What jupytext writes behind `# %%` of a cell that is comments in a .py and code in a notebook.
+# Jupytext writes this after `# %%` for a cell that is comments in a .py and code in a notebook.
 NOTEBOOK_ONLY = 'active="ipynb"'
 
 
@@ -24,8 +24,8 @@ NOTEBOOK_ONLY = 'active="ipynb"'
 class Cell:
     """One cell: prose (`step` is None and `code` False), given code, or the code of a step.
 
-    `notebook_only` cells draw or compare at the end of the notebook; a stub, which is imported
-    whenever it is checked, goes without.
+    `notebook_only` cells draw or compare at the end of the notebook. A stub does not have them,
+    because it is imported for every check.
     """
 
     source: str
@@ -35,8 +35,11 @@ class Cell:
 
 
 def read_cells(solution: Solution) -> tuple[Cell, ...]:
-    """Cut `solution` into cells, its regions replaced; raise `KitError` when a cell holds more
-    than one step, a step and something else, or prose that is no comment."""
+    """Cut `solution` into cells, with its regions replaced.
+
+    Raise `KitError` when a cell holds more than one step, a step and something else, or prose
+    that is not a comment.
+    """
     cells = percent_cells("\n".join(_stubbed(solution)) + "\n")
     return tuple(_cell(solution, cell) for cell in without_head(cells) if cell.text.strip())
 
@@ -56,9 +59,9 @@ def _refuse_code(solution: Solution, cell: PercentCell) -> None:
     for line in cell.text.split("\n"):
         if line.strip() and not line.startswith("#"):
             raise KitError(
-                f"a cell that begins with `{cell.marker}` holds a line that is no comment",
+                f"a cell that begins with `{cell.marker}` holds a line that is not a comment",
                 place=f"{solution.path}, at the line: {line.strip()}",
-                cure="put `# ` before it, or begin a cell of code with `# %%`",
+                cure="put `# ` before it, or begin a code cell with `# %%`",
             )
 
 
@@ -88,9 +91,9 @@ def _code_cell(solution: Solution, source: str) -> Cell:
     if len(body) > 1:
         line = solution.definitions[steps[-1]].lineno
         raise KitError(
-            f"the cell of the step {steps[-1]} holds something else as well",
+            f"the cell of the step {steps[-1]} also holds something else",
             place=f"{solution.path}:{line}",
-            cure="begin a cell of its own with `# %%` for every step",
+            cure="begin a separate cell with `# %%` for every step",
         )
     return Cell(source, True, steps[0])
 
@@ -102,7 +105,7 @@ def _statements(solution: Solution, source: str) -> list[ast.stmt]:
         raise KitError(
             f"a cell is not valid Python once its solution is taken out: {error.msg}",
             place=f"{solution.path}, at the line: {(error.text or source).strip()}",
-            cure="let each solution region hold whole statements at one indentation",
+            cure="let each solution region hold whole statements with the same indentation",
         ) from None
 
 
@@ -124,8 +127,8 @@ def _head(exercise: Exercise) -> str:
     return (
         f"`{exercise.name}.py` and `{exercise.name}.ipynb` hold the same exercise. "
         "Work in one of the two.\n\n"
-        "In this file: replace a line that raises `NotImplementedError` by your code, save, "
-        "and check the step in a terminal, in the folder of this file:\n\n"
+        "In this file, replace each line that raises `NotImplementedError` with your code, save, "
+        "and check the step in a terminal, in this file's folder:\n\n"
         f"    attn check {first}"
     )
 

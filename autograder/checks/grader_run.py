@@ -1,4 +1,4 @@
-"""Let pytest collect a grader file, and nothing else, and run its loop over it."""
+"""Have pytest collect one grader file, and nothing else, and run the loop of a plugin over it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def run_graders(plugin: GradingPlugin) -> None:
     """
     graders = plugin.reference.exercise.folder.resolve() / "graders.py"
     raised: list[KitError | MemoryError] = []
-    plugin_code = _collected(graders, plugin, raised)
+    exit_code = _collected(graders, plugin, raised)
     if raised:
         raise raised[0]
-    if plugin_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    if exit_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise KitError(
-            f"pytest cannot run the checks ({plugin_code!r})",
+            f"pytest cannot run the checks ({exit_code!r})",
             place=str(graders),
             cure="run pytest on the file's imports and correct what it says",
         )

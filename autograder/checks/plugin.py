@@ -63,10 +63,9 @@ class _Running:
 
 
 class GradingPlugin:
-    """Runs every collected check against every respondent that `rounds` gives.
+    """Runs every collected check against every respondent that `judge` passes to `judged_by`.
 
-    `judge` is called by the run loop and drives `judged_by`; afterwards the caller reads
-    what it kept.
+    pytest's run loop calls `judge`; afterwards the caller reads what it kept.
     """
 
     def __init__(
@@ -91,7 +90,9 @@ class GradingPlugin:
         config.addinivalue_line(
             "markers", "public(**sizes): also given to students, as a worked example"
         )
-        config.addinivalue_line("markers", "stays(reason): why a check stays that catches no more")
+        config.addinivalue_line(
+            "markers", "stays(reason): why a check stays that catches nothing of its own"
+        )
         config.addinivalue_line("markers", "chain_of_steps: the student's steps end to end")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -189,28 +190,28 @@ class GradingPlugin:
     def judged_by(
         self,
         respondent: Respondent,
-        told: Callable[[StepVerdict], None] = lambda step: None,
+        on_step: Callable[[StepVerdict], None] = lambda step: None,
         *,
         seed: int | None = None,
     ) -> JudgedSteps:
         """Run every check against `respondent`, step by step, then the chain.
 
-        `told` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
-        from `seed`, or from the exercise's own when there is none.
+        `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
+        from `seed`, or from the exercise's own when it is None.
         """
         begun = time.monotonic()
         self._draw_from(seed)
         steps: list[StepVerdict] = []
         for step in self.reference.exercise.steps:
             steps.append(self._step(step, respondent, _stuck(steps) is not None))
-            told(steps[-1])
+            on_step(steps[-1])
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), tuple(steps))
         return JudgedSteps(tuple(steps), chain, time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
-        """Run one check and hand every question it asks to `record`; it has to pass."""
+        """Run one check, which has to pass, and hand every question that it asks to `record`."""
         verdict = self._run(item, _Running(respondent, record=record))
         if verdict.finding:
             raise self._wrong(
@@ -280,7 +281,7 @@ class GradingPlugin:
         finding = seen.finding
         for error in seen.errors:
             if isinstance(error, MemoryError):
-                raise error  # a bound of this process: who watches it tells whose doing that is
+                raise error  # a bound of this process: its starter knows whose fault that is
         if seen.errors:
             finding = self._attributed(item, running, witness.replies, seen.errors)
         self._running = seen

@@ -89,8 +89,8 @@ class Reference:
     def expected(self, request: Request) -> Reply:
         """Return the reference's answer to a check's own request, computed once.
 
-        A check asks the same again for the same inputs, so this is kept until `forget`; what a
-        student's code brings about is asked with `ask` and is not.
+        A check asks the same again for the same inputs, so this is kept until `forget`. Requests
+        that come from a student's code go through `ask`, which keeps nothing.
         """
         if request.key not in self._expected:
             self._expected[request.key] = self.ask(request)
@@ -188,7 +188,7 @@ def _one_thread() -> None:
 
 
 def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:
-    """Every public class of `misconceptions.py` is a step, and what it holds its mistakes."""
+    """Return the mistakes in every public class of `misconceptions.py`; each class is a step."""
     found: list[Misconception] = []
     steps = {step.name for step in exercise.steps}
     for step, mistakes in vars(module).items():
@@ -209,7 +209,7 @@ def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconcepti
 
 
 def _words(exercise: Exercise, name: str, wrong: Any) -> str:
-    """What a student is told: the docstring, with the exercise's own words for {names} in it."""
+    """Return what a student reads: the docstring, with the exercise's own words for {names}."""
     place = str(exercise.folder / "misconceptions.py")
     if not wrong.__doc__:
         cure = "write what the student is told"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autograder.checks.reference import Misconception, Reference
 
 
-_PAIR = " and "  # between the names of two mistakes; no name of one holds it
+_PAIR = " and "  # between the names of two mistakes; no single name holds it
 
 
 class Replay:
@@ -104,12 +104,12 @@ def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:
         place = f"The fault is in `{first.step}`, or in the part of `{method}` that does its work."
         return f"{place} {first.words}"
     facts = [mistake.words.partition("\n\n")[0] for mistake in mistakes]
-    told = " ".join(
+    listed = " ".join(
         f"({number}) `{mistake.step}`: {_lower(fact)}"
         for number, (mistake, fact) in enumerate(zip(mistakes, facts), start=1)
     )
     look = "Take them one at a time: correct the first, then check again."
-    return f"Your `{method}` behaves as if two steps were wrong. {told}\n\n{look}"
+    return f"Your `{method}` behaves as if two steps were wrong. {listed}\n\n{look}"
 
 
 def _lower(words: str) -> str:

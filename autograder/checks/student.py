@@ -65,7 +65,7 @@ class Student:
 
 @dataclass(frozen=True)
 class Constructed:
-    """An instance of the student's class; each use constructs it anew."""
+    """An instance of the student's class; each use constructs a new one."""
 
     student: Student
     request: Request
@@ -84,7 +84,7 @@ class Constructed:
     def gradients(
         self, names: tuple[str, ...], method: str, *arguments: Value, backward: Value
     ) -> Answer:
-        """Call a method, propagate the gradient `backward` back from its result.
+        """Call a method, and propagate the gradient `backward` back from its result.
 
         The answer is the gradients of the parameters `names`, in this order.
         """
@@ -107,7 +107,7 @@ class Constructed:
         return replace(self, request=replace(self.request, dtype=dtype))
 
     def called(self, times: int) -> Constructed:
-        """Call the method so many times; the last result is the answer."""
+        """Call the method `times` times; the last result is the answer."""
         return replace(self, request=replace(self.request, calls=times))
 
 
@@ -179,7 +179,7 @@ class Answer:
             )
 
     def _expected(self) -> Value:
-        # In full precision, whatever precision the student's code is asked for.
+        # In full precision, whatever precision is asked of the student's code.
         asked = replace(self.request, dtype="") if self.request.dtype else self.request
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):

@@ -1,9 +1,9 @@
-"""A verdict written into the check cells, as the outputs that nbgrader reads scores from.
+"""Writes a verdict into the check cells, as outputs from which nbgrader reads the scores.
 
-nbgrader takes an empty cell, a negative number or text for full marks and any
-word on stderr for none. So every check cell gets the words as `display_data`,
-which is not scored, and then exactly one `execute_result`: a plain number
-between 0 and the cell's points.
+nbgrader gives full marks for an empty cell, a negative number or text, and none for
+any word on stderr. So every check cell gets the words as `display_data`, which is
+not scored, and then exactly one `execute_result`: a plain number between 0 and the
+cell's points.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ CHECK_PREFIX = "check_"
 
 
 def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """The check cells of a released notebook: step to cell.
+    """Return the check cells of a released notebook: step to cell.
 
-    Raise `KitError` for an auto-graded cell that checks no step: nbgrader would give it full marks.
+    Raise `KitError` for an auto-graded cell that checks no step: nbgrader would give full marks.
     """
     found: dict[str, NotebookNode] = {}
     for cell in notebook.cells:
@@ -51,8 +51,8 @@ def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
 def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -> NotebookNode:
     """Return `notebook` with `verdict` in its check cells and no other output.
 
-    Raise `KitError` when a fault of ours kept a step from being judged, or when the check cells
-    are not those of the verdict's steps: then no grade may be written.
+    Raise `KitError` when no grade may be written: a fault of ours kept a step from being judged,
+    or the check cells do not belong to the verdict's steps.
     """
     if verdict.infrastructure:
         raise KitError(
@@ -66,7 +66,7 @@ def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -
     if sorted(checks) != sorted(names):
         raise KitError(
             f"the notebook of {verdict.exercise} does not check the steps that were judged",
-            place=f"it checks {', '.join(checks) or 'none'}; judged were {', '.join(names)}",
+            place=f"it checks {', '.join(checks) or 'none'}; the verdict has {', '.join(names)}",
             cure="run `attn build`, copy the new notebook into source/ and release it again",
         )
     for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
@@ -77,7 +77,7 @@ def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -
 
 
 def finished(path: Path) -> bool:
-    """Whether the graded notebook at `path` is whole and every check cell holds a score."""
+    """Whether the graded notebook at `path` is complete and every check cell has a score."""
     if not path.is_file():
         return False
     try:
@@ -102,7 +102,7 @@ def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict) -> Non
 
 
 def _score(step: StepVerdict, most: float) -> float:
-    """The points as nbgrader can read them: more than the cell's would stop it for the student."""
+    """Return points that nbgrader can read: it stops if they exceed those of the cell."""
     if not math.isfinite(step.points):
         raise KitError(
             f"the points of {step.name} are not a number",
@@ -125,7 +125,7 @@ def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str
 
 
 def _fault(verdict: Verdict) -> str:
-    """What the instructor needs to know about a fault of ours."""
+    """Return what the instructor needs to know about a fault of ours."""
     failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
     facts = (failed.finding.fact, *failed.finding.details) if failed.finding else ()
     return shown(": ".join((failed.name, *facts)))

@@ -37,7 +37,7 @@ class GradingOptions:
 @dataclass(frozen=True)
 class ClassTask:
     """One class and one exercise: who handed in what and where, where results go (and whether
-    somebody named that folder), where the secret of its inputs lies."""
+    somebody named that folder), and where the secret of its inputs lies."""
 
     exercise: Exercise
     hand_ins: tuple[HandIn, ...]

@@ -1,7 +1,7 @@
-"""Whether a verdict that was read back can be one that the kit gave: nothing of it is believed.
+"""Whether a verdict that was read back can be one that the kit gave; nothing is taken on trust.
 
-Whoever may write to the folder of results may write to its journal. What is odd in any way is
-judged anew, which costs seconds; what is believed goes into a gradebook.
+Anybody who may write to the folder of results may write to its journal. Anything odd is judged
+again, which costs seconds; what is believed goes into a gradebook.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from autograder.model.verdict import (
 from autograder.submission.reading import Submission
 
 _READ = ("read", "the submission can be read")
-_STOPPED = ("stopped", "judging comes to its end")
+_STOPPED = ("stopped", "judging finishes")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Heat maps as HTML tables, for the card of a check and for a notebook's last cells.
 
-A table is text too: where styles are taken out (nbgrader's feedback) or nothing is drawn
-(a screen reader), the numbers and the names of the axes remain. Colors are laid thinly over
-the page's own background, under the page's own text, so they read in a light and a dark
-theme alike.
+A table is text too. The numbers and the names of the axes remain where styles are removed
+(nbgrader's feedback) or nothing is drawn (a screen reader). Transparent colors lie between the
+page's own background and its own text, so they work in a light and in a dark theme.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from html import escape
 
 from autograder.heatmaps.panel import Panel
 
-# Red, green, blue; at most so opaque that the text of either theme stands out.
+# Red, green, blue; transparent enough for the text of either theme to stand out.
 POSITIVE = "25,118,210"
 NEGATIVE = "230,90,0"
 MOST_OPAQUE = 0.55
@@ -33,7 +32,7 @@ NOTE = "opacity:.75;font-size:85%"
 
 
 def render_panels(panels: Sequence[Panel]) -> str:
-    """Return heat maps as HTML, side by side where the page is wide enough."""
+    """Return heat maps as HTML, side by side if the page is wide enough."""
     inside = "".join(_figure(panel.cut(*MOST)) for panel in panels)
     return f"<div style='{SHELF}'>{inside}</div>"
 
@@ -64,15 +63,15 @@ def _heading(text: str, side: str) -> str:
 
 
 def _rows(panel: Panel) -> Iterator[str]:
-    # All columns as wide as the widest, so that a cell's size means nothing.
+    # All columns have the same width, so that nobody reads a meaning into a cell's size.
     widest = max(len(text) for row in (panel.labels[1], *panel.cells) for text in row)
     for row, (label, cells) in enumerate(zip(panel.labels[0], panel.cells)):
-        shown = "".join(
+        values = "".join(
             f"<td style='{CELL};min-width:{widest * 0.55:.1f}em;"
             f"{_color(panel.strength(row, column))}'>{cell}</td>"
             for column, cell in enumerate(cells)
         )
-        yield f"<tr style='{ROW}'>{_heading(label, 'left')}{shown}</tr>"
+        yield f"<tr style='{ROW}'>{_heading(label, 'left')}{values}</tr>"
 
 
 def _color(strength: float | None) -> str:

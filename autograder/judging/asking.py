@@ -1,4 +1,4 @@
-"""The worked examples, asked of somebody's code: the one way for notebook and terminal.
+"""The worked examples put to somebody's code, in the same way for notebook and terminal.
 
 The questions and the engine are those of the public checks. No hidden grader is run here.
 """
@@ -30,7 +30,7 @@ class AskedExample:
 
     @property
     def verdict(self) -> CheckVerdict:
-        """How the check ended that the example is one of."""
+        """How the check that the example belongs to ended."""
         return CheckVerdict.of(self.example.check, self.example.title, self.finding)
 
 
@@ -58,6 +58,6 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
 
 
 def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
-    """Return the examples of a step, all told by the mistake that explains them all."""
+    """Return the examples of a step, named by the one mistake that explains all, if any."""
     findings = reconciled([each.finding for each in asked])
     return tuple(replace(each, finding=finding) for each, finding in zip(asked, findings))

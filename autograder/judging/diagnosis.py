@@ -67,7 +67,7 @@ def _right(reply: Reply, expected: Value, form: ResultSpec) -> bool:
 
 
 def named(finding: Finding, matching: Iterable[Candidate]) -> Finding:
-    """Trace a difference to the known mistakes that give the same result, and tell the first.
+    """Trace a difference to the known mistakes that give the same result, and name the first.
 
     The bare difference moves to the details. Without a match the finding stays as it is.
     """
@@ -75,10 +75,10 @@ def named(finding: Finding, matching: Iterable[Candidate]) -> Finding:
     if not matches:
         return finding
     seen = f"{finding.fact} {finding.look}".strip()
-    return _told(replace(finding, matches=matches, details=(*finding.details, seen)), *matches[0])
+    return _worded(replace(finding, matches=matches, details=(*finding.details, seen)), *matches[0])
 
 
-def _told(finding: Finding, name: str, words: str) -> Finding:
+def _worded(finding: Finding, name: str, words: str) -> Finding:
     fact, _, look = words.partition("\n\n")
     return replace(
         finding, misconception=name, fact=" ".join(fact.split()), look=" ".join(look.split())
@@ -86,7 +86,7 @@ def _told(finding: Finding, name: str, words: str) -> Finding:
 
 
 def reconciled(findings: Sequence[Finding | None]) -> tuple[Finding | None, ...]:
-    """Tell the one mistake that explains all findings of a step, where several explain some.
+    """Name the one mistake that explains all findings of a step, where several explain some.
 
     Two mistakes may give the same result on the inputs of one check and not on another's.
     """
@@ -99,8 +99,8 @@ def _settled(finding: Finding | None, name: str | None) -> Finding | None:
     if finding is None or not finding.matches:
         return finding
     words = dict(finding.matches)
-    told = _told(finding, name, words[name]) if name in words else finding
-    return replace(told, matches=())
+    worded = _worded(finding, name, words[name]) if name in words else finding
+    return replace(worded, matches=())
 
 
 def same(reply: Reply, other: Reply, form: ResultSpec) -> bool:

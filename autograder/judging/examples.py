@@ -46,7 +46,7 @@ class Example:
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
-    """Read the worked examples of an assignment; raise `KitError` when they are not there."""
+    """Read the worked examples of an assignment; raise `KitError` when they cannot be read."""
     file = folder / FILE
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
-# What a student's process calls attributes is quoted only where it can be one.
+# A name that a student's process gives is quoted only when it can be an attribute's.
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _LONGEST_NAME, _MOST_NAMES = 60, 16
 

@@ -52,7 +52,7 @@ def judge_layers(
 @dataclass(frozen=True)
 class _Look:
     """What a value looks like apart from its numbers: (outputs, inputs, no bias) of each layer,
-    words for what is no layer, and the first two layers that hold the same weights."""
+    words for what is not a layer, and the first two layers that hold the same weights."""
 
     layers: tuple[tuple[int, int, bool] | str, ...]
     equal: tuple[int, int] | None

@@ -1,8 +1,8 @@
 """A file or a folder opened once, with no link followed on the way to it.
 
-Where others may write, a path may become a link between a look at it and its opening, and a link
-may point at what the grader can read and the student may not. So each part of a path is opened in
-the folder before it, and what is asked about a file is asked about the one that is open.
+Where others may write, a path may become a link after it was checked and before it is opened. That
+link may point at what the grader can read and the student may not. So each part of a path is
+opened inside the folder before it, and every question about a file is about the open one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-# Windows has few of these; there nothing is graded, and a link needs an administrator.
+# Windows has few of these flags. Nothing is graded there, and only administrators make links.
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_CLOEXEC", 0)
@@ -29,7 +29,7 @@ _BY_FOLDER = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 
 
 class NotPlain(OSError):
-    """`path` is, or lies behind, a link, or it is no plain file where one is expected."""
+    """`path` is a link or lies behind one, or it is not a plain file where one is expected."""
 
     def __init__(self, path: Path, *, is_link: bool) -> None:
         what = "it is a link" if is_link else "it is a folder, a pipe or a device"
@@ -39,7 +39,7 @@ class NotPlain(OSError):
 
 @dataclass(frozen=True)
 class Opened:
-    """What is open: its own path, its descriptor, and what the system says about it."""
+    """An open file or folder: its path, its descriptor and its status."""
 
     path: Path
     descriptor: int
@@ -56,7 +56,7 @@ class Opened:
         return self.status.st_size
 
     def content(self, most: int) -> bytes:
-        """Return its first bytes, at most so many; raise `NotPlain`, OSError."""
+        """Return its first bytes, at most `most` of them; raise `NotPlain` or OSError."""
         if not stat.S_ISREG(self.status.st_mode):
             raise NotPlain(self.path, is_link=False)
         # No more than that: the file may be growing.
@@ -64,7 +64,7 @@ class Opened:
             return stream.read(most)
 
     def names(self, most: int) -> list[str]:
-        """Return what is in the folder, at most so many names; raise OSError."""
+        """Return the names in the folder, at most `most` of them; raise OSError."""
         with os.scandir(self.descriptor if _BY_FOLDER else self.path) as entries:
             return [entry.name for entry in islice(entries, most)]
 
@@ -73,8 +73,8 @@ class Opened:
 def opened(path: Path, root: Path | None = None) -> Iterator[Opened]:
     """Open `path`; raise `NotPlain` when a part of it below `root` is a link, else OSError.
 
-    `root` is a folder that nobody else may write to: the one that `path` is in, unless said. Links
-    on the way to it are its owner's own. A pipe is not waited for.
+    `root` is a folder that nobody else may write to; by default, the folder that holds `path`.
+    Links on the way to `root` belong to its owner and are followed. A pipe is not waited for.
     """
     root = path.parent if root is None else root
     descriptor = _descriptor(path, root) if _BY_FOLDER else _descriptor_by_path(path, root)
@@ -102,7 +102,7 @@ def _next(name: str, folder: int, path: Path, flags: int) -> int:
     try:
         descriptor = os.open(name, _FLAGS | _NO_LINK | flags, dir_fd=folder)
     except OSError as error:
-        # Some systems have other numbers for a link; a socket has ENXIO.
+        # Systems report a link by different numbers; a socket gives ENXIO.
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
             raise NotPlain(path, is_link=error.errno != errno.ENXIO) from None
         raise

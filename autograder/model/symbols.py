@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from autograder.model.verdict import Finding, Outcome
 
-HIDDEN = "Hidden graders ask the same of other inputs, after you hand in."
+HIDDEN = "After you hand in, hidden graders ask the same with other inputs."
 OUR_FAULT = "The fault is on our side and costs you nothing."
 
 
@@ -28,13 +28,13 @@ class Mark:
 MARKS: dict[Outcome, Mark] = {
     Outcome.PASSED: Mark("✓", "right", "This step is right."),
     Outcome.WRONG_TYPE: Mark(
-        "✗", "wrong type", "Your code returns a value of another type than asked for."
+        "✗", "wrong type", "Your code returns a value of another type than expected."
     ),
     Outcome.WRONG_SHAPE: Mark(
-        "✗", "wrong shape", "Your code returns an array of another shape than asked for."
+        "✗", "wrong shape", "Your code returns an array of another shape than expected."
     ),
     Outcome.WRONG_VALUES: Mark(
-        "✗", "wrong values", "Your code returns other values than asked for."
+        "✗", "wrong values", "Your code returns other values than expected."
     ),
     Outcome.RAISED: Mark("!", "stopped with an error", "Your code stops with an error."),
     Outcome.NOT_WRITTEN: Mark("·", "not written yet", "This step is not written yet."),

@@ -1,8 +1,8 @@
 """The verdict on one submission: outcomes, points and findings, frozen.
 
 Everything downstream (gradebook, feedback, reports, exports) reads these
-values and nothing else. The outcomes are a closed enum: what is not `passed`
-earns nothing, and `infrastructure` is a fault of ours that scores nobody.
+values and nothing else. The outcomes are a closed enum: only `passed` earns
+points, and `infrastructure` is a fault of ours, which grades nobody.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Outcome(enum.StrEnum):
     INFRASTRUCTURE = "infrastructure"
 
 
-# In place of a protection level where nothing of a submission could be run.
+# Stands in place of a protection level when nothing of a submission could be run.
 NOT_RUN = "not run"
 
 
@@ -45,7 +45,7 @@ class Finding:
     `right` is what the answer has right so far, `fact` the one thing that is not,
     `look` where to look next. `misconception` names the known wrong
     implementation that gives the same array, when there is one. `details` are
-    folded away by whoever shows the finding. `matches` are all known mistakes that give
+    folded away where the finding is shown. `matches` are all known mistakes that give
     this result, with their words, until the findings of a step are reconciled.
     """
 
@@ -79,7 +79,7 @@ class CheckVerdict:
 
     @classmethod
     def of(cls, name: str, title: str, finding: Finding | None) -> CheckVerdict:
-        """Return the verdict of a check that found this, or nothing."""
+        """Return the verdict of a check with this finding, or with none."""
         return cls(name, title, finding.outcome if finding else Outcome.PASSED, finding)
 
     @property
@@ -106,7 +106,7 @@ class StepVerdict:
 
     @classmethod
     def of(cls, step: Step, checks: tuple[CheckVerdict, ...], leaning: bool = False) -> StepVerdict:
-        """Return the verdict on a step with these checks: it ends as the first that failed."""
+        """Return the verdict on a step; its outcome is that of the first check that failed."""
         failed = (check.outcome for check in checks if not check.passes)
         outcome = next(failed, Outcome.PASSED)
         points = step.points if outcome is Outcome.PASSED else 0.0
@@ -135,7 +135,7 @@ class StepVerdict:
 
 @dataclass(frozen=True)
 class ChainVerdict:
-    """How the student's own steps do end to end; `breaks_at` names the first wrong one."""
+    """How the student's own steps work end to end; `breaks_at` names the first wrong one."""
 
     outcome: Outcome
     breaks_at: str | None = None

@@ -1,8 +1,8 @@
-"""The card under a check: as HTML for a notebook, as lines of text for everything else.
+"""The card under a check: HTML for a notebook, lines of text for everything else.
 
-A card with colors of its own would be unreadable in one of the themes: text takes the
-theme's color, and only the bar at the left and the cells of a heat map have one. nbgrader's
-feedback takes styles out, so the order of the words has to carry the meaning alone.
+Fixed colors would be unreadable in one of the themes. So text has the theme's color, and only
+the bar on the left and the cells of a heat map have colors. nbgrader's feedback removes styles,
+so the words and their order must be enough.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SEEN = "What the checks saw"
 class Card:
     """What a person reads about one step.
 
-    step: its mark, its checks, the finding with its details folded away. caption and panels: a
-    picture. hints: unfold one after the other. foot: last.
+    step: its mark, its checks, and the finding with folded details. caption, panels: the
+    picture. hints: they unfold one after the other. foot: the last line.
     """
 
     headline: str
@@ -55,7 +55,7 @@ class Card:
         return tuple(spaced[1:])
 
     def html(self) -> str:
-        """The card as HTML, every text escaped."""
+        """The card as HTML, with all text escaped."""
         checks = "".join(
             f"<li style='{ROW}'>{check.mark.sign} {html(check.title)}</li>"
             for check in self.step.checks
@@ -77,7 +77,7 @@ class Card:
             f"<details><summary>Hint {number} of {len(self.hints)}</summary>{html(hint)}"
             for number, hint in enumerate(self.hints, start=1)
         )
-        # Each rung lies within the one before it: it unfolds only after that.
+        # Each hint is inside the one before it, so it can be unfolded only after that one.
         hints += "</details>" * len(self.hints)
         return hints + folded_html(SEEN, self.step.finding.details)
 

@@ -1,11 +1,11 @@
-"""Checking a step from a cell of the learner's own notebook.
+"""Checks a step from a cell of the learner's own notebook.
 
-`check(softmax)` asks the worked examples' questions and shows what passed and the one
-thing to look at next. It raises when something is wrong, so that nbgrader's Validate
-button says the same. It runs no hidden grader, and its words say so.
+`check(softmax)` asks the worked examples, and shows what passed and the one thing to look
+at next. It raises when something is wrong, so that nbgrader's Validate button says the
+same. It runs no hidden grader, and says so.
 
-A person sees a card and one line under it; a run that nobody watches (Validate,
-nbclient, a terminal) keeps only the error, so there the error holds all the words.
+A person sees a card and one line under it. A run that nobody watches (Validate, nbclient,
+a terminal) keeps only the error, so there the error has the full text.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from autograder.model.verdict import Outcome
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport, report_on
 
-WIDTH = 96  # characters: what Validate's dialog shows of a line, with some to spare
+WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
 
 def _watched() -> bool:
-    """Whether a person runs this cell: only then does the kernel's client take input."""
+    """Whether a person runs this cell; only then does the kernel's client accept input."""
     ipython = sys.modules.get("IPython")
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
-    asked = kernel.get_parent().get("content", {}) if kernel else {}
-    return bool(asked.get("allow_stdin"))
+    request = kernel.get_parent().get("content", {}) if kernel else {}
+    return bool(request.get("allow_stdin"))
 
 
 def _folded(line: str) -> list[str]:
-    """A long line as several: Validate's dialog cuts off what does not fit into it."""
+    """Break up a long line, because Validate's dialog cuts off what does not fit."""
     return [line] if len(line) <= WIDTH else wrap(line, WIDTH)
 
 
@@ -48,16 +48,16 @@ class NotRightYet(Exception):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        # IPython shows this instead of a traceback through our own code.
+        # IPython shows this instead of a traceback into our own code.
         if not _watched():
             return [part for line in str(self).splitlines() for part in _folded(line)]
-        waits = self.report.verdict.outcome is Outcome.NOT_WRITTEN
-        return [f"{self.report.step.name}: not {'written' if waits else 'right'} yet"]
+        unwritten = self.report.verdict.outcome is Outcome.NOT_WRITTEN
+        return [f"{self.report.step.name}: not {'written' if unwritten else 'right'} yet"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a notebook calls: `check(softmax)`, with the function or the class itself."""
+    """The `check` of a notebook: call it with a function or class, as in `check(softmax)`."""
 
     exercise: Exercise
     examples: tuple[Example, ...]
@@ -68,7 +68,7 @@ class Check:
             raise KitError(
                 f"a value of type {type(step).__name__} is not a step",
                 place="check(...)",
-                cure=f"give it the function or class itself, such as {self._call}",
+                cure=f"give it the function or class itself, as in {self._call}",
             )
         name = getattr(step, "__name__", str(step))
         names = [known.name for known in self.exercise.steps]
@@ -76,7 +76,7 @@ class Check:
             raise KitError(
                 f"{name!r} is not a step of {self.exercise.name}",
                 place="check(...)",
-                cure=f"keep the names that the notebook gives the steps, as in {self._call}",
+                cure=f"keep the names that the notebook gives to the steps, as in {self._call}",
             )
         respondent = InProcess({name: step}, self.exercise.library)
         with undisturbed():
@@ -92,21 +92,21 @@ class Check:
         return f"check({self.exercise.steps[0].name})"
 
     def __repr__(self) -> str:
-        return f"checks of {self.exercise.name}: call {self._call}, with your function in it"
+        return f"checks for {self.exercise.name}: call {self._call} with your own function"
 
 
 def open_exercise(name: str, folder: Path | str | None = None) -> Check:
     """Return the checks of an exercise, from the worked examples beside the notebook.
 
-    `folder` is where `exercise.toml` and `examples.json` lie: the working directory by
-    default, or its subfolder `name`. Raises `KitError` when they are not there.
+    `folder` holds `exercise.toml` and `examples.json`, directly or in its subfolder `name`. It
+    is the working directory by default. Raises `KitError` when the files are missing.
     """
     here = Path(folder) if folder else Path.cwd()
     places = [place for place in (here, here / name) if (place / MANIFEST).is_file()]
     found = next((place for place in places if read_exercise(place).name == name), None)
     if found is None:
         raise KitError(
-            f"the files of {name} are not here",
+            f"the files for {name} are not here",
             place=str(here),
             cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
         )

@@ -1,7 +1,7 @@
 """The picture under a check: the learner's numbers as heat maps.
 
-Where values differ, the picture sets the learner's beside the expected ones; where a right result
-says which token attends to which, it shows that.
+If values differ, the picture shows the learner's beside the expected ones. If a right result says
+which token attends to which, the picture shows that.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from autograder.model.verdict import Outcome
 
 @dataclass(frozen=True)
 class Picture:
-    """Heat maps, and what they are of."""
+    """Heat maps, and a caption that says what they show."""
 
     caption: str = ""
     panels: tuple[Panel, ...] = ()
 
 
 def picture_of(asked: Sequence[AskedExample]) -> Picture:
-    """Draw the first example that is wrong; else the learner's own attention, if there is any."""
+    """Draw the first wrong example, or else the learner's own attention, if there is any."""
     wrong = next((each for each in asked if each.finding), None)
     return _counter_example(wrong) if wrong else _own_attention(asked)
 
 
 def _counter_example(asked: AskedExample) -> Picture:
-    """Yours, expected and the difference, where type and shape are right."""
+    """Draw yours, expected and the difference, if type and shape are right."""
     example, reply = asked.example, asked.reply
     expectation = example.expectation
     values = asked.finding is not None and asked.finding.outcome is Outcome.WRONG_VALUES
@@ -45,29 +45,31 @@ def _counter_example(asked: AskedExample) -> Picture:
         return Picture()
     if compare_form(reply.value, expected, form):
         return Picture()
-    ours, theirs = arrays_of(reply.value, form), arrays_of(expected, form)
-    for name, axes, actual, wanted in zip(form.names, form.axes, ours, theirs):
+    yours, theirs = arrays_of(reply.value, form), arrays_of(expected, form)
+    for name, axes, actual, wanted in zip(form.names, form.axes, yours, theirs):
         compared = comparison(actual, wanted, axes=axes, precision=form.precision)
         if compared.differs:
-            of = f" Of `{name}`:" if len(ours) > 1 else ""
-            return Picture(f"In the check “{example.title}”:{of} {compared.words}", compared.panels)
+            which = f", for `{name}`" if len(yours) > 1 else ""
+            return Picture(
+                f"In the check “{example.title}”{which}: {compared.words}", compared.panels
+            )
     return Picture()
 
 
 def _own_attention(asked: Sequence[AskedExample]) -> Picture:
-    """The learner's own scores, mask or weights: with the causal triangle, if a check has one."""
-    shown = [(each, array, axes) for each in asked for array, axes in _attention(each)]
-    if not shown:
+    """Draw the learner's own scores, mask or weights; prefer a causal triangle."""
+    found = [(each, array, axes) for each in asked for array, axes in _attention(each)]
+    if not found:
         return Picture()
-    chosen, array, axes = next((each for each in shown if _is_causal(each[1])), shown[0])
+    chosen, array, axes = next((each for each in found if _is_causal(each[1])), found[0])
     example = chosen.example
     tokens = [f"token {number}" for number in range(array.shape[-1])]
     drawn = panel(array, title=f"your {example.step}", axes=axes, labels=tokens)
-    return Picture(f"What yours gives in the check “{example.title}”:", (drawn,))
+    return Picture(f"What your code gives in the check “{example.title}”:", (drawn,))
 
 
 def _attention(asked: AskedExample) -> list[tuple[np.ndarray, str]]:
-    """The result and its axes, when it has a query and a key axis at its end."""
+    """Return the result and its axes, if its last two axes are query and key."""
     expectation, reply = asked.example.expectation, asked.reply
     if not isinstance(expectation, Agrees) or not isinstance(reply, Returned):
         return []

@@ -1,7 +1,7 @@
-"""The answer to a check in a notebook: the verdict on the step, and beside it a picture.
+"""The answer to a check in a notebook: the verdict on the step, and a picture.
 
-The notebook, the terminal and nbgrader's Validate say the same of the same code: the examples are
-asked in one place, and put into words in one.
+The notebook, the terminal and nbgrader's Validate say the same about the same code. There is one
+place that asks the examples, and one that puts findings into words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.reports.finding import step_text
 
 @dataclass(frozen=True)
 class StepReport:
-    """The verdict on one step by its public checks, and a picture of what it gives."""
+    """The verdict on one step by its public checks, and a picture of its result."""
 
     step: Step
     verdict: StepVerdict
@@ -36,7 +36,7 @@ class StepReport:
 
     @property
     def card(self) -> Card:
-        """All of it as a person reads it."""
+        """The whole report as a person reads it."""
         return Card(
             headline=self.headline,
             step=step_text(self.verdict),
@@ -47,7 +47,7 @@ class StepReport:
         )
 
     def lines(self) -> tuple[str, ...]:
-        """The result as lines of plain text."""
+        """The report as lines of plain text."""
         return self.card.lines()
 
     def __repr__(self) -> str:
@@ -57,14 +57,14 @@ class StepReport:
         return self.card.html()
 
     def _ipython_display_(self) -> None:
-        # Displayed, not returned as the cell's result: nbgrader reads a result as a number
-        # of points and warns about every one that is none.
+        # Displayed, not returned as the cell's result: nbgrader reads a result as points, and
+        # warns about each one that is not a number.
         from IPython.display import display
 
         display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
 
 
 def report_on(step: Step, examples: Sequence[Example], respondent: Respondent) -> StepReport:
-    """Ask a learner's code the worked examples of one step, and report what came of it."""
+    """Ask a learner's code the worked examples of one step, and report the answers."""
     answered = ask_examples(step, examples, respondent)
     return StepReport(step, answered.verdict, picture_of(answered.asked))

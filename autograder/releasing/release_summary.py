@@ -1,4 +1,4 @@
-"""What an instructor reads after a release: what went out, how large it is, what comes next."""
+"""What an instructor reads after a release: what was released, its size, what to do next."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def release_summary(released: Sequence[Released], folder: Path, repository: str 
     name = first.exercise.name
     hand_out = first.archive or f"{name}/"
     lines += [
-        "searched: no line of solutions/ is in it, the kit's wheel included",
+        "searched: no line of solutions/ is in it, nor in the kit's wheel",
         "next:",
         f"  hand out {folder / hand_out}; its README.md says how to install and begin",
     ]
     if repository:
-        lines.append(f"  push {folder} to https://github.com/{repository}: its README.md opens it")
-        lines.append("  in Colab and Binder (prepared; try it once before the class does)")
+        lines.append(f"  push {folder} to https://github.com/{repository}: its README.md has links")
+        lines.append("  to Colab and Binder (try them once before the class does)")
     lines += [
         "  put what students hand in into one folder, named by student: homework/ada.ipynb",
         f"  attn grade homework --exercise {name}",

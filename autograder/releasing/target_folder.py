@@ -1,7 +1,7 @@
-"""The folder that a release goes to, and a note of what was put there.
+"""The folder for a release, and a record of the files that releases put there.
 
-Somebody's work may lie in it: an instructor's own files, or a student's solved notebook. So a
-folder is written to only when all in it is as a release left it.
+Somebody's work may be in it: an instructor's own files, or a student's solved notebook. So a
+release is written only into a folder whose files are all as a release left them.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from autograder.errors import KitError
 
 NOTE = ".attn-release.json"
 FORMAT_VERSION = 1
-# The release may be under version control.
+# The folder may be under version control.
 NOT_LOOKED_AT = (*TRACES, ".git")
 ANOTHER = "name a new folder with --to"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A folder, and the files that a release put there: path inside it to digest."""
+    """A folder, and the files that a release put there: path in the folder to SHA-256."""
 
     folder: Path
     made: Mapping[str, str]
 
     def kept(self, exercises: frozenset[str]) -> tuple[str, ...]:
-        """Return the names of exercises that were released here before and are not in these."""
+        """Return the names of earlier released exercises that are not in `exercises`."""
         folders = {path.split("/")[0] for path in self.made if path.endswith("/exercise.toml")}
         return tuple(sorted(folders - exercises))
 
     def put(self, files: Mapping[str, bytes], keep: tuple[str, ...]) -> None:
-        """Write `files`, remove what an earlier release made, but for the exercises in `keep`."""
+        """Write `files`; remove an earlier release's files, except for the exercises in `keep`."""
         stay = {
             path: digest
             for path, digest in self.made.items()
@@ -52,9 +52,9 @@ class Target:
 
 
 def open_target(folder: Path) -> Target:
-    """Return the folder as a place for a release; raise `KitError` when there is else in it."""
+    """Return the folder as a target; raise `KitError` if it holds anything but a release."""
     if folder.exists() and not folder.is_dir():
-        raise KitError("there is a file of that name", place=str(folder), cure=ANOTHER)
+        raise KitError("a file of that name already exists", place=str(folder), cure=ANOTHER)
     noted = _noted(folder / NOTE)
     made: dict[str, str] = {}
     for path in _files(folder):
@@ -63,7 +63,7 @@ def open_target(folder: Path) -> Target:
             continue
         if inside not in noted:
             raise KitError(
-                f"{inside} is not from a release, and a release overwrites nobody's files",
+                f"{inside} is not from a release, and a release never overwrites other files",
                 place=str(folder),
                 cure=f"{ANOTHER}, or move that file out",
             )
@@ -96,7 +96,7 @@ def _noted(note: Path) -> dict[str, str]:
         if isinstance(files, dict):
             return {path: str(digest) for path, digest in files.items()}
     raise KitError(
-        "the note of what was released here cannot be read", place=str(note), cure=ANOTHER
+        "the record of what was released here cannot be read", place=str(note), cure=ANOTHER
     )
 
 

@@ -1,4 +1,4 @@
-"""What a class has in common, in sentences: the instructor's next lecture."""
+"""Sentences about what a class has in common, for the instructor's next lecture."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from autograder.model.symbols import count, number
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.roll import class_roll
 
-# An outcome that says nothing about how well a step was understood.
+# Outcomes that say nothing about how well a step was understood.
 NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)
 
 
 def class_summary(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Return sentences about the class.
 
-    In order: how many students there are and the median of the points, who is not judged yet,
-    the step missed most, then each misconception with the number of students who have it, the
+    They give, in this order: the number of students and the median of the points; who is not
+    judged yet; the step missed most; and each misconception with its number of students, the
     most frequent first. Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
@@ -47,8 +47,8 @@ def _points(roll: Sequence[Verdict]) -> Iterator[str]:
 def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
     names = [clean_line(verdict.student, 40) for verdict in roll if verdict.infrastructure]
     if names:
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        yield f"Not judged, by a fault of ours: {shown}. Grade again; no points are written."
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        yield f"Not judged, through a fault of ours: {listed}. Grade again; no points are recorded."
 
 
 def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
         if step.outcome is not Outcome.PASSED and step.outcome not in NOT_JUDGED
     )
     if missed:
-        # Of steps missed equally often the earliest: later ones may follow from it.
+        # In a tie, name the earliest step: the later ones may follow from it.
         order = [step.name for step in exercise.steps]
         name = max(order, key=lambda step: missed[step])
         yield (

@@ -1,8 +1,8 @@
-"""The page that a student reads after grading, and the class page of the instructor.
+"""The page that a student reads after grading, and the instructor's class page.
 
-A page is one file without scripts or anything from outside, so that it opens
-from a mail or a learning platform. Parts of it were written by students: all
-text is cleaned and escaped where the template puts it out, whoever wrote it.
+A page is one file without scripts or outside resources, so that it opens from an
+email or a learning platform. Students wrote parts of it, so the template cleans
+and escapes all text that it shows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from autograder.reports.roll import class_roll, shown_names
 
 @dataclass(frozen=True)
 class StepView:
-    """One step as the page frames it: where it stands, what it earned, and its text."""
+    """One step on the page: its position, its points and its text."""
 
     position: int
     title: str
@@ -59,7 +59,7 @@ def write_feedback(
     paths = [folder / "index.html", *(folder / page_name(verdict.student) for verdict in roll)]
     for path, verdict in zip(paths[1:], roll, strict=True):
         write_whole(path, feedback_page(exercise, verdict))
-    # The index last: what it links to is there.
+    # The index comes last, when the pages that it links to exist.
     write_whole(paths[0], class_page(exercise, roll))
     return tuple(paths)
 
@@ -98,7 +98,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
 
 
 def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
-    """Return the instructor's page as HTML: the table of the class, a link to every page.
+    """Return the instructor's page as HTML: the class table, with a link to every page.
 
     Raise `KitError` when a verdict is not about this exercise.
     """
@@ -141,13 +141,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = lambda text: Markup(html(text))  # it is escaped there
+    environment.filters["code"] = lambda text: Markup(html(text))  # `html` escapes it
     environment.filters["tone"] = tone
     return environment
 
 
 def _shown(value: object) -> object:
-    """Clean whatever a template puts out; jinja2 escapes it afterwards."""
+    """Clean a value that a template shows; jinja2 escapes it afterwards."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -157,7 +157,7 @@ def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
     for position, step in enumerate(verdict.steps, start=1):
         text = _text(step)
         if step.finding and seen.setdefault(step.finding, position) != position:
-            # One cause that stops every step is told once.
+            # A cause that stops several steps is explained only once.
             same = f"The same as at step {seen[step.finding]}." if text.finding.fact else ""
             text = replace(text, finding=FindingText(fact=same))
         views.append(
@@ -174,7 +174,7 @@ def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
 
 
 def _text(step: StepVerdict) -> StepText:
-    """Return the text of a step, without what the mark beside it says already."""
+    """Return the text of a step, without what the mark beside it already says."""
     text = step_text(step)
     if step.outcome in NOT_TOLD:
         return replace(text, checks=())
@@ -190,7 +190,7 @@ def _points(step: StepVerdict) -> str:
 
 
 def _chain_finding(verdict: Verdict) -> FindingText | None:
-    """Return the chain's finding, unless a step's finding tells the same."""
+    """Return the chain's finding, unless a step's finding says the same."""
     finding = verdict.chain.finding
     if finding is None or verdict.chain.outcome is Outcome.INFRASTRUCTURE:
         return None
@@ -198,7 +198,7 @@ def _chain_finding(verdict: Verdict) -> FindingText | None:
 
 
 def _rejected(verdict: Verdict) -> FindingText | None:
-    """Return why nothing was run, when nothing was; the page then begins with that."""
+    """Return why no step was run, or None; the page begins with it."""
     if any(step.outcome is not Outcome.REJECTED for step in verdict.steps):
         return None
     return finding_text(told(verdict.steps[0]))

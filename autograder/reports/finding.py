@@ -1,8 +1,8 @@
-"""A finding in words: one rule for feedback page, notebook, terminal and nbgrader's cells.
+"""A finding in words, by the same rule for page, notebook, terminal and nbgrader's cells.
 
-In order: what is right, the one fact, where to look; folded away are the details, then what other
-checks found. A reason is told once. All text is cleaned and cut here, and what stands between
-backticks is code. A medium adds only its frame.
+The order is: what is right, the one fact, where to look. Folded away are the details, and then
+what other checks found. Each reason is given once. All text is cleaned and cut here, and text
+between backticks is code. Each medium adds only its own frame.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 LONGEST = 2000  # characters of one text
 MOST_DETAILS = 12
 SAME = " (for the same reason)"
-# Nothing here is the student's to look at.
+# Outcomes that leave nothing for the student to look at.
 NOT_TOLD = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
 
 
 @dataclass(frozen=True)
 class FindingText:
-    """What a person reads of a finding; "" where there is nothing to say."""
+    """The text of a finding; a part is "" when there is nothing to say."""
 
     right: str = ""
     fact: str = ""
@@ -33,7 +33,7 @@ class FindingText:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What is right, what is not, where to look: a paragraph each."""
+        """What is right, what is not, and where to look: one paragraph each."""
         return tuple(part for part in (self.right, self.fact, self.look) if part)
 
 
@@ -47,7 +47,7 @@ class CheckText:
 
 @dataclass(frozen=True)
 class StepText:
-    """What a person reads of a step: its mark, its checks, and the first finding."""
+    """The text of a step: its mark, its checks, and the first finding."""
 
     mark: Mark
     checks: tuple[CheckText, ...]
@@ -55,14 +55,14 @@ class StepText:
 
     @property
     def passed(self) -> str:
-        """The titles of the checks that passed, as one sentence; "" when there is none."""
+        """The titles of the checks that passed, as one sentence; "" if none passed."""
         right = mark(Outcome.PASSED)
         words = "; ".join(check.title for check in self.checks if check.mark == right)
         return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 def step_text(step: StepVerdict) -> StepText:
-    """Return what to show of a step."""
+    """Return the text of a step."""
     checks = tuple(
         CheckText(mark(check.outcome), shown(check.title) + _repeated(step, check))
         for check in step.checks
@@ -73,7 +73,7 @@ def step_text(step: StepVerdict) -> StepText:
 
 
 def finding_text(finding: Finding, more: Iterable[str] = ()) -> FindingText:
-    """Return what to show of a finding; `more` is folded away with its details."""
+    """Return the text of a finding; `more` is folded away with its details."""
     details = dict.fromkeys(shown(detail) for detail in (*finding.details, *more))
     return FindingText(
         shown(finding.right),
@@ -84,19 +84,19 @@ def finding_text(finding: Finding, more: Iterable[str] = ()) -> FindingText:
 
 
 def told(judged: StepVerdict | ChainVerdict) -> Finding:
-    """Return the finding; where there is none, the sentence of the outcome."""
+    """Return the finding, or one with the sentence of the outcome if there is none."""
     return judged.finding or Finding(judged.outcome, mark(judged.outcome).sentence)
 
 
 def shown(text: str) -> str:
-    """Return `text` as plain text: cleaned, and cut where it is too long."""
+    """Return `text` as plain text: cleaned, and cut if it is too long."""
     return clean(text, LONGEST)
 
 
 def html(text: str) -> str:
-    """Return `text` as a piece of HTML, with what stands between backticks as code."""
+    """Return `text` as a piece of HTML, with the parts between backticks as code."""
     parts = escape(shown(text)).replace("\n", "<br>").split("`")
-    if len(parts) % 2 == 0:  # a backtick without its partner: all of it is plain text
+    if len(parts) % 2 == 0:  # a backtick has no partner, so all of it is plain text
         return "`".join(parts)
     return "".join(
         f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts)
@@ -104,13 +104,13 @@ def html(text: str) -> str:
 
 
 def folded_html(summary: str, details: Iterable[str]) -> str:
-    """Return details as HTML that a click unfolds; "" when there is none."""
+    """Return details as HTML that a click unfolds, or "" without details."""
     inner = "".join(f"<p>{html(detail)}</p>" for detail in details)
     return f"<details><summary>{html(summary)}</summary>{inner}</details>" if inner else ""
 
 
 def _others(step: StepVerdict) -> tuple[str, ...]:
-    """What the checks after the first one that failed found, as far as it is something else."""
+    """Return the findings of later checks that differ from the first finding."""
     facts = [told(step).fact]
     messages = []
     for check in step.checks:
@@ -121,11 +121,11 @@ def _others(step: StepVerdict) -> tuple[str, ...]:
 
 
 def _repeated(step: StepVerdict, check: CheckVerdict) -> str:
-    """What to add to the title of a check that fails for the reason of the first one."""
+    """Return what to add to the title of a check that fails for the first check's reason."""
     first, finding = step.finding, check.finding
     if first is None or finding is None or check is step.failing:
         return ""
-    if check.outcome is Outcome.NOT_WRITTEN:  # the sign says it
+    if check.outcome is Outcome.NOT_WRITTEN:  # the sign says so already
         return ""
     same = finding.fact == first.fact or finding.message in first.details
     return SAME if same else ""

@@ -1,8 +1,8 @@
-"""The class at one look, in a terminal: students down, steps across, a sign in each cell.
+"""The class table in a terminal: a row per student, a column per step, a sign in each cell.
 
-The table has to be read without colour and in 100 columns with eleven steps, so the steps are
-numbered, a key below names them, and the diagnosis takes the room that is left.
-Cells are `Text`, never markup: what a student wrote is shown, not interpreted.
+The table must be readable without colour, and in 100 columns with eleven steps. So the steps are
+numbered, a key below names them, and the diagnosis takes the rest of the width. Cells are `Text`,
+never markup, so that a student's text is shown and not interpreted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEY_WIDTH = 78
 
 
 def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
-    """Return students x steps, with points, the chain's sign and one line of diagnosis each.
+    """Return the table (students x steps), with points, the chain and a diagnosis in each row.
 
     Students are sorted by name. Raise `KitError` when a verdict is not about this exercise.
     """
@@ -69,7 +69,7 @@ def chain_words(exercise: Exercise, verdict: Verdict) -> str:
 
 
 def diagnosis_words(exercise: Exercise, verdict: Verdict) -> str:
-    """Return the first thing to look at in one line, its step by number: "4: the scores …"."""
+    """Return the first thing to look at in one line, after its step's number: "4: Your …"."""
     position, line = first_line(verdict)
     return clean_line(f"{position}: {line}" if position else line, 300)
 
@@ -106,7 +106,7 @@ def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
 
 
 def _lines(entries: Sequence[str]) -> list[str]:
-    """Pack `entries` into lines, so that no entry is broken in two (rich would)."""
+    """Pack `entries` into lines without breaking an entry in two, as rich would."""
     lines = [""]
     for entry in entries:
         longer = f"{lines[-1]}   {entry}" if lines[-1] else entry

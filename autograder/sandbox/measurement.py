@@ -1,8 +1,8 @@
 """Which protection really holds, and what to do about what is missing.
 
-Sandboxes that quietly do less on a lesser machine have failed open before. So
-the level is what was measured from inside a worker, it is written into every
-result, and below the default demand grading does not start unless asked by name.
+Sandboxes that quietly do less on a weaker machine have failed open before. So
+the level is measured from inside a worker and written into every result. Below
+the default demand, grading starts only when somebody asks for it by name.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _WITHOUT_NAMESPACES = "a worker stays root, since there is no other user for it 
 class Attempt:
     """One thing that a worker tried and must not be able to do, beside a control.
 
-    `ended` is "done" or the error it met, `control` what went through at the same time, so that a
-    denial is no accident; `gap` says what a worker can do, and is empty where it was denied.
+    `ended` is "done" or the name of the error, and `control` what worked at the same time, so that
+    a denial is no accident. `gap` says what a worker can do; it is empty where that was denied.
     """
 
     demand: str
@@ -39,7 +39,7 @@ class Measured:
     """What was measured: the layers in force, and what a worker could and could not do.
 
     `namespaces` names those that are not the host's, `landlock` is the version in force (0: none),
-    `uid` the worker's user, `missing` says of each layer that is not there why.
+    `uid` the worker's user, and `missing` the reason for each missing layer.
     """
 
     namespaces: tuple[str, ...]
@@ -51,22 +51,22 @@ class Measured:
 
     @property
     def gaps(self) -> dict[str, str]:
-        """For each demand that is not met what was seen instead; empty when all are."""
+        """What was seen for each demand that is not met; empty when all demands are met."""
         gaps: dict[str, str] = {}
         for trial in self.trials:
             if trial.gap:
                 gaps.setdefault(trial.demand, trial.gap)
         if not self.seccomp:
-            gaps.setdefault("system calls", "no filter of system calls is in force")
+            gaps.setdefault("system calls", "no system call filter is in force")
         if not self.namespaces and not self.landlock:
             gaps.setdefault("files", "nothing hides files from a worker")
-        if self.uid == 0 and not self.namespaces:  # within namespaces it is root of nothing
+        if self.uid == 0 and not self.namespaces:  # within namespaces, root is harmless
             gaps["user"] = _WITHOUT_NAMESPACES
         return gaps
 
     @property
     def protection(self) -> Protection:
-        """The level that the facts amount to; without a trial they amount to nothing."""
+        """The level that follows from the facts; without trials, the lowest."""
         if self.gaps or not self.trials:
             return Protection.PROCESS
         if self.namespaces and self.landlock:
@@ -88,7 +88,7 @@ class Measured:
 
 
 def demand(measured: Measured) -> None:
-    """Raise `KitError` that names what is missing, unless every demand is met."""
+    """Raise a `KitError` that names what is missing, unless every demand is met."""
     if measured.protection is not Protection.PROCESS:
         return
     gaps = measured.gaps or {"files": "nothing was measured"}
@@ -96,7 +96,7 @@ def demand(measured: Measured) -> None:
         "this machine does not protect the grader from what it grades: " + "; ".join(gaps.values()),
         place=f"{platform.system()} {platform.release()}: {measured.layers}",
         cure=f"{'; '.join(cures(measured))}; "
-        "or, only for code that you trust, say --allow-protection=process (in nbgrader_config.py: "
+        "or, only for code that you trust, add --allow-protection=process (in nbgrader_config.py: "
         'c.WriteVerdict.allow_protection = "process")',
     )
 

@@ -1,8 +1,8 @@
 """A student's code in a sandbox, asked like any other `Respondent`.
 
 What the code is asked alone is answered by one worker after the other. While it leans on the
-reference it could also ask the reference about whatever it has been asked before, so that each
-step is judged leaning by workers of its own, which know no other step's inputs and end with it.
+reference, it could also ask the reference about anything that it was asked before. So each leaning
+step gets workers of its own, which see no other step's inputs and end with the step.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from autograder.sandbox.workers import AnswerOfReference, Workers
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Zygote
 
-# Answered in all: as many as ten calls may ask. A right answer asks for what is wrong before it.
+# The most questions answered in all: as many as ten calls may ask.
 _MOST_ANSWERED = 640
 
-Purpose = tuple[str, tuple[str, ...]]  # what is asked, and the steps that it leans on
+Purpose = tuple[str, tuple[str, ...]]  # the step that is asked, and the steps that it leans on
 
 
 class SandboxedStudent:
     """One submission's cells in workers of `zygote`. A context manager.
 
-    `answer` gives the reference's value for a step that is leaned on (or, for gradients of
-    the results, those of the arguments), None to refuse, whereupon the student's own code is
-    used. An answer that raises is a refusal: only the student's arguments can have made it raise.
+    `answer` gives the reference's value for a step that is leaned on or, given the gradients of
+    its results, those of its arguments. None refuses; then the student's own code is used. An
+    answer that raises is a refusal too: only the student's arguments can have made it raise.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class SandboxedStudent:
         self._answer = answer
         seconds = zygote.limits.seconds_per_submission
         self._calls = Allowance(seconds, _MOST_ANSWERED)
-        # To load the cells anew where we want it so is not taken from what the calls may use.
+        # Where it is we who load the cells again, the calls do not pay for it.
         self._reloading = Allowance(seconds)
         self._alone = self._workers(self._calls)
         self._leaning = self._workers(self._reloading)
-        self._purpose: Purpose | None = None  # of those that lean
+        self._purpose: Purpose | None = None  # of the leaning workers
 
     def __enter__(self) -> SandboxedStudent:
         return self
@@ -63,7 +63,7 @@ class SandboxedStudent:
 
     @property
     def load_failures(self) -> tuple[ExceptionReport | None, ...]:
-        """For each cell the exception it raised, or None; empty when loading itself did not end."""
+        """For each cell the exception it raised, or None; empty when loading did not finish."""
         return self._alone.load_failures
 
     @property
@@ -74,12 +74,12 @@ class SandboxedStudent:
         return clean(printed[:kept].decode("utf-8", "replace"), kept)
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
-        """Answer `request`; every way to fail is a `Failed`.
+        """Answer `request`; every failure of the code is a `Failed`.
 
-        A worker that may ask about earlier steps answers for this one step, `request.target`,
-        and for nothing else before or after. Raises `KitError` when the zygote had to be started
-        anew and the machine no longer protects the grader, and `WireError` when `request` is too
-        large to send.
+        A worker that may ask about earlier steps answers for one step only, `request.target`,
+        and for nothing else before or after. Raises `KitError` when the zygote had to be
+        restarted and the machine no longer protects the grader, and `WireError` when `request`
+        is too large to send.
         """
         purpose = (request.target, leaning_on) if leaning_on else None
         if purpose != self._purpose:
@@ -87,7 +87,7 @@ class SandboxedStudent:
             self._purpose = purpose
         if purpose is None:
             return self._alone.ask(request)
-        # What never ends while it is loaded is not tried once more for every step.
+        # Code that never finishes loading is not tried again for every step.
         return self._alone.unloadable or self._leaning.ask(request, leaning_on)
 
     def close(self) -> None:

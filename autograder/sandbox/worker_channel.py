@@ -1,8 +1,8 @@
 """The host's end of a worker: frames and output, never waited for past a deadline.
 
-Reads and writes do not block, since a worker may neither read nor write on
-purpose. What it prints is read at the same time, so that a full pipe never
-holds up an answer, and only the first part of it is kept.
+Reads and writes do not block, since a worker may refuse on purpose to read or
+to write. What it prints is read at the same time, so that a full pipe never
+holds up an answer; only the first part of it is kept.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Channel:
         return header, wire.Payload(self._exactly(size, deadline))
 
     def close(self) -> None:
-        """Keep what is left of the output, and close both."""
+        """Read what is left of the output, and close socket and pipe."""
         self._drain()
         self._socket.close()
         os.close(self._pipe)
@@ -141,7 +141,7 @@ def _polled(waiting: select.poll, deadline: Deadline) -> list[tuple[int, int]]:
         left = deadline.left()
         begun = time.monotonic()
         events = waiting.poll(1000 * left)
-        # Longer than asked for: it was this process that could not run.
+        # When the wait was longer than asked for, it was this process that could not run.
         deadline.forgive(max(0.0, time.monotonic() - begun - left))
         return events
     left = deadline - time.monotonic()

@@ -1,8 +1,8 @@
-"""The zygote as a process of the host's: start it, order forks and kills, hear of endings.
+"""The zygote as a process of the host: start it, order forks and kills, hear how workers end.
 
-It is exec'ed with nothing of the host's but one socket and a short environment.
-What it says is checked, and when it says nothing in time it is killed: it is
-the first process of its namespace, so no worker outlives it.
+It is exec'ed with nothing from the host but one socket and a short environment.
+What it says is checked, and it is killed when it says nothing in time. It is the
+first process of its namespace, so no worker outlives it.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ _ENVIRONMENT = {
 }
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
 _MESSAGE = 1 << 16
-_MOST_HEARD = 1000  # messages that wait for someone
-# It never waits for a worker, so that a longer silence than this is no busy machine's.
+_MOST_HEARD = 1000  # messages that are kept for later
+# It never waits for a worker, so a longer silence than this cannot come from a busy machine.
 _TO_START, _TO_FORK, _TO_CONFIRM = 120.0, 20.0, 10.0
 
 Facts = dict[str, Any]
 
 
 def _library_path(readable: Iterable[str]) -> dict[str, str]:
-    """Return where a cluster's `module load` has libraries looked for, as far as workers see it."""
+    """Return the library path that a cluster's `module load` sets, as far as workers see it."""
     named = os.environ.get(_LIBRARY_PATH, "").split(os.pathsep)
-    shown = tuple(os.path.realpath(place) for place in readable)
+    visible = tuple(os.path.realpath(place) for place in readable)
     kept = [
         place
         for place in filter(os.path.isabs, named)
-        if any(Path(os.path.realpath(place)).is_relative_to(each) for each in shown)
+        if any(Path(os.path.realpath(place)).is_relative_to(each) for each in visible)
     ]
     return {_LIBRARY_PATH: os.pathsep.join(kept)} if kept else {}
 
@@ -97,17 +97,17 @@ class ZygoteProcess:
 
     @property
     def pid(self) -> int:
-        """The process that was started, as the host numbers it."""
+        """The host's pid of the process that was started."""
         return self._process.pid
 
     def fork(self, seed: int, descriptors: tuple[int, int]) -> int:
-        """Have a worker forked that gets `descriptors`; return its pid as the zygote numbers it."""
+        """Have a worker forked with `descriptors`; return its pid in the zygote's namespace."""
         self._say({"fork": seed}, descriptors)
         worker = self._hear(lambda facts: "forked" in facts, _TO_FORK)["forked"]
         return self._number(worker)
 
     def wait(self, worker: int, seconds: float) -> Ending | None:
-        """Return how `worker` ended, or None when it has not after `seconds`."""
+        """Return how `worker` ended, or None when it is still alive after `seconds`."""
         try:
             facts = self._hear(lambda facts: facts.get("ended") == worker, seconds)
         except TimeoutError:
@@ -117,7 +117,9 @@ class ZygoteProcess:
         )
         if status >= 1 << 16 or not (os.WIFEXITED(status) or os.WIFSIGNALED(status)):
             self.close()
-            raise ZygoteDied("the zygote is confused: a worker has ended that has not")
+            raise ZygoteDied(
+                "the zygote is confused: it says that a worker ended that is still alive"
+            )
         return Ending(status, kilobytes, milliseconds, killed_by_us=False)
 
     def used(self, worker: int) -> float | None:
@@ -132,7 +134,7 @@ class ZygoteProcess:
         return None if used is None else self._number(used) / 1e6
 
     def kill(self, worker: int) -> Ending:
-        """Have `worker` killed, return how it ended; kill the zygote when it does not confirm."""
+        """Have `worker` killed and return how it ended; without an answer, kill the zygote."""
         self._say({"kill": worker})
         ending = self.wait(worker, _TO_CONFIRM)
         if ending is None:
@@ -141,7 +143,7 @@ class ZygoteProcess:
         return Ending(ending.status, ending.kilobytes, ending.milliseconds, killed_by_us=True)
 
     def close(self) -> None:
-        """End the zygote and with it every worker; a second time does nothing."""
+        """End the zygote and every worker with it; a second call does nothing."""
         if self.alive:
             self.alive = False
             self._control.close()
@@ -161,7 +163,7 @@ class ZygoteProcess:
             raise ZygoteDied(f"the zygote takes no orders: {error}") from None
 
     def _hear(self, wanted: Callable[[Facts], bool], seconds: float) -> Facts:
-        """Return the first message that is wanted, keeping the others for who waits for them."""
+        """Return the first message that is wanted, and keep the others for later."""
         deadline = time.monotonic() + seconds
         while True:
             for facts in self._heard:
@@ -170,7 +172,7 @@ class ZygoteProcess:
                     return facts
             if len(self._heard) >= _MOST_HEARD:
                 self.close()
-                raise ZygoteDied("the zygote is confused: it says what nobody waits for")
+                raise ZygoteDied("the zygote is confused: it says things that nobody waits for")
             self._heard.append(self._next(deadline))
 
     def _next(self, deadline: float) -> Facts:

@@ -1,7 +1,7 @@
-"""Where a step is that is not written where it is looked for.
+"""Where a step is when it is not where it is expected.
 
-A student who wrote `softmax` under another name, inside a class or in a Markdown cell
-believes to have written it; "not written yet" alone would send them looking in vain.
+A student may have written `softmax` under another name, inside a class or in a Markdown
+cell; "not written yet" alone would send them looking in vain.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def without_copied_stubs(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the cells without stubs below the same step's written code, and a remark about it.
 
-    A copied cell that was never filled in would else undo the answer above it.
+    Otherwise a copied cell that was never filled in would undo the answer above it.
     """
     known: set[str] = set()
     kept: list[str] = []
@@ -97,14 +97,15 @@ def without_copied_stubs(
         return tuple(kept), ()
     names = ", ".join(dict.fromkeys(copied))
     there = f"{names} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
-    return tuple(kept), (f"Your code counts. {there}, the last time not written: delete the copy.",)
+    words = f"Your code counts. But {there}, and the last copy is not written: delete it."
+    return tuple(kept), (words,)
 
 
 def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tuple[str, str], ...]:
-    """Return which steps stand in text that is not run, name and sentence.
+    """Return the steps that stand in text that is not run, each with a sentence about it.
 
-    `unread` are such texts, each with what it stands in: "a Markdown cell". Of several with the
-    same step the last is told.
+    `unread` pairs the place of such a text, for example "a Markdown cell", with the text. When
+    a step stands in several of them, the sentence is about the last.
     """
     names = {step.name for step in exercise.steps}
     last = {
@@ -117,7 +118,7 @@ def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tupl
 
 
 def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
-    """Return, for steps that are not written, where in the code they seem to be, in a sentence."""
+    """Return, for steps that are not written, a sentence on where in the code they seem to be."""
     names = [step.name for step in exercise.steps]
     done = written(cells, exercise)
     missing = [name for name in names if name not in done]

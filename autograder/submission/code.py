@@ -1,4 +1,4 @@
-"""The code that one file holds: its cells in their order, and what is to be said about them."""
+"""The code in one file: its cells in order, and what there is to say about them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Texts:
-    """The text of a file as it is run cell by cell, and the prose between, with its place."""
+    """The code cells of a file, and the prose between them, each with the kind of its cell."""
 
     code: tuple[str, ...]
     prose: tuple[tuple[str, str], ...] = ()
@@ -59,7 +59,7 @@ class Texts:
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
-    """Return what a notebook or a `.py` holds; raise `Unreadable`, OSError.
+    """Return what a notebook or a `.py` holds; raise `Unreadable` or OSError.
 
     No link below `root` is followed, see `opened`.
     """
@@ -117,7 +117,7 @@ def _refuse_too_much(name: str, code: str) -> None:
 
 
 def _python(text: str) -> tuple[str, str]:
-    """Return a cell as plain Python, and the magic for which it is not run, if any."""
+    """Return a cell as plain Python, and the magic that keeps it from being run, if any."""
     if parsed(text) is not None:
         return text, ""
     plain = without_magics(text)

@@ -1,8 +1,8 @@
-"""Where a text defines functions and classes: the one finder, for Python and for what is not.
+"""Where a text defines functions and classes: the one finder, for valid Python and for the rest.
 
-Python is read by its syntax tree, so a `def` within a string or another function is none at the
-left margin. What is not Python is cut into the statements that are and those that are not, and of
-the latter the lines decide. Lines count from 1 and end with a line feed, as in `plain_text`.
+Python is read by its syntax tree, so a `def` within a string or another function is not taken for
+one at the left margin. Other text is cut into statements; those that are not Python are searched
+line by line. Lines count from 1 and end with a line feed, as in `plain_text`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ DefinitionNode = Definition | ast.ClassDef
 _KEYWORD_AND_NAME = r"(?:async[ \t\f]+def|def|class)[ \t\f]+(\w+)"
 # A form feed takes Python back to the margin, whatever stands before it.
 _AT_MARGIN = re.compile(rf"(?:[ \t\f]*\f)?{_KEYWORD_AND_NAME}")
-# No `\s` at the beginning: it runs over line ends, so from each of many blank lines over all.
+# No `\s` at the beginning: it matches line ends too, so many blank lines would take very long.
 _INDENTED = re.compile(rf"^[ \t\f]*{_KEYWORD_AND_NAME}", re.MULTILINE)
 _QUOTED = re.compile(rf"^[ \t\f>]*{_KEYWORD_AND_NAME}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class DefinitionSpan:
-    """Where a definition stands at the left margin, and whether it is right Python.
+    """Where a definition stands at the left margin, and whether it is valid Python.
 
-    `first` is its first line, decorators included, `line` the one that names it. `last` is its
-    last line; of what is not Python nobody can tell, so there it is the line that names it.
+    `first` is its first line, decorators included, and `line` the one that names it. `last` is
+    its last line; it equals `line` where the text is not Python, since nobody can tell there.
     """
 
     name: str
@@ -48,16 +48,16 @@ def find_definitions(text: str) -> tuple[DefinitionSpan, ...]:
 
 
 def find_in_piece(piece: str) -> tuple[DefinitionSpan, ...]:
-    """Return the same of a text that `pieces` has cut already: Python, or a statement that is not.
+    """Return the same for one text from `pieces`: Python, or a statement that is not.
 
-    Of the latter decorators are not told: they are a piece of their own.
+    In the second case decorators are missing: they are a piece of their own.
     """
     tree = parsed(piece)
     return tuple(_spans_of_lines(piece) if tree is None else map(_span, top_level(tree)))
 
 
 def names_anywhere(piece: str) -> list[str]:
-    """Return the names that a piece defines at its left margin, indented, or within another."""
+    """Return the names that a piece defines: at its left margin, indented, or nested."""
     tree = parsed(piece)
     if tree is None:
         return _INDENTED.findall(piece)
@@ -65,7 +65,7 @@ def names_anywhere(piece: str) -> list[str]:
 
 
 def names_in_prose(text: str) -> list[str]:
-    """Return the names that lines of prose would define as Python, indented or quoted too."""
+    """Return the names that lines of prose would define as Python, even indented or quoted."""
     return _QUOTED.findall(text)
 
 

@@ -1,9 +1,9 @@
-"""Cells without what is there for the learner's own run only.
+"""Cells without what serves only the learner's own run.
 
-A check is the learner's; while grading it has nothing to say, and the kit is not there.
-The syntax tree says where such a call stands, so that what stands beside it is kept: only
-that expression is replaced, by True, which is what a check that passes counts as. Every
-line keeps its number.
+A check is for the learner: while grading, it has nothing to say, and the kit is not there.
+The syntax tree says where such a call stands, so that what stands beside it is kept. Only
+that expression is replaced, by True, the value of a check that passes. Every line keeps its
+number.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Edit:
 def without_own_run(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
     """Return cells without imports and calls of the kit and of IPython at their top level.
 
-    Of a `notebook`, what stands under `if __name__ == "__main__":` is run, as it is there.
+    In a `notebook`, what stands under `if __name__ == "__main__":` is run, as Jupyter runs it.
     """
     trees = [parsed(cell) for cell in cells]
     names = _names(tree for tree in trees if tree)
@@ -73,7 +73,7 @@ def _is_kit(module: str) -> bool:
 
 
 def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that are run with the cell, functions and classes only by name.
+    """Yield the nodes that are run with the cell, but nothing inside functions and classes.
 
     Without recursion: a tree can be deeper than Python's own stack.
     """
@@ -86,7 +86,7 @@ def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _edits(tree: ast.Module, names: frozenset[str], notebook: bool) -> Iterator[Edit]:
-    """What to replace; nothing is replaced within what is replaced already."""
+    """Yield what to replace; nothing inside a replacement is replaced again."""
     waiting: list[ast.AST] = [tree]
     roots = CallRoots()
     while waiting:

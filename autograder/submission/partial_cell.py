@@ -1,7 +1,7 @@
-"""What of a cell counts when it cannot be run to its end.
+"""Which parts of a cell count when it cannot be run to its end.
 
 A plot without a display, a missing file or a training loop that takes minutes is the
-student's own business: it stands beside the steps and must not cost one of them.
+student's own business: it is not part of a step and must not cost one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _REST_OF_LINE = re.compile(rb"[ \t\f]*(?:#[^\n]*)?(?=\n|\Z)")
 
 
 def statements(cell: str) -> tuple[str, ...]:
-    """Return a cell as one cell for each statement, so that an error costs that statement only.
+    """Return one cell for each statement of a cell, so that an error costs only that statement.
 
-    Lines keep their numbers. A cell that is not Python, or too long for it, stays whole.
+    Lines keep their numbers. A cell that is not Python, or is too long, stays whole.
     """
     tree = parsed(cell)
     if tree is None or not 1 < len(tree.body) <= _MOST_STATEMENTS:
@@ -32,9 +32,9 @@ def statements(cell: str) -> tuple[str, ...]:
 
 
 def _statement(text: bytes, lines: Sequence[int], node: ast.stmt) -> str:
-    """Return one statement at its line, cut out of the text: what nests deep is never written out.
+    """Return one statement at its line, cut out of the text: unparsing could nest too deeply.
 
-    `lines` are where the lines of `text` begin, in bytes.
+    `lines` are the offsets in bytes at which the lines of `text` begin.
     """
     first, last = lines_of(node)
     # A decorator begins its line; another statement may follow a semicolon.
@@ -74,7 +74,7 @@ def _defines(node: ast.stmt, modules: set[str]) -> bool:
         return True
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
-    # Of the calls only those of a library: `weights = train()` is what takes its time.
+    # Only calls of a library: a call such as `weights = train()` may be what takes the time.
     calls = [part for part in ast.walk(node.value) if isinstance(part, ast.Call)]
     loops = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     roots = CallRoots()
@@ -84,7 +84,7 @@ def _defines(node: ast.stmt, modules: set[str]) -> bool:
 
 
 def given_imports(cells: Iterable[str], before: Iterable[str], solution: str) -> tuple[str, ...]:
-    """Return the imports of a solution that `cells` use and the cells `before` do not have."""
+    """Return the imports of a solution that `cells` use and the cells `before` lack."""
     used = {name for name, load in _names(cells) if load}
     bound = {name for name, load in _names(before) if not load}
     offered = parsed(solution)
@@ -99,7 +99,7 @@ def given_imports(cells: Iterable[str], before: Iterable[str], solution: str) ->
 
 
 def bound_names(cell: str) -> set[str]:
-    """Return the names that a cell binds, wherever in it."""
+    """Return the names that a cell binds anywhere in it."""
     return {name for name, load in _names([cell]) if not load}
 
 

@@ -1,7 +1,7 @@
 """The cells of a plain Python file in the percent format: `# %%` begins one.
 
-Editors and jupytext cut files in this way. A marker within a string is text, where the file is
-Python; where it is not, nobody can tell what is a string, and every marker counts.
+Editors and jupytext cut files in this way. In valid Python, a marker within a string is text. In
+other files, nobody can tell what is a string, so every marker counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMMENT = re.compile(r"^# ?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class PercentCell:
-    """One cell: its marker, "" for what stands above the first one, and its text as it stands.
+    """One cell: its marker ("" for what stands above the first one) and its text, unchanged.
 
     `line` is the line of the marker, from 1; 0 without one. The text begins on the next line.
     """
@@ -42,14 +42,14 @@ class PercentCell:
 
     @property
     def uncommented(self) -> str:
-        """The text without the sign of a comment before each line."""
+        """The text without the comment sign at the beginning of each line."""
         return _COMMENT.sub("", self.text)
 
 
 def percent_cells(text: str) -> tuple[PercentCell, ...]:
     """Return what stands above the first marker, and then the cells in order.
 
-    Markers and texts put together, each marker with its line feed, are the text again.
+    Put together again, with a line feed after each marker, markers and texts are the whole text.
     """
     lines = text.split("\n")
     markers = [number for number, line in enumerate(lines) if _MARKER.match(line)]
@@ -63,14 +63,14 @@ def percent_cells(text: str) -> tuple[PercentCell, ...]:
 
 
 def without_head(cells: Sequence[PercentCell]) -> Sequence[PercentCell]:
-    """Leave out what stands above the first marker where it is only comments, as of a tool."""
+    """Leave out what stands above the first marker if it is only comments, as tools write."""
     lines = cells[0].text.split("\n")
     only_comments = all(line.startswith("#") or not line.strip() for line in lines)
     return cells[1:] if not cells[0].marker and only_comments else cells
 
 
 def _joined(lines: Sequence[str], start: int, end: int) -> str:
-    """Lines with their line feeds; the last line of a text has none."""
+    """Join lines with their line feeds; the last line of a text has none."""
     return "".join(
         line if number == len(lines) else f"{line}\n"
         for number, line in enumerate(lines[start:end], start=start + 1)
@@ -78,7 +78,7 @@ def _joined(lines: Sequence[str], start: int, end: int) -> str:
 
 
 def _within_strings(text: str, lines: int) -> list[int]:
-    """Return for each line in how many strings it begins; nothing for what is not Python."""
+    """Return, for each line, how many strings it begins in; nothing if the text is not Python."""
     tree = parsed(text)
     if tree is None:
         return []

@@ -1,1 +1,1 @@
-"""Proof of the graders: every known mistake is caught and named, no right answer refused."""
+"""Proof of the graders: every known mistake is caught and named, no right answer is refused."""

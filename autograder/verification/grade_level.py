@@ -1,8 +1,9 @@
-"""How many years of school a text takes: the grade level by the formula of Flesch and Kincaid.
+"""The grade level of a text (the years of school that it takes), by Flesch and Kincaid's formula.
 
-0.39 times the words of a sentence, plus 11.8 times the syllables of a word, minus 15.59. It was
-made for prose. Code is read at a glance, and a term that is taught has no easier word. So each
-of them counts as a word of two syllables at most, more than the words around it have on average.
+It is 0.39 times the words per sentence, plus 11.8 times the syllables per word, minus 15.59. The
+formula was made for prose. But code is read at a glance, and there is no easier word for a term
+that is being taught. So a piece of code or a term counts as a word of at most two syllables, which
+is still more than the average of the words around it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-# Terms of arithmetic, arrays and Python with three syllables or more. The other terms of an
-# exercise stand in its own titles and signatures.
+# Terms of arithmetic, arrays and Python with three syllables or more. An exercise's other terms
+# are taken from its titles and signatures.
 TERMS = frozenset(
     """
     argument attribute average contiguous deviation diagonal dimension distribution exponential
@@ -20,7 +21,7 @@ TERMS = frozenset(
     multiply negative operator optimizer parameter positive precision transformer variance
     """.split()
 )
-MOST_SYLLABLES = 2  # of a term, and of code
+MOST_SYLLABLES = 2  # that a term or a piece of code counts
 CODE = re.compile(r"`[^`]*`|\$\$[^$]*\$\$|\$[^$]*\$")
 _ITEM = r"[\w.]+(?: ?[*+=/-] ?[\w.]+)*"
 # (B, S, D), (B=2, S=5), [0, 1, 2]: several names or numbers in brackets.
@@ -30,7 +31,7 @@ TOKEN = re.compile(r"[^\W_](?:[\w.=/*'’]*\w)?|[\w.=/*'’]*\w")
 WORD = re.compile(r"[A-Z]?[a-z]+(?:['’][a-z]+)?")
 _VOWELS = re.compile(r"[aeiouy]+")
 _SUFFIXES = ("", "s", "es", "d", "ed", "ing", "'s", "’s")
-# Where the groups of vowels in a word are not its syllables.
+# Corrections for words whose groups of vowels are not their syllables.
 _CORRECTIONS = (
     (re.compile(r"(?<![aeiouy])e$(?<![^aeiouyr]le)"), -1),  # whole, but: little
     (re.compile(r"(?<![aeiouytd])ed$"), -1),  # masked, but: added
@@ -42,12 +43,12 @@ _CORRECTIONS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What a text takes to read: how many words and sentences, and how long they are."""
+    """The counts of a text: words, syllables, sentences and the longest sentence."""
 
     words: int
     syllables: int
     sentences: int
-    longest: int  # sentence, in words
+    longest: int  # the words of the longest sentence
 
     @property
     def grade(self) -> float:
@@ -58,7 +59,7 @@ class Reading:
 
 
 def reading(text: str, terms: Collection[str] = ()) -> Reading:
-    """Count what is in `text`; `terms` are taught, and count like those of any exercise."""
+    """Count what is in `text`; `terms` are taught by the exercise and count like `TERMS`."""
     plain = SHAPE.sub("x_y", CODE.sub("x_y", text))
     sentences = [found for part in SENTENCE.split(plain) if (found := TOKEN.findall(part))]
     syllables = (_syllables(token, terms) for tokens in sentences for token in tokens)
@@ -79,7 +80,7 @@ def _syllables(token: str, terms: Collection[str]) -> int:
 
 
 def syllables_of(word: str) -> int:
-    """Return the syllables of an English word, as near as its letters tell."""
+    """Return the number of syllables of an English word, estimated from its letters."""
     letters = re.sub(r"['’]s$|['’]", "", word.lower())
     found = len(_VOWELS.findall(letters))
     found += sum(by for pattern, by in _CORRECTIONS if pattern.search(letters))

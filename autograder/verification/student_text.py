@@ -1,8 +1,8 @@
-"""Every text of an exercise that a student can read, and where it stands.
+"""Every text of an exercise that a student can read, and its place.
 
-Some are written down: titles, hints, misconceptions, prose, docstrings. The others are composed by
-the checks, out of what is right, a fact and where to look. Those are heard while the trial runs,
-and here it runs such code as no other proof does: code that no known mistake explains.
+Some texts are written in the files: titles, hints, misconceptions, prose, docstrings. The checks
+compose the others from what is right, a fact and where to look. Those are collected while the
+trial runs. For this, the trial also runs code that no known mistake explains.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from autograder.model.signature import signature_of
 from autograder.verification.trial import Trial
 
 RUNGS = ("first", "second", "third")
-# Tables, formulas and headings of Markdown; and the marks of a list and of bold type.
+# Markdown's tables, formulas and headings; and its marks for lists and bold type.
 _NO_PROSE = re.compile(r"^(?:\||\$\$|#).*$", re.MULTILINE)
 _MARKUP = re.compile(r"^- |\*\*", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=- )")
@@ -33,14 +33,14 @@ _WORD = re.compile(r"[A-Z]?[a-z]+")
 
 @dataclass(frozen=True)
 class StudentText:
-    """A text that a student reads in one go, and a name for where it stands."""
+    """A text that a student reads in one go, and the name of its place."""
 
     place: str
     text: str
 
 
 def written_texts(trial: Trial) -> Iterator[StudentText]:
-    """Give what the files of an exercise say to a student."""
+    """Give the texts for students in the files of an exercise."""
     exercise = trial.reference.exercise
     for step in exercise.steps:
         yield StudentText(f"the title of {step.name}", step.title)
@@ -63,7 +63,7 @@ def _hints(step: Step) -> Iterator[StudentText]:
 
 
 def _pairs(reference: Reference) -> Iterator[StudentText]:
-    """Give each mistake in a class beside the wordiest other: no pair of the two is longer."""
+    """Give each mistake in a class together with the longest other one, the longest such pair."""
     for step in reference.exercise.steps:
         if not inspect.isclass(getattr(reference.module, step.name)):
             continue
@@ -94,11 +94,11 @@ def _docstrings(cell: Cell) -> Iterator[StudentText]:
 
 
 def compose_texts(trial: Trial) -> None:
-    """Run every check over code that makes it say what a named mistake keeps it from saying.
+    """Run every check so that it composes the messages that are not shown for a named mistake.
 
-    That is every known mistake with nobody to name it, and code that gives one answer to every
-    question. What the checks say is heard by the trial's own listener. Of a check that is run with
-    several sizes, the first is enough.
+    The checks run over every known mistake without naming it, and over code that gives the same
+    answer to every question. The trial's own listener hears the messages. If a check is run with
+    several parameters, the first is enough.
     """
     checks = {check.originalname: check for check in reversed(trial.checks) if step_of(check)}
     for check in checks.values():
@@ -116,9 +116,9 @@ def compose_texts(trial: Trial) -> None:
 
 
 class SameAnswer:
-    """A `Respondent` that gives the reference's first answer to every question, and refuses none.
+    """A `Respondent` that gives the reference's first answer to every question, and never refuses.
 
-    No known mistake does that, but some checks are there only for it, with words of their own.
+    No known mistake does that, but some checks exist only for it and have their own words.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -126,7 +126,7 @@ class SameAnswer:
         self._answer: Reply | None = None
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
-        """Answer as the first time; where the reference refuses, return nothing."""
+        """Answer as the first time; if the reference refuses, answer with None."""
         if self._answer is None:
             reply = self._reference.ask(request)
             nothing = Returned(None, attributes=dict.fromkeys(request.read))
@@ -135,7 +135,7 @@ class SameAnswer:
 
 
 def terms_of(reference: Reference) -> frozenset[str]:
-    """Return the words that an exercise is there to teach: those of its titles and signatures."""
+    """Return the words that an exercise teaches: those of its titles and signatures."""
     steps = reference.exercise.steps
     parameters = [
         name

@@ -1,4 +1,4 @@
-"""What a student reads is there, is meant for a student, and is easy to read."""
+"""Checks that the texts for students exist, speak to students, and are easy to read."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from autograder.verification.trial import Trial
 HARDEST = 9.0  # grade level
 MOST_WORDS = 80
 LONGEST_SENTENCE = 25
-LONGEST_TITLE = 10  # its words count as terms, and hard words would hide in a longer one
+LONGEST_TITLE = 10  # words; they count as terms, so a longer title could hide hard words
 TO_THE_STUDENT = re.compile(r"\b(you|your)\b", re.IGNORECASE)
-# What our words to students do without, and what to do about it.
+# What texts for students must not have, and how to correct it.
 UNWANTED = (
-    (re.compile(r"!"), "take the exclamation mark out"),
+    (re.compile(r"!"), "remove the exclamation mark"),
     (re.compile(r"\b(?:is|are|be) due\b"), "say that it is expected: “due” sounds like a deadline"),
-    (re.compile(r"\bsimply\b", re.IGNORECASE), "take “simply” out: it may not be simple to them"),
+    (re.compile(r"\bsimply\b", re.IGNORECASE), "remove “simply”: it may not be simple to them"),
 )
 
 
 def word_gaps(trial: Trial, heard: Iterable[str] = ()) -> tuple[str, ...]:
     """Return a sentence for each text that is missing, not for students, or hard to read.
 
-    `heard` are the messages that the checks have composed. Raises `KitError` when a step has no
+    `heard` has the messages that the checks composed. Raises `KitError` when a step has no
     worked example.
     """
     reference = trial.reference
@@ -43,7 +43,7 @@ def word_gaps(trial: Trial, heard: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def reading_gaps(texts: Iterable[StudentText], terms: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence for each text that is too hard, too long, or not in our manner."""
+    """Return a sentence for each text that is too hard, too long, or has unwanted words."""
     return tuple(
         f"{each.place} {wrong}: “{' '.join(each.text.split())}”"
         for each in texts
@@ -58,14 +58,14 @@ def _wrong(text: str, terms: Collection[str]) -> list[str]:
     if read.grade > HARDEST:
         wrong.append(
             f"reads at grade {read.grade:.1f}, and {HARDEST:g} is the most (write shorter "
-            "sentences, and plainer words)"
+            "sentences and plainer words)"
         )
     if words > MOST_WORDS:
         wrong.append(f"has {words} words, and {MOST_WORDS} are the most (say less)")
     if read.longest > LONGEST_SENTENCE:
         wrong.append(
             f"has a sentence of {read.longest} words, and {LONGEST_SENTENCE} are the most (make "
-            "two of it)"
+            "it two)"
         )
     return wrong
 
@@ -84,7 +84,7 @@ def _hint_gaps(step: Step) -> list[str]:
         ]
     gaps = []
     if not step.hints[0].rstrip().endswith("?"):
-        gaps.append(f"the first hint of {step.name} is no question: ask one")
+        gaps.append(f"the first hint of {step.name} is not a question: ask one")
     if any("=" in hint and re.search(r"\w+\(.*\)\s*[@/*]", hint) for hint in step.hints):
         gaps.append(f"a hint of {step.name} holds code: say it in words")
     return gaps

@@ -1,7 +1,7 @@
-"""An exception of the student's code, as facts that cannot hurt who reads them.
+"""An exception of the student's code, as facts that are safe to read.
 
-Classes of the student's may lie or raise in `__str__`, `__class__` or
-`__name__`, so everything is asked of the built-in types instead.
+The student's classes may lie or raise in `__str__`, `__class__` or `__name__`,
+so only the built-in types are asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 _name_of = type.__dict__["__name__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
-Lines = Mapping[str, list[str]]  # the file name of each cell, to its lines
+Lines = Mapping[str, list[str]]  # from the file name of each cell to its lines
 
 
 def describe(error: BaseException, lines: Lines) -> dict[str, Any]:
@@ -80,15 +80,15 @@ def _shapes(frame: FrameType) -> dict[str, list[int]]:
     try:
         for name, value in frame.f_locals.items():
             shape = arrays.shape(value)
-            if type(name) is str and shape is not None and _is_told(shape) and len(shapes) < SHAPES:
+            if type(name) is str and shape is not None and _allowed(shape) and len(shapes) < SHAPES:
                 shapes[name[:NAME]] = list(shape)
     except BaseException:  # a class body's namespace may be the student's own mapping
         return {}
     return shapes
 
 
-def _is_told(shape: tuple[int, ...]) -> bool:
-    """Whether the host takes a shape: no more than that of an array that can be sent."""
+def _allowed(shape: tuple[int, ...]) -> bool:
+    """Whether the host accepts a shape: it must be one of an array that can be sent."""
     return len(shape) <= wire.MAX_AXES and all(size <= wire.MAX_AXIS for size in shape)
 
 

@@ -1,8 +1,8 @@
 """Earlier steps answered by the host, so that a mistake in one cannot spoil a later one.
 
-For the time of one call, the names of earlier steps in the student's namespace ask the
-host. What the host refuses is answered by the student's own code. With PyTorch the
-host answers for the gradients too, so that a backward pass goes through.
+During one call, the names of earlier steps in the student's namespace ask the host. What
+the host refuses, the student's own code answers. With PyTorch, the host also gives the
+gradients, so that a backward pass works.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REFUSED = object()
 
 
 class HostAnswers:
-    """Asks the host over `descriptor`, for an exercise in `library_name`."""
+    """Asks the host over `descriptor`, in the array library of the exercise."""
 
     def __init__(self, descriptor: int, library_name: str) -> None:
         self._descriptor = descriptor
@@ -50,7 +50,7 @@ class HostAnswers:
             def gradients(cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
                 found = self._ask(step, arguments, keywords, cotangents, dtype)
                 if found is REFUSED or len(found) != len(leaves):
-                    raise RuntimeError(f"no gradient through {step} is to be had")
+                    raise RuntimeError(f"there is no gradient through {step}")
                 return tuple(found)
 
             return _attached(value, leaves, gradients)
@@ -119,7 +119,7 @@ def _attached(
     class Answered(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
         def forward(context: Any, *inputs: Any) -> Any:
-            # What a student's code detached gets no gradient, and not one of zeros.
+            # What a student's code detached gets no gradient, rather than one of zeros.
             context.set_materialize_grads(False)
             return tuple(tensor.clone() for tensor in value) if several else value.clone()
 

@@ -19,7 +19,7 @@ def receive(descriptor: int) -> tuple[dict[str, Any], wire.Payload]:
     data = _fill(descriptor, bytearray(), wire.PREFIX.size)
     head, size = wire.read_prefix(bytes(data[: wire.PREFIX.size]))
     middle = wire.PREFIX.size + head
-    # The host sends one frame at a time, so that no more than this one is read.
+    # The host sends one frame at a time, so nothing beyond this one is read.
     data = _fill(descriptor, data, middle + size)
     header = wire.read_header(bytes(data[wire.PREFIX.size : middle]))
     return header, wire.Payload(bytes(data[middle:]))

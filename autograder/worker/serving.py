@@ -21,7 +21,7 @@ from autograder.protocol.call import Call, Missing, perform
 from autograder.worker import exception_facts, host_channel
 from autograder.worker.host_answers import HostAnswers
 
-_FULL_REPORTS = 30  # the rest without message, so that a reply stays under the wire's cap
+_FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _UNFIT = 98
 
@@ -38,8 +38,8 @@ class Session:
         sys.modules["submission"] = self._module
 
     def serve(self) -> NoReturn:
-        """Answer until the host closes the channel; end the process when an answer cannot be."""
-        # An interrupt ends the process, as any signal from outside does: nobody sits before it.
+        """Answer until the host closes the channel; end the process when an answer fails."""
+        # An interrupt ends the process, as any signal from outside does: nobody types here.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         while True:
             try:
@@ -48,7 +48,7 @@ class Session:
                 os._exit(0)
             try:
                 self._answer(header, payload)
-            except BaseException:  # nothing of the student's may run on after a broken answer
+            except BaseException:  # no student code may go on running after a broken answer
                 os._exit(_UNFIT)
 
     def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
@@ -83,8 +83,8 @@ class Session:
                 exec(code, vars(self._module))
             except BaseException as error:  # SystemExit too: the next cells still count
                 facts = exception_facts.describe(error, self._lines)
-                told = sum(failure is not None for failure in failures)
-                failures.append(facts if told < _FULL_REPORTS else exception_facts.brief(facts))
+                count = sum(failure is not None for failure in failures)
+                failures.append(facts if count < _FULL_REPORTS else exception_facts.brief(facts))
             else:
                 failures.append(None)
         return failures
@@ -98,7 +98,7 @@ class Session:
         def named(name: str) -> dict[str, Any]:
             return {key: self._inward(facts, payload, dtype) for key, facts in header[name].items()}
 
-        # The order in which the host wrote the arrays.
+        # In the order in which the host wrote the arrays.
         dtype = header["dtype"]
         arguments, keywords = values("arguments"), named("keywords")
         method_arguments, attributes = values("method_arguments"), named("attributes")

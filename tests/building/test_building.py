@@ -415,7 +415,7 @@ def test_no_line_of_a_region_stands_in_any_file_for_students(toy: Path, assignme
 def test_a_planted_line_is_found_however_it_is_wrapped(toy: Path, text: str) -> None:
     secrets = secrets_of(read_exercise(toy))
     refuse_leaks(secrets, {"notes.md": "Doubling and gathering are two steps."})
-    with pytest.raises(KitError, match="a line of a solution stands in a file for students"):
+    with pytest.raises(KitError, match="a line of a solution is in a file for students"):
         refuse_leaks(secrets, {"notes.md": text})
 
 
@@ -437,7 +437,7 @@ def test_a_leak_in_a_notebook_is_found_behind_its_escapes(toy: Path, assignments
     notebook = notebook_of(assignments / "toy")
     notebook.cells[-1].source += '\nself.kept_factor = abs(factor) + len("a\\tb")'
     nbformat.write(notebook, path)
-    with pytest.raises(KitError, match="stands in a file for students") as caught:
+    with pytest.raises(KitError, match="is in a file for students") as caught:
         refuse_leaks_below(secrets_of(read_exercise(toy)), assignments)
     assert f"{path}:{line_of(path, 'kept_factor')}," in caught.value.place
 
@@ -497,7 +497,7 @@ def test_a_solution_line_in_prose_docstring_or_hint_stops_the_build_before_it_wr
     toy: Path, assignments: Path, file: str, old: str, new: str
 ) -> None:
     change(toy / file, old, new)
-    with pytest.raises(KitError, match="stands in a file for students"):
+    with pytest.raises(KitError, match="is in a file for students"):
         build(toy, assignments)
     assert not assignments.exists()
 
@@ -578,7 +578,7 @@ def test_a_region_inside_a_region_is_told_with_both_lines(toy: Path) -> None:
     first = line_of(path, "BEGIN SOLUTION")
     change(path, "    return doubled", "    ### BEGIN SOLUTION\n    return doubled")
     error = refused(toy)
-    assert error.fact == f"a solution region begins inside the one of line {first}"
+    assert error.fact == f"a solution region begins inside the one that begins at line {first}"
     assert error.place == f"{path}:{first + 2}"
 
 
@@ -586,7 +586,7 @@ def test_an_end_without_a_beginning_is_told_with_its_line(toy: Path) -> None:
     path = toy / "solution.py"
     change(path, "    ### BEGIN SOLUTION\n", "")
     error = refused(toy)
-    assert error.fact == "a solution region ends that never began"
+    assert error.fact == "a solution region ends but never began"
     assert error.place == f"{path}:{line_of(path, 'END SOLUTION')}"
 
 
@@ -674,7 +674,7 @@ def test_a_method_may_be_given_but_not_all_of_a_class(toy: Path, assignments: Pa
 def test_a_region_that_is_not_inside_one_step_is_refused(toy: Path, old: str, new: str) -> None:
     change(toy / "solution.py", old, new)
     error = refused(toy)
-    assert error.fact == "a solution region does not stand inside one function of a step"
+    assert error.fact == "a solution region is not inside one function of a step"
     assert error.place.startswith(f"{toy / 'solution.py'}:")
 
 
@@ -682,7 +682,7 @@ def test_steps_in_another_order_than_their_functions_are_refused(toy: Path) -> N
     change(toy / "exercise.toml", '"double"', '"first"')
     change(toy / "exercise.toml", '"gather"', '"double"')
     change(toy / "exercise.toml", '"first"', '"gather"')
-    assert refused(toy).fact == "the step double stands where gather is expected"
+    assert refused(toy).fact == "the step double comes where gather is expected"
 
 
 def test_a_step_that_is_defined_twice_is_refused(toy: Path) -> None:
@@ -693,7 +693,7 @@ def test_a_step_that_is_defined_twice_is_refused(toy: Path) -> None:
 def test_a_cell_with_a_step_and_something_else_is_refused(toy: Path) -> None:
     change(toy / "solution.py", "\n\n# %%\nclass Layer", "\n\nclass Layer")
     error = refused(toy)
-    assert error.fact == "the cell of the step Layer holds something else as well"
+    assert error.fact == "the cell of the step Layer also holds something else"
     assert error.place.endswith(f":{line_of(toy / 'solution.py', 'class Layer')}")
 
 
@@ -702,13 +702,13 @@ def test_a_cell_of_comments_that_holds_code_is_refused(toy: Path, marker: str) -
     with (toy / "solution.py").open("a") as file:
         file.write(f"\n\n{marker}\n# text\n\nleft_over = 1\n")
     error = refused(toy)
-    assert error.fact == f"a cell that begins with `{marker}` holds a line that is no comment"
+    assert error.fact == f"a cell that begins with `{marker}` holds a line that is not a comment"
     assert error.place.endswith(": left_over = 1")
 
 
 def test_a_name_that_is_not_the_folders_is_refused(toy: Path) -> None:
     change(toy / "exercise.toml", 'name = "toy"', 'name = "other"')
-    assert refused(toy).fact == "the exercise is called 'other' and its folder is not"
+    assert refused(toy).fact == "the exercise is called 'other', but its folder is not"
 
 
 def test_a_folder_without_a_solution_is_refused(toy: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_course_that_nobody_has_handed_in_to_is_refused(tmp_path: Path) -> Non
     assert "nobody has handed in" in error["error"]
     assert error["where"] == str(course / "submitted") and "collect" in error["cure"]
     there = attn("demo", course).error
-    assert "a course already" in there["error"] and there["where"] == str(course)
+    assert "already a course here" in there["error"] and there["where"] == str(course)
 
 
 def test_signs_that_colour_a_terminal_are_shown_as_they_are(tmp_path: Path) -> None:

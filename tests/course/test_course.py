@@ -496,7 +496,7 @@ def test_autograde_without_running_code_is_refused_and_loses_nothing(stock: Stoc
     before = contents(course.directory / "autograded")
     code, log = nbgrader(course, "autograde", TOY, "--no-execute", "--force")
     assert code == 1
-    assert "leave --no-execute out" in log
+    assert "leave out --no-execute" in log
     assert contents(course.directory / "autograded") == before
 
 

@@ -22,7 +22,7 @@ from autograder.submission.reading import Submission
 from support.broken.case import EXERCISE, NAME, Work
 from support.copied_exercise import copy_exercise
 
-BOUNDS = Bounds(seconds=3.0, wall_seconds=120.0, megabytes=512)
+BOUNDS = Bounds(seconds=2.0, wall_seconds=120.0, megabytes=512)
 FAULTY = '''
 
 @pytest.mark.step("scale_scores")
@@ -85,7 +85,7 @@ def test_the_rest_of_the_class_is_graded(student: str, verdicts: dict[str, Verdi
 @pytest.mark.parametrize(
     ("student", "outcome", "said"),
     [
-        ("spins", Outcome.TIMED_OUT, "3 seconds of processor time"),
+        ("spins", Outcome.TIMED_OUT, "2 seconds of processor time"),
         ("eats", Outcome.OUT_OF_MEMORY, "512 megabytes of memory"),
     ],
 )

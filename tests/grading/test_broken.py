@@ -1,8 +1,8 @@
 """Broken, not hostile: nobody is lost, and every submission is graded as far as it can be.
 
-The set in tests/support/broken is handed in as one class, with right work beside it, and goes
-through every door: `attn grade` on a course, `nbgrader autograde` on the same course, and `attn
-grade` on a folder of files.
+The set in tests/support/broken is handed in as one class, with right work beside it, through `attn
+grade` on a course. `nbgrader autograde` on the same course and `attn grade` on a folder of files
+get one of each kind, and all of them in the slow tests.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.creation import Course, create_course, read_course
+from autograder.course.creation import Course
 from autograder.course.gradebook import scores
-from autograder.course.release import command_environment, release
+from autograder.course.release import command_environment
 from autograder.grading.journal import JOURNAL
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
 from autograder.reports.verdict_files import read_verdicts
 from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, Work
-from support.broken.cases import EVERYBODY
+from support.broken.cases import EVERYBODY, ONE_OF_EACH_KIND
+from support.released_course import copied, released_course
 
 POINTS = {step.name: step.points for step in EXERCISE.steps}
 RIGHT = ("right_notebook", "right_script")
@@ -67,13 +68,7 @@ def due(case: Broken) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A released course in which the whole class has handed in; nothing is graded yet."""
-    course = create_course(
-        tmp_path_factory.mktemp("broken") / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
-    release(course, NAME)
+    course = released_course(tmp_path_factory.mktemp("broken") / "course")
     for case in EVERYBODY:
         case.build(Work(_folder(course, case.student)))
     for student in RIGHT:
@@ -94,36 +89,49 @@ def _folder(course: Course, student: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fast(handed_in: Course) -> Door:
-    """`attn grade` on the course."""
-    run = _attn("grade", handed_in.directory)
-    points = {student: _by_step(cells) for student, cells in scores(handed_in, NAME).items()}
-    return _door(run, handed_in.graded(NAME), points)
+def graded(handed_in: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    return copied(handed_in, tmp_path_factory.mktemp("fast") / "course")
 
 
 @pytest.fixture(scope="module")
-def stock(handed_in: Course, tmp_path_factory: pytest.TempPathFactory) -> Door:
-    """`nbgrader autograde` on a course of its own with the same class."""
-    directory = tmp_path_factory.mktemp("stock") / "course"
-    shutil.copytree(
-        handed_in.directory,
-        directory,
-        symlinks=True,
-        ignore=shutil.ignore_patterns("graded", "autograded"),
-    )
-    course = read_course(directory)
+def fast(graded: Course) -> Door:
+    """`attn grade` on the course."""
+    run = _attn("grade", graded.directory)
+    points = {student: _by_step(cells) for student, cells in scores(graded, NAME).items()}
+    return _door(run, graded.graded(NAME), points)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(ONE_OF_EACH_KIND, id="one_of_each_kind"),
+        pytest.param(EVERYBODY, id="everybody", marks=pytest.mark.slow),
+    ],
+)
+def part(request: pytest.FixtureRequest) -> tuple[Broken, ...]:
+    """Those who go through the other doors, which take their time."""
+    found: tuple[Broken, ...] = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def stock(
+    handed_in: Course, part: tuple[Broken, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Door:
+    """`nbgrader autograde` on a course of its own."""
+    course = copied(handed_in, tmp_path_factory.mktemp("stock") / "course")
+    for case in set(EVERYBODY) - set(part):
+        shutil.rmtree(course.submitted(NAME, case.student).parent)
     run = subprocess.run(
         [sys.executable, "-m", "nbgrader", "autograde", NAME],
-        cwd=directory,
+        cwd=course.directory,
         env=command_environment(),
         capture_output=True,
         text=True,
         check=False,
     )
-    graded = directory / "autograded"
-    pages = {
-        path.parent.parent.name: _outputs(path) for path in graded.glob(f"*/{NAME}/{NOTEBOOK}")
-    }
+    notebooks = (course.directory / "autograded").glob(f"*/{NAME}/{NOTEBOOK}")
+    pages = {path.parent.parent.name: _outputs(path) for path in notebooks}
     points = {student: _by_step(cells) for student, cells in scores(course, NAME).items()}
     return Door(run.returncode, run.stdout + run.stderr, points, pages, {})
 
@@ -149,8 +157,13 @@ class Flat:
 
 
 @pytest.fixture(scope="module")
-def flat_folder(handed_in: Course, fast: Door, tmp_path_factory: pytest.TempPathFactory) -> Flat:
-    """The same class, in a folder; who handed in one file is that file.
+def flat_folder(
+    graded: Course,
+    fast: Door,
+    part: tuple[Broken, ...],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Flat:
+    """The same students in a folder; who handed in one file is that file.
 
     The journal of the course comes along: what is read the same is not judged again.
     """
@@ -158,9 +171,9 @@ def flat_folder(handed_in: Course, fast: Door, tmp_path_factory: pytest.TempPath
     flat = Flat(root / "class", root / "graded")
     flat.folder.mkdir()
     flat.output.mkdir()
-    shutil.copy(handed_in.graded(NAME) / JOURNAL, flat.output / JOURNAL)
-    for student in (*(case.student for case in EVERYBODY), *RIGHT):
-        folder = handed_in.submitted(NAME, student)
+    shutil.copy(graded.graded(NAME) / JOURNAL, flat.output / JOURNAL)
+    for student in (*(case.student for case in part), *RIGHT):
+        folder = graded.submitted(NAME, student)
         files = list(folder.iterdir())
         if len(files) == 1 and files[0].is_file() and not files[0].is_symlink():
             suffix = "".join(files[0].suffixes)
@@ -295,43 +308,45 @@ def test_the_run_says_who_could_not_be_read_and_that_not_all_could(fast: Door) -
 
 @pytest.mark.parametrize("student", ["link_to_the_solution", "link_in_place_of_the_folder"])
 def test_nothing_that_a_link_points_at_gets_into_the_graded_folder(
-    student: str, handed_in: Course, fast: Door
+    student: str, graded: Course, fast: Door
 ) -> None:
-    graded = handed_in.autograded(NAME, student)
-    assert [file.name for file in graded.iterdir()] == [NOTEBOOK]
-    assert "np.exp" not in (graded / NOTEBOOK).read_text(encoding="utf-8")
+    folder = graded.autograded(NAME, student)
+    assert [file.name for file in folder.iterdir()] == [NOTEBOOK]
+    assert "np.exp" not in (folder / NOTEBOOK).read_text(encoding="utf-8")
     assert "np.exp" not in fast.pages[student]
 
 
 # --- nbgrader autograde -------------------------------------------------------------------------
 
 
-def test_nbgrader_loses_nobody_either(stock: Door, fast: Door) -> None:
+def test_nbgrader_loses_nobody_either(part: tuple[Broken, ...], stock: Door) -> None:
     assert stock.code == ALL_GRADED, stock.out[-4000:]
-    assert set(stock.points) == set(stock.pages) == set(fast.points)
+    everybody = {*(case.student for case in part), *RIGHT, *MISPLACED}
+    assert set(stock.points) == set(stock.pages) == everybody
 
 
 def test_both_doors_give_the_same_points(stock: Door, fast: Door) -> None:
-    differ = {student for student in fast.points if stock.points[student] != fast.points[student]}
+    differ = {student for student in stock.points if stock.points[student] != fast.points[student]}
     assert differ == set()
 
 
-@each()
-def test_the_graded_notebook_says_the_same(case: Broken, stock: Door) -> None:
-    words = stock.pages[case.student]
-    assert [said for said in (*case.says, *case.says_of_folder) if said not in words] == []
+def test_the_graded_notebook_says_the_same(part: tuple[Broken, ...], stock: Door) -> None:
+    wanted = {case.student: (*case.says, *case.says_of_folder) for case in part}
+    assert not_said(wanted, stock) == {}
 
 
-def test_what_was_handed_in_is_as_it_was(handed_in: Course, fast: Door, tmp_path: Path) -> None:
-    changed = []
-    for case in EVERYBODY:
-        folder = tmp_path / "again" / case.student
-        folder.mkdir(parents=True)
-        case.build(Work(folder))
-        there = handed_in.submitted(NAME, case.student)
-        if dict(_content(folder)) != dict(_content(there)):
-            changed.append(case.student)
-    assert changed == []
+def not_said(wanted: dict[str, tuple[str, ...]], door: Door) -> dict[str, list[str]]:
+    """The words that do not stand on the page of whoever should read them."""
+    missing = {
+        student: [said for said in words if said not in door.pages[student]]
+        for student, words in wanted.items()
+    }
+    return {student: words for student, words in missing.items() if words}
+
+
+def test_what_was_handed_in_is_as_it_was(handed_in: Course, graded: Course, fast: Door) -> None:
+    before, after = (dict(_content(course.hand_ins)) for course in (handed_in, graded))
+    assert len(before) > len(EVERYBODY) and after == before
 
 
 def _content(folder: Path) -> Iterator[tuple[str, bytes | None]]:
@@ -343,24 +358,28 @@ def _content(folder: Path) -> Iterator[tuple[str, bytes | None]]:
 # --- a folder of files --------------------------------------------------------------------------
 
 
-def test_in_a_folder_of_files_nobody_is_lost(flat: Door) -> None:
-    everybody = {*(case.student for case in EVERYBODY), *RIGHT, ALONE}
+def test_in_a_folder_of_files_nobody_is_lost(part: tuple[Broken, ...], flat: Door) -> None:
+    everybody = {*(case.student for case in part), *RIGHT, ALONE}
     assert flat.code == NOT_ALL, flat.out
     assert set(flat.verdicts) == set(flat.points) == everybody
     assert f"{ALONE}.docx is neither a notebook nor a .py file" in flat.pages[ALONE]
 
 
-@each()
-def test_in_a_folder_of_files_all_have_the_same_points_and_words(case: Broken, flat: Door) -> None:
-    assert flat.points[case.student] == due(case)
-    page = flat.pages[case.student]
+def test_in_a_folder_of_files_all_have_the_same_points_and_words(
+    part: tuple[Broken, ...], flat: Door
+) -> None:
+    assert {case.student: flat.points[case.student] for case in part} == {
+        case.student: due(case) for case in part
+    }
     # A file is called there as its student is.
-    due_words = [words for words in case.says if NAME not in words]
-    assert [words for words in due_words if words not in page] == []
+    wanted = {case.student: tuple(say for say in case.says if NAME not in say) for case in part}
+    assert not_said(wanted, flat) == {}
 
 
-def test_without_those_that_cannot_be_read_all_is_well(flat_folder: Flat, flat: Door) -> None:
-    for student in (*(case.student for case in EVERYBODY if case.rejected), ALONE):
+def test_without_those_that_cannot_be_read_all_is_well(
+    part: tuple[Broken, ...], flat_folder: Flat, flat: Door
+) -> None:
+    for student in (*(case.student for case in part if case.rejected), ALONE):
         for path in flat_folder.folder.glob(f"{student}*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     again = flat_folder.grade()

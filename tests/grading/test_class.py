@@ -15,6 +15,7 @@ from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.errors import KitError
 from autograder.grading.classroom import grade_class
 from autograder.grading.input_seed import input_seed
+from autograder.grading.journal import JOURNAL, Journal
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.sandbox import SandboxedStudent, Zygote
@@ -312,6 +313,18 @@ def test_no_verdict_is_a_fault_of_ours_and_each_says_how_it_came_about(
         assert [step.name for step in verdict.steps] == [step.name for step in exercise.steps]
         assert verdict.max_points == exercise.points
         assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_every_verdict_that_the_kit_gives_is_kept_and_used_again(
+    exercise: Exercise, verdicts: dict[str, Verdict], tmp_path: Path
+) -> None:
+    journal = Journal(tmp_path / JOURNAL)
+    assert journal.prepare() is None
+    for name, verdict in verdicts.items():
+        key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:{name}"
+        journal.keep(key, verdict)
+        kept = journal.find(key, name, exercise)
+        assert kept == (None if name == "rejected" else verdict), name
 
 
 def test_a_submission_that_was_rejected_is_not_run_and_says_why(

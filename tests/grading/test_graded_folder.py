@@ -25,6 +25,7 @@ from autograder.grading.class_task import GradingOptions
 from autograder.grading.output_folder import SECRET, input_secret
 from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
+from support.measured_processes import UNMEASURED
 from support.processes import descendants
 from support.released_course import released_course, zoo
 
@@ -156,7 +157,7 @@ def test_an_address_of_the_gradebook_that_is_computed_is_not_computed(tmp_path: 
         file.write("c.CourseDirectory.db_url = 'sqlite:///' + '/tmp/x.db'\n")
     run = attn("grade", course)
     assert run.returncode == 2 and not (tmp_path / "ran").exists()
-    assert "line 2 of nbgrader_config.py computes where the gradebook is" in run.stderr
+    assert "line 2 of nbgrader_config.py computes the gradebook's address" in run.stderr
 
 
 def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_no_configuration_of_jupyter_below_the_course_is_run(variable: str, tmp_
         RUNS.format(marker=str(tmp_path / "ran")), encoding="utf-8"
     )
     run = attn("grade", course, variables={variable: str(own)})
-    assert run.returncode == 2 and "Jupyter's configuration lies in the course" in run.stderr
+    assert run.returncode == 2 and "and here it lies in the course" in run.stderr
     assert not (tmp_path / "ran").exists()
 
 
@@ -294,7 +295,7 @@ def test_a_course_is_not_graded_with_other_solutions_than_its_own(
         exercises=(NAME,),
     )
     said = refused(course.directory, solutions=forged[0])
-    assert "a course says itself where its solutions are" in said
+    assert "the course already says where its solutions are" in said
 
 
 # --- the first command works from any folder ----------------------------------------------------
@@ -338,6 +339,7 @@ def started(number: signal.Signals, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [ATTN, "grade", "homework", "--exercise", NAME, *ALONE],
         cwd=folder,
+        env=os.environ | UNMEASURED,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         preexec_fn=partial(signal.signal, number, signal.SIG_DFL),

@@ -8,30 +8,27 @@ other code than the one that was judged lies beside the marks.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from autograder.course.creation import (
-    Course,
-    create_course,
-    read_course,
-    script_name,
-)
+from autograder.course.creation import Course, script_name
 from autograder.course.gradebook import scores, write_gradebook
 from autograder.course.intake import timestamp
-from autograder.course.release import command_environment, release
+from autograder.course.release import command_environment
 from autograder.grading.batch import grade_batch
 from autograder.grading.roster import course_roster
 from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
 from autograder.submission.reading import Submission, read_one_of, read_submission
+from support.released_course import released_course
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -66,23 +63,10 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def empty_course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    course = create_course(
-        tmp_path_factory.mktemp("links") / "course",
-        solutions=SOLUTIONS,
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
-    release(course, NAME)
-    return course
-
-
 @pytest.fixture
-def course(empty_course: Course, tmp_path: Path) -> Course:
+def course(tmp_path: Path) -> Course:
     """A released course of the test's own."""
-    shutil.copytree(empty_course.directory, tmp_path / "course")
-    return read_course(tmp_path / "course")
+    return released_course(tmp_path / "course")
 
 
 def hand_in(course: Course, student: str, text: str = SOLUTION) -> Path:
@@ -106,7 +90,7 @@ def run(command: list[str], folder: Path) -> tuple[int, str]:
 
 
 DOORS = {
-    "attn": [ATTN, "grade", "."],
+    "attn": [ATTN, "grade", ".", "--processes", "1"],
     "nbgrader": [sys.executable, "-m", "nbgrader", "autograde", NAME],
 }
 
@@ -219,33 +203,63 @@ def test_a_link_that_comes_and_goes_is_never_followed(
     (hand,) = course_roster([("eve", folder)])
     read: list[Submission] = []
     stamps: list[object] = []
+    seen: set[bool] = set()  # whether the student's own file was there
     with swapped(own, link):
-        for _ in range(READS):
+        # On a busy machine it takes longer until the other process has its turn.
+        while len(read) < READS or (len(seen) < 2 and len(read) < 20 * READS):
             read.append(read_one_of(hand.paths, EXERCISE, hand.student, hand.root))
             stamps.append(timestamp(folder, hand.root))
+            seen.add(bool(read[-1].cells))
     assert not [each for each in read if STOLEN in "".join(each.cells)]
-    assert stamps == [None] * READS
-    assert {bool(each.cells) for each in read} == {True, False}, "it was not swapped meanwhile"
+    assert stamps == [None] * len(read)
+    assert seen == {True, False}, "it was not swapped meanwhile"
 
 
 # --- files that change ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("change", ["other code", "a link", "nothing", "a notebook"])
-@pytest.mark.parametrize("kind", ["notebook", "script"])
-def test_a_file_that_changes_after_it_was_read_is_not_shown_beside_its_marks(
-    course: Course, secret: Path, change: str, kind: str
-) -> None:
-    file = hand_in(course, "eve", OWN)
+CHANGES = ("other code", "a link", "nothing", "a notebook")
+KINDS = ("notebook", "script")
+
+
+@dataclass(frozen=True)
+class ChangedClass:
+    """A class whose files were changed between judging and writing, and its verdicts."""
+
+    course: Course
+    verdicts: dict[str, Verdict]
+
+
+@pytest.fixture(scope="module")
+def changed_class(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> ChangedClass:
+    """Everybody hands in the same, as a notebook or as a script, and changes it in some way."""
+    course = released_course(tmp_path_factory.mktemp("changed") / "course")
+    files = {
+        (kind, change): own_file(course, f"{kind}, {change}", kind)
+        for kind in KINDS
+        for change in CHANGES
+    }
+    roster = course_roster([(file.parent.parent.name, file.parent) for file in files.values()])
+    read = [read_one_of(hand.paths, EXERCISE, hand.student, hand.root) for hand in roster]
+    verdicts = grade_batch(EXERCISE.folder, read)
+    for (kind, change), file in files.items():
+        put_in_place_of(file, kind, change, secret)
+    write_gradebook(course, NAME, verdicts, read)
+    return ChangedClass(course, {verdict.student: verdict for verdict in verdicts})
+
+
+def own_file(course: Course, student: str, kind: str) -> Path:
+    file = hand_in(course, student, OWN)
     if kind == "notebook":
         file.unlink()
         file = file.with_suffix(".ipynb")
         cell = nbformat.v4.new_code_cell(OWN)
         nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
     (file.parent / "timestamp.txt").write_text("2025-03-01 12:00:00 UTC", encoding="utf-8")
-    (hand,) = course_roster([("eve", file.parent)])
-    submission = read_one_of(hand.paths, EXERCISE, hand.student, hand.root)
-    verdicts = grade_batch(EXERCISE.folder, [submission])
+    return file
+
+
+def put_in_place_of(file: Path, kind: str, change: str, secret: Path) -> None:
     if change != "a notebook":
         file.unlink()
     if change == "a link":
@@ -256,14 +270,21 @@ def test_a_file_that_changes_after_it_was_read_is_not_shown_beside_its_marks(
         (file.parent / "beside.py").write_text(SOLUTION, encoding="utf-8")
         script = file.parent / script_name(NAME)
         script.write_text(SOLUTION if kind == "notebook" else OWN, encoding="utf-8")
-    write_gradebook(course, NAME, verdicts, [submission])
-    kept = course.autograded(NAME, "eve")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_changes_after_it_was_read_is_not_shown_beside_its_marks(
+    changed_class: ChangedClass, change: str, kind: str
+) -> None:
+    student = f"{kind}, {change}"
+    kept = changed_class.course.autograded(NAME, student)
     assert STOLEN not in all_of(kept)
     assert (kept / "timestamp.txt").is_file()
     changed = change != "a notebook"
-    assert ("Your file changed while it was graded" in all_of(kept)) == changed
+    assert ("Your file changed while it was" in all_of(kept)) == changed
     assert (OWN.split("\n")[1].strip() in all_of(kept)) != changed
-    assert points(course)["eve"] == verdicts[0].points < FULL
+    assert points(changed_class.course)[student] == changed_class.verdicts[student].points < FULL
 
 
 CHANGING_JUDGE = """
@@ -294,7 +315,7 @@ def test_a_file_that_changes_while_nbgrader_grades_is_not_shown_beside_its_marks
     assert code == 0, printed
     eve, ada = (all_of(course.autograded(NAME, student)) for student in ("eve", "ada"))
     assert points(course)["eve"] == FULL > points(course)["ada"]
-    assert "as laid out" not in eve and "Your file changed while it was graded" in eve
+    assert "as laid out" not in eve and "Your file changed while it was being graded" in eve
     assert not list(course.autograded(NAME, "eve").glob("*.py"))
     assert "as laid out" in ada and "changed while" not in ada
     assert "attention_kit_code" not in eve + ada

@@ -21,11 +21,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.course import create_course
-from autograder.course.creation import Course, notebook_name, read_course, script_name
+from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.export import _Quoted
 from autograder.course.gradebook import scores
-from autograder.course.release import command_environment, release
+from autograder.course.release import command_environment
 from autograder.grading.roster import flat_roster
 from autograder.model.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.model.verdict import Verdict
@@ -33,11 +32,14 @@ from autograder.reports.feedback import page_name
 from autograder.reports.roll import shown_names
 from autograder.reports.verdict_files import read_verdicts
 from autograder.submission.student_name import LONGEST, MOST_BYTES, name_of, student_of
+from support.released_course import copied, released_course
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
-SOLUTION = (ROOT / "solutions" / NAME / "solution.py").read_bytes()
-ATTN = str(Path(sys.executable).with_name("attn"))
+SOLUTIONS = ROOT / "solutions"
+SOLUTION = (SOLUTIONS / NAME / "solution.py").read_bytes()
+# One process: it does not matter here which of them makes whose notebook.
+GRADE = (str(Path(sys.executable).with_name("attn")), "grade", "--processes", "1")
 FULL = 22.0
 SEED = 1963
 
@@ -46,6 +48,11 @@ RAW = (
     *(b"ada", b"Ada", "ada\u200b".encode(), b"jos\xe9", b"jos\\xe9"),
     *("jos\u00e9".encode(), "jose\u0301".encode(), b"a\nb", b"\x1b[31mred", b"x[1]", b"*"),
     *(b"-rf", b"con", b" ", b"{student}%s", b"n" * 250, b"\xff" * 200, b"a~" + b"0" * 32),
+)
+# Of each kind one, for nbgrader, which takes its time over every student.
+SOME = (
+    *(b"ada", b"jos\xe9", b"jos\\xe9", b"a\nb", b"x[1]", b"*", b"-rf", b"{student}%s"),
+    b"\xff" * 200,
 )
 ODD_FILE = b"arbeit\xfc.py"  # inside a student's folder
 
@@ -170,6 +177,13 @@ def run(command: list[str], folder: Path) -> tuple[int, bytes]:
     return done.returncode, done.stdout
 
 
+def of_folder(folder: Path) -> Door:
+    command = [*GRADE, str(folder), "--exercise", NAME, "--solutions", str(SOLUTIONS)]
+    code, printed = run(command, folder.parent)
+    verdicts = read_verdicts(folder.with_name(f"{folder.name}-graded") / "verdicts")
+    return Door(code, printed, {verdict.student: verdict.points for verdict in verdicts})
+
+
 def of_course(course: Course, command: list[str]) -> Door:
     code, printed = run(command, course.directory)
     found = scores(course, NAME)
@@ -179,13 +193,7 @@ def of_course(course: Course, command: list[str]) -> Door:
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A released course in which everybody has handed in, every second one under an odd name."""
-    course = create_course(
-        tmp_path_factory.mktemp("names") / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
-    release(course, NAME)
+    course = released_course(tmp_path_factory.mktemp("names") / "course")
     for number, name in enumerate(RAW):
         folder = course.directory / "submitted" / os.fsdecode(name) / NAME
         folder.mkdir(parents=True)
@@ -195,22 +203,33 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 
 @pytest.fixture(scope="module")
-def fast(pristine: Course) -> Door:
-    """`attn grade` on the course."""
-    return of_course(pristine, [ATTN, "grade", "."])
+def fast_course(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    return copied(pristine, tmp_path_factory.mktemp("fast") / "course")
 
 
 @pytest.fixture(scope="module")
-def stock_course(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
-    directory = tmp_path_factory.mktemp("stock") / "course"
-    ignored = shutil.ignore_patterns("graded", "autograded")
-    shutil.copytree(pristine.directory, directory, ignore=ignored)
-    return read_course(directory)
+def fast(fast_course: Course) -> Door:
+    """`attn grade` on the course."""
+    return of_course(fast_course, [*GRADE, "."])
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(SOME, id="some"), pytest.param(RAW, id="all", marks=pytest.mark.slow)],
+)
+def stock_course(
+    request: pytest.FixtureRequest, pristine: Course, tmp_path_factory: pytest.TempPathFactory
+) -> Course:
+    """A course in which some or all of them have handed in."""
+    course = copied(pristine, tmp_path_factory.mktemp("stock") / "course")
+    for name in set(RAW) - set(request.param):
+        shutil.rmtree(course.hand_ins / os.fsdecode(name))
+    return course
 
 
 @pytest.fixture(scope="module")
 def stock(stock_course: Course) -> Door:
-    """`nbgrader autograde` on a copy of the course."""
+    """`nbgrader autograde` on that course."""
     return of_course(stock_course, [sys.executable, "-m", "nbgrader", "autograde", NAME])
 
 
@@ -225,13 +244,7 @@ def flat(tmp_path_factory: pytest.TempPathFactory) -> tuple[Door, Path]:
     (folder / os.fsdecode(b"folder\xe4")).mkdir()
     (folder / os.fsdecode(b"folder\xe4") / os.fsdecode(ODD_FILE)).write_bytes(SOLUTION)
     (folder / os.fsdecode(b"broken\xe4.ipynb")).write_text("{", encoding="utf-8")
-    code, printed = run(
-        [ATTN, "grade", str(folder), "--exercise", NAME, "--solutions", str(ROOT / "solutions")],
-        root,
-    )
-    verdicts = read_verdicts(root / "class-graded" / "verdicts")
-    points = {verdict.student: verdict.points for verdict in verdicts}
-    return Door(code, printed, points), root / "class-graded"
+    return of_folder(folder), root / "class-graded"
 
 
 EVERYBODY = {student_of(os.fsdecode(name)) for name in RAW}
@@ -246,32 +259,35 @@ def test_a_course_is_graded_whatever_its_students_are_called(fast: Door) -> None
     assert dict(fast.points) == dict.fromkeys(EVERYBODY, FULL)
 
 
-def test_nbgrader_autograde_grades_them_too(stock: Door) -> None:
+def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -> None:
     assert stock.code == 0, stock.text[-4000:]
-    assert dict(stock.points) == dict.fromkeys(EVERYBODY, FULL)
+    assert dict(stock.points) == dict.fromkeys(stock_course.students(NAME), FULL)
     assert b"Logging error" not in stock.printed
 
 
-@pytest.mark.parametrize("door", ["fast", "stock"])
-def test_each_has_a_graded_notebook_of_their_own(
-    door: str, pristine: Course, stock_course: Course, request: pytest.FixtureRequest
-) -> None:
-    request.getfixturevalue(door)
-    course = pristine if door == "fast" else stock_course
-    for student in EVERYBODY:
-        folder = course.autograded(NAME, student)
-        assert (folder / notebook_name(NAME)).is_file()
-        for file in folder.iterdir():
-            assert file.name.isprintable()
-    assert len(list((course.directory / "autograded").iterdir())) == len(EVERYBODY)
+def test_each_has_a_graded_notebook_of_their_own(fast_course: Course, fast: Door) -> None:
+    assert sorted(EVERYBODY) == sorted(with_a_notebook(fast_course))
 
 
-def test_nbgraders_feedback_has_a_page_for_each(pristine: Course, fast: Door) -> None:
-    code, printed = run(
-        [sys.executable, "-m", "nbgrader", "generate_feedback", NAME], pristine.directory
-    )
+def test_nbgrader_leaves_each_a_graded_notebook_too(stock_course: Course, stock: Door) -> None:
+    assert sorted(stock_course.students(NAME)) == sorted(with_a_notebook(stock_course))
+
+
+def with_a_notebook(course: Course) -> list[str]:
+    """Whose graded notebook there is; all files beside it have plain names."""
+    folders = [folder / NAME for folder in (course.directory / "autograded").iterdir()]
+    assert all(file.name.isprintable() for folder in folders for file in folder.iterdir())
+    return [folder.parent.name for folder in folders if (folder / notebook_name(NAME)).is_file()]
+
+
+def test_nbgraders_feedback_has_a_page_for_each(stock_course: Course, stock: Door) -> None:
+    command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME]
+    code, printed = run(command, stock_course.directory)
     assert code == 0, printed[-4000:].decode("utf-8", "replace")
-    pages = {student: pristine.feedback(NAME, student) / f"{NAME}.html" for student in EVERYBODY}
+    pages = {
+        student: stock_course.feedback(NAME, student) / f"{NAME}.html"
+        for student in stock_course.students(NAME)
+    }
     assert [student for student, page in pages.items() if not page.is_file()] == []
 
 
@@ -322,8 +338,17 @@ def test_the_remark_on_an_odd_file_shows_its_name(flat: tuple[Door, Path]) -> No
     assert any("arbeit\\xfc.py was read" in remark for remark in verdict.remarks)
 
 
-def test_a_second_run_finds_everybody_judged(pristine: Course, fast: Door) -> None:
-    again = of_course(pristine, [ATTN, "grade", "."])
+def test_a_second_run_finds_everybody_judged(flat: tuple[Door, Path]) -> None:
+    door, output = flat
+    again = of_folder(output.with_name("class"))
+    # Whoever cannot be read is read again each time.
+    assert f"{len(door.points) - 1} of {len(door.points)} submissions were judged" in again.text
+    assert again.points == door.points
+
+
+@pytest.mark.slow
+def test_a_second_run_on_a_course_finds_everybody_judged(fast_course: Course, fast: Door) -> None:
+    again = of_course(fast_course, [*GRADE, "."])
     assert f"{len(RAW)} of {len(RAW)} submissions were judged before" in again.text
     assert again.points == fast.points
 

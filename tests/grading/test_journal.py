@@ -134,13 +134,15 @@ def test_asked_to_it_judges_everybody_again(graded: GradedFolder) -> None:
     assert graded.verdicts == before
 
 
-def test_a_changed_exercise_makes_what_is_kept_worthless(
+def test_a_change_of_what_an_exercise_shares_makes_what_is_kept_worthless(
     graded: GradedFolder, tmp_path: Path
 ) -> None:
-    folder, before = copy_exercise(NAME, tmp_path / "solutions"), graded.rows()
-    with (folder / "exercise.toml").open("a", encoding="utf-8") as manifest:
-        manifest.write("\n# changed\n")
-    assert "judged before" not in graded.grade(solutions=folder.parent)
+    solutions, before = copy_exercise(NAME, tmp_path / "solutions").parent, graded.rows()
+    kept = f"{EVERYBODY} of {EVERYBODY} submissions were judged before"
+    assert kept in graded.grade(solutions=solutions), "it is not changed yet"
+    with (solutions / "_attention" / "checks.py").open("a", encoding="utf-8") as shared:
+        shared.write("\n# changed\n")
+    assert "judged before" not in graded.grade(solutions=solutions)
     after = graded.rows()
     assert {key: after[key] for key in before} == before
     assert len(after) == 2 * len(before)
@@ -152,7 +154,7 @@ def test_a_broken_journal_is_set_aside_and_everybody_judged(graded: GradedFolder
         path.unlink()
     graded.journal.write_bytes(b"this is no database, and never was" * 100)
     said = " ".join(graded.grade().split())
-    assert "The journal could not be read and lies in journal.sqlite.broken-1" in said
+    assert "The journal could not be read and was moved to journal.sqlite.broken-1" in said
     assert "judged before" not in said and graded.verdicts == before
 
 

@@ -174,7 +174,7 @@ def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:
     assert "nobody answers while a check runs" in found["scale_scores"]["fact"]
     assert "printed more than 64 kB" in found["apply_mask"]["fact"]
     assert (
-        "calls `initialize_weights`, which does not come back"
+        "calls `initialize_weights`, which does not return"
         in (found["compute_attention_weights"]["fact"])
     )
     # Nothing interrupts it; the line is told all the same.
@@ -283,7 +283,7 @@ def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
         ["3"],
         [*"123"],
     ]
-    assert "2 more when you ask again." in runs[0].out
+    assert "2 more if you ask again." in runs[0].out
     assert "That was the last one." in runs[2].out
     assert "Those are all the hints" in runs[3].out
     assert "3 of 3 hints" in attn("list", folder=workspace).out

@@ -91,7 +91,7 @@ def test_reset_changes_nothing_where_no_copy_can_be_kept(workspace: Path) -> Non
     stub_file(workspace).write_text(mine, encoding="utf-8")
     small = f'ulimit -f 4; exec "{ATTN}" reset softmax --yes'  # 4 kB: as a disk that is full
     run = attn("-c", small, folder=workspace, command="bash")
-    assert run.code == REFUSED and "cannot be kept as a copy" in run.err
+    assert run.code == REFUSED and "cannot be copied" in run.err
     assert stub_file(workspace).read_text(encoding="utf-8") == mine
     assert list((workspace / ".attn" / "kept").iterdir()) == []
 

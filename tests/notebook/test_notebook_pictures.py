@@ -365,7 +365,7 @@ def test_without_the_bonus_the_other_pictures_are_there(
         ("raise ValueError('axes')", "your layer stops with ValueError: axes."),
         ("return missing", "there is no `missing`: run the cells above"),
         ("return attention_output[0, 0]", "No picture yet:"),
-        ("return 3 * attention_output.permute(0, 2, 1, 3).flatten(2)", "sums to 3, and shares sum"),
+        ("return 3 * attention_output.permute(0, 2, 1, 3).flatten(2)", "sums to 3, but its shares"),
     ],
 )
 def test_a_layer_that_is_wrong_is_told_and_never_raises(
@@ -381,7 +381,7 @@ def test_a_layer_that_is_wrong_is_not_called_equal(run_last_cells: Callable[...,
         "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores\n"
     )
     printed = run_last_cells("numpy_single_head", scale_scores=source).printed
-    assert "more than rounding explains" in printed and "equal, up" not in printed
+    assert "more than rounding can explain" in printed and "equal, up" not in printed
 
 
 def test_without_pytorch_the_comparison_says_so(

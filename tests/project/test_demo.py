@@ -372,7 +372,7 @@ def test_the_search_finds_what_is_planted_in_a_page(
     leaky.write_text(text, encoding="utf-8")
     hidden = not_their_own(secrets, "untouched_script", demo, exercise)
     assert hidden == secrets
-    assert "stands in a file for students" in refused(hidden, texts_below(tmp_path))
+    assert "is in a file for students" in refused(hidden, texts_below(tmp_path))
 
 
 # --- where nothing protects ---------------------------------------------------------------------

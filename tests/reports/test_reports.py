@@ -262,7 +262,7 @@ def test_the_summary_names_who_is_not_judged_and_leaves_them_out_of_the_median()
         EXERCISE, [verdict("anna"), verdict("ben", {1: Outcome.INFRASTRUCTURE})]
     )
     assert sentences[0].startswith("1 student graded, 1 with full points; the median is 22 of 22")
-    assert sentences[1].startswith("Not judged, by a fault of ours: ben.")
+    assert sentences[1].startswith("Not judged, through a fault of ours: ben.")
     assert len(sentences) == 2
 
 
@@ -475,13 +475,13 @@ WRITTEN = {n: Outcome.NOT_WRITTEN for n in range(6, 12)}
         (
             WRITTEN,
             breaks(6, Outcome.NOT_WRITTEN),
-            "Steps 1 to 5 are right; your chain stops at step 6, which is not written yet, so go "
-            "on there.",
+            "Steps 1 to 5 are right; your chain stops at step 6, which is not written yet, so "
+            "continue there.",
         ),
         (
             dict.fromkeys(range(1, 12), Outcome.NOT_WRITTEN),
             breaks(1, Outcome.NOT_WRITTEN),
-            "Your chain stops at step 1, which is not written yet, so go on there.",
+            "Your chain stops at step 1, which is not written yet, so continue there.",
         ),
         (
             {},
@@ -706,7 +706,7 @@ def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
         chain=ChainVerdict(Outcome.REJECTED, None, reason),
     )
     text = Page(feedback_page(EXERCISE, judged)).text
-    assert "none of the 11 steps was run" in text
+    assert "None of the 11 steps was run" in text
     assert text.count("Line 14 is not valid Python.") == 1
     assert "Step by step" not in text
     row = next(line for line in printed([judged], 120).splitlines() if line.startswith("anna"))

@@ -11,9 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from traitlets import TraitError
+from traitlets.config import Config
+from traitlets.config.loader import DeferredConfigString
 
 from autograder.course import gradebook
 from autograder.course.creation import Course
+from autograder.course.preprocessors import WriteVerdict
 from autograder.course.release import command_environment
 from autograder.course.verdict_cells import finished
 from autograder.model.exercise import read_exercise
@@ -59,9 +63,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     return released_course(tmp_path_factory.mktemp("allowed") / "course", (reference,))
 
 
-def autograde(course: Course, *words: str) -> subprocess.CompletedProcess[str]:
+def autograde(course: Course) -> subprocess.CompletedProcess[str]:
     """Run `nbgrader autograde` where nothing hides files from a submission."""
-    command = [sys.executable, "-B", "-m", "nbgrader", "autograde", NAME, *words]
+    command = [sys.executable, "-B", "-m", "nbgrader", "autograde", NAME]
     return subprocess.run(
         as_in_docker(command, landlock=False),
         cwd=course.directory,
@@ -97,7 +101,8 @@ def test_nbgrader_refuses_to_grade_without_protection_and_grades_when_allowed(
     assert points and min(points.values()) > 0
 
 
-def test_a_level_that_does_not_exist_is_not_allowed(course: Course) -> None:
-    run = autograde(course, "--WriteVerdict.allow_protection=none", "--force")
-    assert run.returncode != 0
-    assert "allow_protection" in run.stdout + run.stderr
+@pytest.mark.parametrize("level", ["none", "landlock", "True", "Process"])
+def test_a_level_that_does_not_exist_is_not_allowed(level: str) -> None:
+    given = Config(WriteVerdict=Config(allow_protection=DeferredConfigString(level)))
+    with pytest.raises(TraitError, match="allow_protection"):
+        WriteVerdict(config=given)

@@ -1,8 +1,8 @@
 """The attack corpus against the real engine: declared outcomes, no canary, nothing changed.
 
 Every file of `tests/attacks/` is graded with the exercise's own checks in a sandbox as a
-class is graded with. The fast tests play one for each row of the threat table, the slow ones
-the others. The recorder and the comparison that find nothing are each shown to find what is
+class is graded with. The fast tests play a quick one for each row of the threat table, the slow
+ones the others. The recorder and the comparison that find nothing are each shown to find what is
 there.
 """
 
@@ -32,12 +32,14 @@ from autograder.submission.reading import read_submission
 from support.attack_corpus import (
     GROUPS,
     LAST_ROW,
+    NUMPY,
     Attack,
+    Played,
     one_for_each_row,
     play,
+    quick,
     read_attack,
     read_corpus,
-    waits,
 )
 from support.attack_range import LITTER, Range
 
@@ -76,6 +78,12 @@ def range_() -> Iterator[Range]:
         yield range_
 
 
+@pytest.fixture(scope="module")
+def plays() -> dict[str, Played]:
+    """What came of the attacks until now, so that none is played only to be compared with."""
+    return {}
+
+
 # --- the attacks ----------------------------------------------------------------------------------
 
 
@@ -89,8 +97,10 @@ def attacks(group: str = "") -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize("attack", attacks())
-def test_it_ends_as_declared_and_gets_nothing(attack: Attack, range_: Range) -> None:
-    played = play(attack, range_)
+def test_it_ends_as_declared_and_gets_nothing(
+    attack: Attack, range_: Range, plays: dict[str, Played]
+) -> None:
+    plays[attack.id] = played = play(attack, range_)
     step = played.step(attack.step)
     assert step.outcome in attack.outcomes, (step.outcome, step.finding)
     assert step.points == 0 or step.outcome is Outcome.PASSED
@@ -107,8 +117,9 @@ def test_it_ends_as_declared_and_gets_nothing(attack: Attack, range_: Range) -> 
 
 
 @pytest.mark.parametrize("attack", attacks("nondeterminism"))
-def test_two_runs_give_one_verdict(attack: Attack, range_: Range) -> None:
-    first, second = (play(attack, range_).verdict for _ in range(2))
+def test_two_runs_give_one_verdict(attack: Attack, range_: Range, plays: dict[str, Played]) -> None:
+    first = (plays.get(attack.id) or play(attack, range_)).verdict
+    second = play(attack, range_).verdict
     assert [(step.outcome, step.points) for step in first.steps] == [
         (step.outcome, step.points) for step in second.steps
     ]
@@ -116,7 +127,13 @@ def test_two_runs_give_one_verdict(attack: Attack, range_: Range) -> None:
         assert replace(first, seconds=0.0).to_json() == replace(second, seconds=0.0).to_json()
 
 
-@pytest.mark.parametrize("exercise", sorted({attack.exercise for attack in ATTACKS}))
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(name, marks=() if name == NUMPY else pytest.mark.slow)
+        for name in sorted({attack.exercise for attack in ATTACKS})
+    ],
+)
 def test_after_all_of_them_the_same_process_grades_as_before(exercise: str, range_: Range) -> None:
     ground = range_.ground(exercise)
     right = range_.graded(exercise, ground.right)
@@ -143,11 +160,12 @@ def test_every_row_of_the_threat_table_is_tried_or_shown_elsewhere() -> None:
     assert sorted(set(range(1, LAST_ROW + 1)) - tried - set(ROWS_ELSEWHERE)) == []
 
 
-def test_the_fast_tests_try_every_row_that_does_not_need_a_time_limit() -> None:
-    tried = {row for attack in FAST for row in attack.rows}
-    left = {row for attack in ATTACKS for row in attack.rows} - tried
-    assert [attack.id for attack in ATTACKS if left & set(attack.rows) and not waits(attack)] == []
-    assert len(left) <= 3
+def test_the_fast_tests_try_every_row_that_a_quick_attack_tries() -> None:
+    assert {row for attack in ATTACKS if quick(attack) for row in attack.rows} <= {
+        row for attack in FAST for row in attack.rows
+    }
+    assert {attack.name for attack in FAST} >= set(WAITED_FOR)
+    assert {attack.group for attack in FAST} == set(GROUPS) - {"steal"}
 
 
 def test_what_shows_the_other_rows_is_there() -> None:
@@ -203,7 +221,7 @@ def test_what_a_worker_tells_is_found(telling: str, range_: Range) -> None:
     """The control for every canary that was not found: here a student is given it."""
     given = f"import base64, os\nimport numpy as np\nCANARY = {range_.canary!r}"
     code = f"def softmax(scores):\n    {telling}"
-    zygote = range_.ground("numpy_single_head").zygote
+    zygote = range_.ground(NUMPY).zygote
     range_.tap.clear()
     with SandboxedStudent(zygote, (given, code), seed=1) as student:
         student.ask(Request("softmax", (np.ones((2, 3)),)))
@@ -211,7 +229,7 @@ def test_what_a_worker_tells_is_found(telling: str, range_: Range) -> None:
 
 
 def test_an_innocent_worker_tells_nothing(range_: Range) -> None:
-    name = "numpy_single_head"
+    name = NUMPY
     range_.tap.clear()
     range_.graded(name, range_.ground(name).right)
     assert len(range_.tap.received) > 10_000
@@ -255,17 +273,17 @@ def visit(family: int, kind: int, address: str) -> Callable[[Range], None]:
 
 
 def kill_sibling(range_: Range) -> None:
-    os.kill(range_.ground("numpy_single_head").sibling_pid, 9)
+    os.kill(range_.ground(NUMPY).sibling_pid, 9)
 
 
 def stop_zygote(range_: Range) -> None:
-    process = range_.ground("numpy_single_head").zygote._process
+    process = range_.ground(NUMPY).zygote._process
     assert process
     process.close()
 
 
 def lower_priority(range_: Range) -> None:
-    os.setpriority(os.PRIO_PROCESS, range_.ground("numpy_single_head").zygote.pid, 1)
+    os.setpriority(os.PRIO_PROCESS, range_.ground(NUMPY).zygote.pid, 1)
 
 
 # What is done meanwhile, and a word of the change that is told.
@@ -321,18 +339,18 @@ def test_a_change_is_seen(
 
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm"])
 def test_litter_is_seen(folder: str, range_: Range) -> None:
-    before = range_.state("numpy_single_head")
+    before = range_.state(NUMPY)
     path = Path(folder, f"{LITTER}-{os.getpid()}")
     path.touch()
-    after = range_.state("numpy_single_head")
+    after = range_.state(NUMPY)
     path.unlink()
     assert before["litter"] != after["litter"]
 
 
 def test_a_child_of_the_graders_is_seen(range_: Range) -> None:
-    before = range_.state("numpy_single_head")
+    before = range_.state(NUMPY)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        after = range_.state("numpy_single_head")
+        after = range_.state(NUMPY)
         child.communicate(b"\n")
     assert set(after["host's children"]) - set(before["host's children"]) == {child.pid}
 
@@ -356,7 +374,7 @@ BESIDE = {
 def test_what_lies_beside_a_submission_has_no_say(
     range_: Range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = "numpy_single_head"
+    name = NUMPY
     ground = range_.ground(name)
     wrong = f"{ground.right[0]}\n\ndef softmax(scores):\n    return scores\n"
     for file, text in {**BESIDE, f"{name}.py": wrong}.items():
@@ -370,7 +388,7 @@ def test_what_lies_beside_a_submission_has_no_say(
 
 def test_a_finding_quotes_one_expected_number_of_a_check(range_: Range) -> None:
     """A wrong answer is told where it differs first, and not what it would have to be."""
-    name = "numpy_single_head"
+    name = NUMPY
     wrong = "import numpy as np\ndef softmax(scores): return np.full(scores.shape, 7.0)"
     verdict = range_.graded(name, (*range_.ground(name).right, wrong))
     for check in verdict.steps[0].checks:

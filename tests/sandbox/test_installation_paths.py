@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from autograder.model.exercise import Limits
 from autograder.model.request import Request, Returned
@@ -125,6 +126,7 @@ def as_links(place: Path) -> Installation:
 
 
 KINDS = {"a .pth file": by_pth, "the user site": in_the_user_site, "links": as_links}
+FIRST = next(iter(KINDS))
 
 
 @contextmanager
@@ -135,10 +137,10 @@ def open_place() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(scope="module", params=KINDS.values(), ids=tuple(KINDS))
+@pytest.fixture(scope="module")
 def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
     with open_place() as place:
-        yield request.param(place)
+        yield KINDS[request.param](place)
 
 
 @pytest.fixture
@@ -159,7 +161,21 @@ LEVELS: dict[str, Callable[[list[str]], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
+def kinds_and_levels() -> Iterator[ParameterSet]:
+    """Every kind at every level; of all but the first the fast tests take two levels.
+
+    At these two packages are shown to workers in different ways.
+    """
+    for kind in KINDS:
+        for level in LEVELS:
+            fast = kind == FIRST or level in ("full", "landlock, as an ordinary user")
+            marks = () if fast else pytest.mark.slow
+            yield pytest.param(kind, level, id=f"{kind}-{level}", marks=marks)
+
+
+@pytest.mark.parametrize(
+    ("installation", "level"), list(kinds_and_levels()), indirect=["installation"], scope="module"
+)
 def test_packages_are_shown_to_workers_wherever_the_interpreter_finds_them(
     installation: Installation, level: str
 ) -> None:
@@ -168,6 +184,12 @@ def test_packages_are_shown_to_workers_wherever_the_interpreter_finds_them(
     assert said["level"] == level.partition(",")[0], said
 
 
+@pytest.mark.parametrize(
+    "installation",
+    [pytest.param(kind, marks=() if kind == FIRST else pytest.mark.slow) for kind in KINDS],
+    indirect=True,
+    scope="module",
+)
 def test_the_doctor_can_grade_there_and_says_where_packages_are_from(
     installation: Installation,
 ) -> None:

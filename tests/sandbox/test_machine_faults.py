@@ -99,14 +99,14 @@ NO_SHARED_MEMORY = {
     "read-only": "mount -t tmpfs -o ro tmpfs /dev/shm",
     "full": "mount -t tmpfs -o size=4k tmpfs /dev/shm; head -c 4096 /dev/zero > /dev/shm/full",
 }
-OPEN_FILES = ("files may be open at once, and grading needs 64", "ulimit -n", "ulimit -n 1024")
+OPEN_FILES = ("files may be open at once, but grading needs 64", "ulimit -n", "ulimit -n 1024")
 OF_A_SUBMISSION = "that a submission is promised"
 FAULTS = {
     "few open files": Fault(limited("nofile=48"), *OPEN_FILES),
     "next to no open files": Fault(limited("nofile=10"), *OPEN_FILES),
     "no /proc": Fault(where("umount -l /proc"), "there is no /proc", "/proc", "mount -t proc"),
     "small files": Fault(
-        limited("fsize=4096"), "bytes may be in a file", "ulimit -f", "ulimit -f unlimited"
+        limited("fsize=4096"), "a file may hold only", "ulimit -f", "ulimit -f unlimited"
     ),
     "little memory": Fault(
         limited("as=300000000"), "(`ulimit -v`) is lower than", "limits of this process", "raise"
@@ -293,9 +293,9 @@ ADDRESSES = {
     "mysql://me:swordfish@localhost:1/grades": (
         "MySQLdb is not installed", "pip install mysqlclient",
     ),
-    "nosuch://me:swordfish@localhost/grades": ("names no database that is known", "db_url"),
-    "me:swordfish at the server": ("names no database that is known", "db_url"),
-    "sqlite:///{course}/attn.toml": ("file is not a database", "that it is a gradebook"),
+    "nosuch://me:swordfish@localhost/grades": ("does not name a known database", "db_url"),
+    "me:swordfish at the server": ("does not name a known database", "db_url"),
+    "sqlite:///{course}/attn.toml": ("file is not a database", "that it is an nbgrader gradebook"),
 }  # fmt: skip
 
 

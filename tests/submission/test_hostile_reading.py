@@ -365,7 +365,7 @@ def test_a_journal_that_holds_more_than_verdicts_is_set_aside(
     connection = sqlite3.connect(journal.path)
     connection.executescript(sql)
     connection.close()
-    assert "lies in journal.sqlite.broken-1" in str(journal.prepare())
+    assert "was moved to journal.sqlite.broken-1" in str(journal.prepare())
     assert journal.find(key, "ada", EXERCISE) is None
     journal.keep(key, verdict)
     assert journal.find(key, "ada", EXERCISE) == verdict

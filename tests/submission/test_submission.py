@@ -441,7 +441,7 @@ def test_a_renamed_notebook_is_read_and_a_remark_says_so(
     assert steps_in(submission, exercise) == {"softmax"}
     (remark,) = submission.remarks
     assert is_sentence(remark)
-    assert "my work (1).ipynb was read" in remark and f"{NAME}.ipynb is not there" in remark
+    assert "my work (1).ipynb was read" in remark and f"there is no {NAME}.ipynb" in remark
 
 
 def test_the_exercises_own_name_goes_before_other_names(tmp_path: Path, exercise: Exercise) -> None:

@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 
 PATIENCE = 5.0  # seconds
 # The environment of a process that is not to be measured, because of what coverage itself does
-# there: it imports modules of Python's first, it needs sqlite3, and it writes a file at the end.
+# there: it imports modules of Python's first, needs sqlite3, handles SIGTERM and writes a file.
 UNMEASURED = {"COVERAGE_PROCESS_CONFIG": ""}
 
 kill = BaseProcess.kill

@@ -91,9 +91,9 @@ def test_the_terms_of_an_exercise_are_those_of_its_titles_and_signatures() -> No
         (HARD, "reads at grade 12"),
         (LONG, "has 81 words, and 80 are the most"),
         ("You " + "see " * 25, "has a sentence of 26 words, and 25 are the most"),
-        ("You are nearly there!", "(take the exclamation mark out)"),
+        ("You are nearly there!", "(remove the exclamation mark)"),
         ("Your bias is due.", "(say that it is expected"),
-        ("You simply add.", "(take “simply” out"),
+        ("You simply add.", "(remove “simply”"),
     ],
 )
 def test_what_is_hard_to_read_is_told_with_its_place(text: str, gap: str) -> None:

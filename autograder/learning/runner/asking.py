@@ -1,4 +1,4 @@
-"""The worked examples of an exercise as the child asks them, and the arrays to draw of each."""
+"""Asks the worked examples of an exercise in the child, and collects the arrays to draw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autograder.learning.runner.results import Drawn
 from autograder.model.request import Failed, Reply, Request
 from autograder.protocol.wire import Value
 
-MOST_NUMBERS = 20_000  # of one array that is sent to be drawn
+MOST_NUMBERS = 20_000  # in an array that is sent to be drawn
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Questions:
 
     @classmethod
     def read(cls, folder: Path, library: str) -> Questions:
-        """Read the examples of an exercise's folder; raise `KitError` when they are not there."""
+        """Read the examples in an exercise's folder; raise `KitError` when they are missing."""
         return cls(read_examples(folder), library)
 
     def of(self, step: str) -> tuple[Example, ...]:
@@ -39,12 +39,12 @@ class Questions:
         return tuple(example for example in self.examples if example.step == step)
 
     def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
-        """Ask one question of the code with these names."""
+        """Ask one example of the code that defines these names."""
         return ask_example(example, InProcess(names, self.library))
 
 
 def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
-    """Return each expected array beside the learner's, as facts of `Drawn`."""
+    """Return each expected array beside the learner's, as the fields of `Drawn`."""
     expectation = asked.example.expectation
     if asked.reply is None or not isinstance(expectation, Agrees):
         return []
@@ -61,7 +61,7 @@ def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
 
 
 def _result(request: Request, reply: Reply) -> Value:
-    """What is judged: the returned value, or the attributes when those were asked for."""
+    """Return what is judged: the returned value, or the attributes if those were asked for."""
     if isinstance(reply, Failed):
         return None
     if not request.read:

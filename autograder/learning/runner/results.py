@@ -1,7 +1,7 @@
-"""What a check of one's own work found: plain values, made in the child, shown by the parent.
+"""What a check of the learner's own work found: plain values from the child for the parent.
 
-They cross as JSON, so that the parent needs no NumPy. What is right and wrong is a `StepVerdict`,
-as everywhere else; beside it stands what only a learner is shown.
+They are sent as JSON, so the parent does not need NumPy. As everywhere else, a `StepVerdict` says
+what is right and wrong. Beside it is what only a learner is shown.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FORMAT_VERSION = 1
 class Drawn:
     """One array of a check: the learner's and the expected one, as nested lists of numbers.
 
-    axes: the names of the axes, such as "B S S", or None. precision: the dtype
-    that was asked for. `yours` is None when no array came back.
+    axes: the names of the axes, such as "B S S", or None. precision: the dtype that was asked for.
+    yours: None if the code did not return an array.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class CheckRun:
-    """One public check: its verdict, and beside it what the code printed and what can be drawn."""
+    """One public check: its verdict, what the code printed, and the arrays to draw."""
 
     verdict: CheckVerdict
     printed: str = ""
@@ -49,7 +49,7 @@ class CheckRun:
 
 @dataclass(frozen=True)
 class StepRun:
-    """One step and its public checks, in order; `verdict` follows from those of the checks."""
+    """One step and its public checks, in order; their verdicts make up `verdict`."""
 
     step: Step
     verdict: StepVerdict
@@ -62,17 +62,17 @@ class StepRun:
 
     @property
     def failing(self) -> CheckRun | None:
-        """The first check that found something, or None when every check passed."""
+        """The first check with a finding, or None if every check passed."""
         found = self.verdict.failing
         return next((check for check in self.checks if check.verdict is found), None)
 
 
 @dataclass(frozen=True)
 class Checkup:
-    """The answer to one `attn check`: what was run, and how each step that was asked does.
+    """The answer to one `attn check`: what was run, and the result of each requested step.
 
-    `troubles` are what kept parts of the file from being run, before any step was asked;
-    `printed` is what the file printed while it was loaded.
+    troubles: why parts of the file could not be run, before any step was asked. printed: what the
+    file printed while it was loaded.
     """
 
     exercise: Exercise
@@ -85,7 +85,7 @@ class Checkup:
 
     @property
     def passes(self) -> bool:
-        """Whether every step that was asked passes."""
+        """Whether every requested step passes."""
         return self.next is None
 
     @property
@@ -100,11 +100,11 @@ class Checkup:
 
     @property
     def max_points(self) -> float:
-        """The points of all steps that were asked."""
+        """The points of all requested steps."""
         return sum(run.verdict.max_points for run in self.steps)
 
     def document(self) -> dict[str, Any]:
-        """Return what `attn check --json` prints; its keys stay as they are."""
+        """Return what `attn check --json` prints; its keys must not change."""
         first = self.next
         return {
             "format_version": FORMAT_VERSION,

@@ -1,7 +1,7 @@
-"""The reference's code of one step, where the solutions are at hand.
+"""The reference's code for one step, if the solutions are here.
 
-Who studies alone in the repository has them beside the exercises; who has a released
-assignment or the installed package has none, and is told so.
+A learner who studies alone in the repository has them beside the exercises. A released
+assignment or the installed package comes without them, and the learner is told so.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from autograder.submission.definitions import find_definitions
 
 
 def reference_code(workspace: Workspace, exercise: Exercise, step: Step) -> str | None:
-    """Return the reference's code of a step; None when there are no solutions here.
+    """Return the reference's code for a step, or None if there are no solutions here.
 
-    Looked for in a folder `solutions/` in the workspace, beside it, and beside the kit's package.
-    Raises `KitError` when the solution lacks the step.
+    The folder `solutions/` is looked for in the workspace, beside it, and beside the kit's
+    package. Raises `KitError` when the solution does not have the step.
     """
     places = (workspace.root, workspace.root.parent, PACKAGE.parent)
     files = [place / "solutions" / exercise.name / SOLUTION for place in places]

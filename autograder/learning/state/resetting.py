@@ -1,7 +1,6 @@
-"""Put the stub of a step, or of a whole exercise, back into the learner's file.
+"""Puts the stub of a step, or of a whole exercise, back into the learner's file.
 
-What was there is kept as a copy first. Only the step's own lines, or its notebook cell, are
-touched.
+First a copy of the file is kept. For a step, only its own lines or its notebook cell change.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from autograder.submission.reading import read_submission
 
 
 def work_file(exercise: Exercise) -> Path:
-    """The file that a check would read; the script when there is none."""
+    """Return the file that a check would read, or the script's path if there is no file."""
     submission = read_submission(exercise.folder, exercise, "you")
     path = submission.path
     return path if path.is_file() else exercise.folder / f"{exercise.name}.py"
 
 
 def reset(root: Path, exercise: Exercise, step: Step | None) -> tuple[Path, Path | None]:
-    """Put the stub back; return the file and the copy of what was there (None: there was none).
+    """Put the stub back; return the file, and the copy of the old one (None if there was none).
 
-    Raises `KitError` when the step cannot be found in the file, or when the copy or the file cannot
-    be written; nothing is changed then.
+    If the step is not found in the file, or the copy or the file cannot be written, nothing
+    changes and `KitError` is raised.
     """
     file = work_file(exercise)
     stub = original(exercise, f"{exercise.name}{file.suffix}").read_text(encoding="utf-8")
@@ -61,23 +60,23 @@ def _keep(root: Path, file: Path) -> Path:
         replace_file(kept, file.read_bytes())
     except OSError as error:
         raise KitError(
-            f"your file cannot be kept as a copy, so it is left as it is: {error.strerror}",
+            f"your file cannot be copied, so it is left unchanged: {error.strerror}",
             place=str(folder),
-            cure="make room on the disk, or let yourself write there, and try again",
+            cure="free some disk space, or allow yourself to write there, and try again",
         ) from error
     return kept
 
 
 @dataclass(frozen=True)
 class _StepInFile:
-    """The learner's file, and the step of the exercise that is looked for in it."""
+    """The learner's file, and the step to find in it."""
 
     file: Path
     exercise: str
     name: str
 
     def text(self) -> str:
-        """The file as it stands, without a byte order mark; raise `KitError`."""
+        """Return the text of the file without a byte order mark; raise `KitError`."""
         try:
             return self.file.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -85,9 +84,9 @@ class _StepInFile:
 
     def lost(self) -> KitError:
         return KitError(
-            f"`{self.name}` cannot be found in your file, so it cannot be put back alone",
+            f"`{self.name}` cannot be found in your file, so it cannot be put back on its own",
             place=str(self.file),
-            cure=f"`attn reset {self.exercise}` puts the whole file back and keeps yours",
+            cure=f"`attn reset {self.exercise}` puts the whole file back and keeps a copy of yours",
         )
 
 
@@ -100,17 +99,17 @@ def _in_script(step: _StepInFile, stub: str) -> str:
     if not places or not fresh:
         raise step.lost()
     lines, (begin, end) = plain.split("\n"), fresh[0]
-    # From the end, so that the earlier places stay where they are; the first gets the stub.
+    # Go from the end, so that earlier places stay valid. The first place gets the stub.
     for number in range(len(places) - 1, -1, -1):
-        put = stub.split("\n")[begin:end] if number == 0 else []
-        lines[places[number][0] : places[number][1]] = put
+        lines_of_stub = stub.split("\n")[begin:end] if number == 0 else []
+        lines[places[number][0] : places[number][1]] = lines_of_stub
     return ("\r\n" if "\r\n" in text else "\n").join(lines)
 
 
 def _definitions(text: str, name: str) -> list[tuple[int, int]]:
-    """Where the definitions of `name` stand: first line from 0, and the line after.
+    """Return the places of the definitions of `name`: first line (from 0), and the line after.
 
-    Nothing when one of them is not Python: then nobody can tell where it ends.
+    Return none if one of them is not valid Python, because its end is then unknown.
     """
     found = [each for each in find_definitions(text) if each.name == name]
     whole = all(each.is_python for each in found)
@@ -118,7 +117,7 @@ def _definitions(text: str, name: str) -> list[tuple[int, int]]:
 
 
 def _cells(text: str, name: str) -> list[tuple[int, int]]:
-    """The same for the `# %%` cells that define `name`, Python or not."""
+    """Return the same for the `# %%` cells that define `name`, valid Python or not."""
     return [
         (cell.line - 1, cell.last)
         for cell in percent_cells(text)
@@ -138,7 +137,7 @@ def _in_notebook(step: _StepInFile, stub: str) -> str:
         raise step.lost() from None
     released = json.loads(stub)["cells"]
     fresh = [cell for cell in released if _defines(source(cell), step.name)]
-    # The cell that was made for it, else one that defines it now.
+    # The cell that was made for the step, or else one that defines it now.
     own = [cell for cell in cells if _made_for(cell, step.name)]
     own = own or [cell for cell in cells if _defines(source(cell), step.name)]
     if not own or not fresh:

@@ -1,7 +1,7 @@
-"""Notices that a learner's file was saved, however the editor does it.
+"""Notices when a learner's file is saved, however the editor does it.
 
-Editors write in place, or write another file and rename it; JupyterLab saves notebooks. What
-counts is that a file of that name is another one now.
+Editors write in place, or write another file and rename it; JupyterLab saves notebooks. All that
+counts is that the file with that name has changed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from watchfiles import Change, watch
 
 from autograder.learning.state.scaffold import WORK
 
-STEP = 15  # milliseconds without a change, until what has changed is told
-DEBOUNCE = 200  # milliseconds of changes without a break, until they are told all the same
+STEP = 15  # milliseconds without a change before the changes are reported
+DEBOUNCE = 200  # milliseconds of constant changes before they are reported anyway
 
 
 class Saves:
-    """While it is entered, a thread tells `saved` the folder in which a work file was saved."""
+    """A context in which a thread calls `saved` with each folder where a work file was saved."""
 
     def __init__(self, folders: Sequence[Path], saved: Callable[[Path], None]) -> None:
         self._folders = {folder.resolve(): folder for folder in folders}

@@ -7,7 +7,7 @@ from support.broken.case import NOTEBOOK, STEPS, Work, broken, new_cell, text
 
 RAISED = Outcome.RAISED
 NOT_WRITTEN = Outcome.NOT_WRITTEN
-COUNTS = "All else that you define counts"
+COUNTS = "Everything else that you define counts"
 
 
 # --- what only IPython understands ------------------------------------------------------------
@@ -73,12 +73,12 @@ def fence_below_an_answer(work: Work) -> None:
 # --- what is not there while grading ------------------------------------------------------------
 
 
-@broken(says=("EOFError", "nobody answers `input()`", COUNTS))
+@broken(says=("EOFError", "No one answers `input()`", COUNTS))
 def input_at_the_top(work: Work) -> None:
     work.save(work.edited("softmax", lambda answer: f"size = int(input('D? '))\n{answer}"))
 
 
-@broken(loses="softmax", ends=RAISED, says=("EOFError", "nobody answers `input()`"))
+@broken(loses="softmax", ends=RAISED, says=("EOFError", "No one answers `input()`"))
 def input_in_a_step(work: Work) -> None:
     asks = "def softmax(scores):\n    return scores * float(input('scale? '))"
     work.save(work.edited("softmax", lambda answer: asks))
@@ -121,7 +121,7 @@ def import_of_a_file_that_is_not_handed_in(work: Work) -> None:
     work.write(f"from my_solution import *\n{work.script}")
 
 
-@broken(says=("FileNotFoundError", "no other file is there"))
+@broken(says=("FileNotFoundError", "there are no other files"))
 def files_read_and_folders_changed(work: Work) -> None:
     source = "import os, sys\nsys.path.insert(0, '..')\nos.chdir('/')\ndata = np.load('data.npy')\n"
     work.save(work.edited("softmax", lambda answer: source + answer))
@@ -194,13 +194,13 @@ def demonstration_that_raises(work: Work) -> None:
 # --- code that is no Python -----------------------------------------------------------------------
 
 
-@broken(says=("mark which git leaves", COUNTS))
+@broken(says=("mark that git leaves", COUNTS))
 def merge_conflict_around_a_step(work: Work) -> None:
     conflict = "<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> theirs"
     work.save(work.edited("scale_scores", lambda answer: conflict.format(answer, answer)))
 
 
-@broken(loses="scale_scores", says=("mark which git leaves", COUNTS))
+@broken(loses="scale_scores", says=("mark that git leaves", COUNTS))
 def merge_conflict_in_a_step(work: Work) -> None:
     def conflict(answer: str) -> str:
         *head, last = answer.rstrip().split("\n")

@@ -82,7 +82,7 @@ def wrong_kernel(work: Work) -> None:
     work.save(work.cells, metadata=kernel | {"language_info": {"name": "R"}})
 
 
-@broken(says_of_folder=("My Work (1).ipynb was read", f"{NOTEBOOK} is not there"))
+@broken(says_of_folder=("My Work (1).ipynb was read", f"there is no {NOTEBOOK}"))
 def renamed_notebook(work: Work) -> None:
     work.save(work.cells, "My Work (1).ipynb")
 
@@ -92,7 +92,7 @@ def capital_suffix(work: Work) -> None:
     work.save(work.cells, f"{NAME}.IPYNB")
 
 
-@broken(says_of_folder=(f"{NOTEBOOK}.txt was read", f"{NOTEBOOK} is not there"))
+@broken(says_of_folder=(f"{NOTEBOOK}.txt was read", f"there is no {NOTEBOOK}"))
 def suffix_of_a_download(work: Work) -> None:
     work.save(work.cells, f"{NOTEBOOK}.txt")
 
@@ -209,7 +209,7 @@ def latin_1_without_a_word(work: Work) -> None:
     work.write(f"# of: Zo\u00eb\n{text}".encode("latin-1"))
 
 
-@broken(says_of_folder=("xfc.ipynb was read", f"{NOTEBOOK} is not there"))
+@broken(says_of_folder=("xfc.ipynb was read", f"there is no {NOTEBOOK}"))
 def name_of_an_old_zip(work: Work) -> None:
     work.save(work.cells, "arbeit\udcfc.ipynb")  # as Python names a byte that is not UTF-8
 
