@@ -29,7 +29,8 @@ coverage: $(READY)
 	$(BIN)/coverage report
 	$(BIN)/python tests/project/coverage_floor.py
 
-# What takes minutes: a run killed at fifty random moments, the attacks through both commands.
+# What takes minutes: a run killed at fifty random moments, every attack, alone and through both
+# commands, and at length what `make test` takes a sample of.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow -n auto --dist loadfile
 

@@ -52,7 +52,7 @@ def grade_batch(
     and every step on the way. Raises `KitError` when the exercise cannot be used or the sandbox
     falls short of the demand, and MemoryError.
     """
-    reference, sent = read_reference(folder), progress or WorkProgress(lambda message: None, None)
+    reference, sender = read_reference(folder), progress or WorkProgress(lambda message: None, None)
     ledger = Journal(journal) if journal else None
     digest = exercise_hash(folder)
     keys = [judging_key(submission, digest, allow_process) for submission in submissions]
@@ -60,16 +60,16 @@ def grade_batch(
     for number, (key, submission) in enumerate(zip(keys, submissions)):
         if found := _found(ledger, key, submission, reference.exercise):
             known[number] = found
-            sent.done(found, number)
+            sender.done(found, number)
 
     def judge(plugin: GradingPlugin) -> None:
         for number in [each for each in range(len(submissions)) if each not in known]:
-            sent.begin(number)
-            verdict = _tried(plugin, reference, zygote, submissions[number], secret, sent)
+            sender.begin(number)
+            verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
             if verdict.infrastructure:
-                verdict = _tried(plugin, reference, zygote, submissions[number], secret, sent)
+                verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
             known[number] = _kept(ledger, keys[number], verdict, reference, submissions[number])
-            sent.done(known[number])
+            sender.done(known[number])
 
     if len(known) < len(submissions):
         exercise = reference.exercise
@@ -112,7 +112,7 @@ def _tried(
     secret: bytes,
     progress: WorkProgress,
 ) -> Verdict:
-    """Judge one submission; a fault of ours costs its owner no points, and others no verdict."""
+    """Judge one submission; a fault of ours takes no points, and nobody else's verdict."""
     try:
         return _judged(plugin, reference, zygote, submission, secret, progress)
     except (KitError, MemoryError):

@@ -1,7 +1,7 @@
 """One grader process as its starter sees it: given work, listened to, and bounded from outside.
 
-It runs only our code, but on what was handed in, and a regular expression, a parser or a
-comparison may take for ever on text that was made for that. So the starter looks at its processor
+It runs only our code, but on what was handed in. A regular expression, a parser or a comparison
+may take for ever on text that was made to slow it down. So the starter looks at its processor
 time and the clock, and the kernel limits its memory; neither depends on the code that runs.
 """
 

@@ -1,9 +1,9 @@
 """Worked examples: a check's questions as JSON, so that a student needs no solution.
 
 `attn build` runs the public checks with the reference as the student, on inputs
-small enough to work by hand, and writes down every question with the expected
-result and with what each known mistake gives. A learner's notebook and the
-terminal ask the same questions with the same engine as the hidden graders.
+small enough to work by hand. It writes down every question, the expected result,
+and what each known mistake gives. A learner's notebook and the terminal ask the
+same questions with the same engine as the hidden graders.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def rounded_to(returned: np.ndarray, expected: np.ndarray, precision: str = "") 
     """Name the lower precision that alone explains a difference, or return "".
 
     returned, expected: the numbers that differ, of one shape. Each must be a number of that
-    precision, whatever dtype holds it (bfloat16 crosses the wire as float32), and as near to the
-    expected one as a few roundings leave it.
+    precision, whatever dtype holds it (bfloat16 crosses the wire as float32). It must also be as
+    near to the expected one as a few roundings leave it.
     """
     finite = np.isfinite(returned).all() and np.isfinite(expected).all()
     if asked_precision(expected, precision) in LOWER or not finite or not returned.size:

@@ -41,10 +41,10 @@ class Limits:
 class Step:
     """One function (or the class) that a student writes.
 
-    `compare` says how a result is made comparable: `values` as they are,
-    `numbers` (booleans count as 0 and 1), `floor` (every very negative score,
-    -inf included, is the same), `distribution` (random, never compared by value),
-    `layers` (PyTorch modules, compared by the shapes of their parameters).
+    `compare` says how a result is made comparable. `values` are compared as they are.
+    With `numbers`, booleans count as 0 and 1. With `floor`, all very negative scores,
+    -inf included, are the same. A `distribution` is random and never compared by value.
+    `layers` are PyTorch modules, compared by the shapes of their parameters.
     """
 
     name: str

@@ -123,7 +123,7 @@ def _not_importable(error: ImportError) -> KitError | None:
     extra = _EXTRA_OF.get(name)
     wanted = f"'attention-kit[{extra}]'" if extra else name
     return KitError(
-        f"this command needs {name}, which is not installed for this Python",
+        f"{name} is not installed for this Python, but this command needs it",
         place=sys.executable,
         cure=f"install it: `{sys.executable} -m pip install {wanted}`",
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from autograder.model.verdict import Finding, Outcome
 
-HIDDEN = "After you hand in, hidden graders ask the same with other inputs."
+HIDDEN = "Hidden graders ask the same with other inputs, after you hand in."
 OUR_FAULT = "The fault is on our side and costs you nothing."
 
 

@@ -1,6 +1,6 @@
 """The time a worker has for one question: processor time, so that a busy machine is fair.
 
-Right code that is slow only because the machine is busy must not fail, and code that uses no
+Right code that is slow only because the machine is busy must not fail. Code that uses no
 processor (it sleeps, or has stopped itself) must not be waited for without end. So the budget
 counts processor time, and ends in any case after three times as much wall time. The kernel is
 asked for the worker's processor time only after a wait, so quick answers cost nothing. What this

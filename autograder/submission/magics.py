@@ -1,9 +1,9 @@
 """Cells without what only IPython understands: `%magic`, `!command`, `name?`.
 
 IPython's own transformer is not used. It tokenizes the whole text again for every magic, up
-to five hundred times (a hundred magics in 120 kB took minutes), which is too much for text
-that may be hostile. It writes calls of `get_ipython()`, which does not exist while grading.
-And neither a student's small installation nor a plain grader needs IPython. The tests compare
+to five hundred times; a hundred magics in 120 kB took minutes. That is too much for text that
+may be hostile. It writes calls of `get_ipython()`, which does not exist while grading. And
+neither a student's small installation nor a plain grader needs IPython. The tests compare
 this module with it. Every line keeps its number.
 """
 

@@ -1,7 +1,7 @@
 """Earlier steps answered by the host, so that a mistake in one cannot spoil a later one.
 
-During one call, the names of earlier steps in the student's namespace ask the host. What
-the host refuses, the student's own code answers. With PyTorch, the host also gives the
+During one call, the names of earlier steps in the student's namespace ask the host. The
+student's own code answers what the host refuses. With PyTorch, the host also gives the
 gradients, so that a backward pass works.
 """
 

@@ -53,7 +53,7 @@ ODD_OF_SEVERAL: dict[str, Callable[[Any], Any]] = {
 
 
 # For PyTorch's exercises the fast tests take these, the slow ones the others.
-FEW = ("nothing", "no axes", "two and one")
+FEW = ("no axes", "two and one")
 MANY = tuple(form for form in (*ODD, *ODD_OF_SEVERAL) if form not in FEW)
 
 

@@ -89,10 +89,7 @@ def run(command: list[str], folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-DOORS = {
-    "attn": [ATTN, "grade", ".", "--processes", "1"],
-    "nbgrader": [sys.executable, "-m", "nbgrader", "autograde", NAME],
-}
+STOCK = [sys.executable, "-m", "nbgrader", "autograde", NAME]
 
 
 def points(course: Course) -> dict[str, float]:
@@ -107,11 +104,11 @@ def all_of(folder: Path) -> str:
 # --- links ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_link_at_any_level_of_a_course_earns_nothing_and_costs_the_others_nothing(
-    course: Course, secret: Path, door: str
-) -> None:
-    hand_in(course, "ada")
+LINKED = ("of_student", "of_nowhere", "of_exercise", "of_file")
+
+
+def hand_in_links(course: Course, secret: Path) -> None:
+    """Hand in the solution by links, at every level at which there can be one."""
     (course.hand_ins / "of_student").symlink_to(secret.parent)
     (course.hand_ins / "of_nowhere").symlink_to(course.directory / "nowhere")
     for student in ("of_exercise", "of_file"):
@@ -119,13 +116,34 @@ def test_a_link_at_any_level_of_a_course_earns_nothing_and_costs_the_others_noth
     course.submitted(NAME, "of_exercise").symlink_to(secret)
     course.submitted(NAME, "of_file").mkdir()
     (course.submitted(NAME, "of_file") / script_name(NAME)).symlink_to(secret / script_name(NAME))
-    _, printed = run(DOORS[door], course.directory)
-    linked = ("of_student", "of_nowhere", "of_exercise", "of_file")
-    assert points(course) == {"ada": FULL} | dict.fromkeys(linked, 0.0), printed
-    for student in linked:
-        kept = all_of(course.autograded(NAME, student))
-        assert STOLEN not in kept and "hand in the file itself" in kept
-        assert not list(course.autograded(NAME, student).glob("*.py"))
+
+
+def shown_of_links(course: Course) -> dict[str, bool]:
+    """Whether the right thing lies in the folders of those who handed in a link: a word, no code."""
+    shown = {}
+    for student in LINKED:
+        folder = course.autograded(NAME, student)
+        kept = all_of(folder)
+        told = STOLEN not in kept and "hand in the file itself" in kept
+        shown[student] = told and not list(folder.glob("*.py"))
+    return shown
+
+
+def test_a_link_at_any_level_of_a_course_earns_nothing_and_costs_the_others_nothing(
+    course: Course, secret: Path
+) -> None:
+    hand_in(course, "ada")
+    hand_in_links(course, secret)
+    _, printed = run([ATTN, "grade", ".", "--processes", "1"], course.directory)
+    assert points(course) == {"ada": FULL} | dict.fromkeys(LINKED, 0.0), printed
+    assert shown_of_links(course) == dict.fromkeys(LINKED, True)
+
+
+def test_nbgrader_follows_no_link_either(stock: Course) -> None:
+    earned = points(stock)
+    assert {student: earned[student] for student in LINKED} == dict.fromkeys(LINKED, 0.0)
+    assert earned["ada"] > 0
+    assert shown_of_links(stock) == dict.fromkeys(LINKED, True)
 
 
 def test_a_link_in_a_folder_of_a_class_earns_nothing(tmp_path: Path, secret: Path) -> None:
@@ -302,17 +320,26 @@ def judge(course, exercise, student, folder, **asked):
 """
 
 
-def test_a_file_that_changes_while_nbgrader_grades_is_not_shown_beside_its_marks(
-    course: Course,
-) -> None:
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> Course:
+    """A course after `nbgrader autograde`: with links, and with a file that changes meanwhile."""
+    course = released_course(tmp_path_factory.mktemp("stock") / "course")
+    hand_in_links(course, secret)
     for student in ("ada", "eve"):
         hand_in(course, student, f"{OWN}MARK = 'as laid out'\n")
     judge = course.directory / "changing_judge.py"
     judge.write_text(f"SOLUTION = {SOLUTION!r}\n{CHANGING_JUDGE}", encoding="utf-8")
     with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write('\nc.WriteVerdict.judge = "changing_judge.judge"\n')
-    code, printed = run(DOORS["nbgrader"], course.directory)
+    code, printed = run(STOCK, course.directory)
     assert code == 0, printed
+    return course
+
+
+def test_a_file_that_changes_while_nbgrader_grades_is_not_shown_beside_its_marks(
+    stock: Course,
+) -> None:
+    course = stock
     eve, ada = (all_of(course.autograded(NAME, student)) for student in ("eve", "ada"))
     assert points(course)["eve"] == FULL > points(course)["ada"]
     assert "as laid out" not in eve and "Your file changed while it was being graded" in eve

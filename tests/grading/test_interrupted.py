@@ -41,7 +41,7 @@ from support.released_course import (
 )
 
 STUDENTS = (
-    *("broken_syntax", "correct_einsum", "half_finished", "hostile_thief"),
+    *("broken_syntax", "half_finished", "hostile_thief"),
     *("mistake_keys_reversed", "mistake_not_scaled", "reference"),
 )
 # For a run that nobody stops: it does not matter there which process judges whom.
@@ -63,19 +63,13 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 
 @pytest.fixture(scope="module")
-def undisturbed_course(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """The course as grading leaves it when nobody interferes."""
+def undisturbed(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What grading it leaves when nobody interferes."""
     course = copied(pristine, tmp_path_factory.mktemp("undisturbed") / "course")
     run = grade(course, *ALONE)
     assert run.returncode == 0, run.stdout + run.stderr
     assert len(rows(course)) == EVERYBODY - 1, "equal submissions are judged once"
-    return course
-
-
-@pytest.fixture(scope="module")
-def undisturbed(undisturbed_course: Course) -> Result:
-    """What grading it leaves when nobody interferes."""
-    return result_of(undisturbed_course)
+    return result_of(course)
 
 
 def rows(course: Course) -> dict[str, tuple[str, str]]:
@@ -120,9 +114,11 @@ def kill(run: subprocess.Popen[bytes]) -> None:
     wait_for(lambda: not any(map(alive, family)), "processes of a killed run live on")
 
 
-def started(course: Course, output: Path = Path(os.devnull)) -> subprocess.Popen[bytes]:
+def started(
+    course: Course, output: Path = Path(os.devnull), *options: str
+) -> subprocess.Popen[bytes]:
     with output.open("wb") as stream:
-        return subprocess.Popen(command(course), stdout=stream, stderr=subprocess.STDOUT)
+        return subprocess.Popen(command(course, *options), stdout=stream, stderr=subprocess.STDOUT)
 
 
 @dataclass(frozen=True)
@@ -193,49 +189,69 @@ def test_of_two_runs_at_once_the_second_judges_nobody(killed: KilledRun) -> None
     assert first < second == EVERYBODY
 
 
-def test_who_hands_in_again_is_judged_again_and_nobody_else(
-    undisturbed_course: Course, undisturbed: Result
-) -> None:
-    course, weaker, better = undisturbed_course, "mistake_not_scaled", "reference"
-    (file,) = course.submitted(NAME, weaker).iterdir()
-    Work(file.parent).write(f"{Work(file.parent).script}\n# handed in again\n", file.name)
-    kept = rows(course)
-    run = grade(course, *ALONE)
-    assert run.returncode == 0 and judged_before(run.stdout) == EVERYBODY - 1
-    again = result_of(course)
-    assert again.scores[weaker] == undisturbed.scores[better] != undisturbed.scores[weaker]
-    others = {name: marks for name, marks in again.scores.items() if name != weaker}
-    assert others == {name: undisturbed.scores[name] for name in others}
-    assert kept.items() <= rows(course).items() and len(rows(course)) == len(kept) + 1
+@dataclass(frozen=True)
+class FailedJournal:
+    """A course whose journal failed while it was graded, what was said, and whose marks there are."""
+
+    course: Course
+    said: str
+    written: dict[str, dict[str, float]]
+
+
+@pytest.fixture(scope="module")
+def failed(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> FailedJournal:
+    """A run whose journal takes no more verdicts when two are in it."""
+    folder = tmp_path_factory.mktemp("failed")
+    for number in range(5):
+        course = copied(pristine, folder / str(number))
+        printed = folder / f"{number}.txt"
+        run = started(course, printed, *ALONE)
+        wait_for_rows(course, run, 2)
+        # From inside SQLite: a full disk in the middle, for whoever is judged from now on.
+        change(
+            course,
+            "create trigger full before insert on verdicts when new.key != '' "
+            "begin select raise(fail, 'database or disk is full'); end",
+        )
+        ended, said = run.wait(timeout=PATIENCE), printed.read_text("utf-8")
+        if len(rows(course)) < EVERYBODY - 1:
+            assert ended == 1, said
+            return FailedJournal(course, said, scores(course, NAME))
+    raise AssertionError("five times, all were judged before this process had its turn")
 
 
 def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
-    pristine: Course, undisturbed: Result, tmp_path: Path
+    failed: FailedJournal, undisturbed: Result
 ) -> None:
-    course = copied(pristine, tmp_path / "course")
-    grading = subprocess.Popen(
-        command(course, *ALONE), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    wait_for_rows(course, grading, 1)
-    # From inside SQLite: a full disk in the middle, for whoever is judged from now on.
-    change(
-        course,
-        "create trigger full before insert on verdicts when new.key != '' "
-        "begin select raise(fail, 'database or disk is full'); end",
-    )
-    said, _ = grading.communicate(timeout=PATIENCE)
-    assert grading.returncode == 1, said
-    found = scores(course, NAME)
-    written = {name: marks for name, marks in found.items() if marks}
-    lost = undisturbed.scores.keys() - written
-    assert lost and written
+    lost = undisturbed.scores.keys() - failed.written
+    assert lost and failed.written
     for name in lost:
-        assert f"{name}: a fault of the grader" in said
-    assert "disk is full" in said
-    assert written == {name: undisturbed.scores[name] for name in written}
+        assert f"{name}: a fault of the grader" in failed.said
+    assert "disk is full" in failed.said
+    assert failed.written == {name: undisturbed.scores[name] for name in failed.written}
+
+
+def test_later_who_was_lost_is_judged_and_who_handed_in_again_and_nobody_else(
+    failed: FailedJournal, undisturbed: Result
+) -> None:
+    course, weaker, better = failed.course, STUDENTS[0], "reference"
+    assert weaker in failed.written
+    folder = course.submitted(NAME, weaker)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    Work(folder).write(f"{Work(folder).script}\n# handed in again\n")
     change(course, "drop trigger full")
-    assert grade(course, *ALONE).returncode == 0
-    assert result_of(course) == undisturbed
+    kept = rows(course)
+    run = grade(course, *ALONE)
+    assert run.returncode == 0 and judged_before(run.stdout) == len(failed.written) - 1
+    assert undisturbed.scores[better] != undisturbed.scores[weaker]
+    again = result_of(course)
+    assert again.scores == undisturbed.scores | {weaker: undisturbed.scores[better]}
+    others = undisturbed.verdicts.keys() - {weaker}
+    assert {name: again.verdicts[name] for name in others} == {
+        name: undisturbed.verdicts[name] for name in others
+    }
+    assert kept.items() <= rows(course).items() and len(rows(course)) == EVERYBODY
 
 
 def change(course: Course, statement: str) -> None:

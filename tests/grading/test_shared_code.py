@@ -65,16 +65,21 @@ def changed(file: Path, old: str, new: str) -> None:
 # --- the hash -----------------------------------------------------------------------------------
 
 
-def test_a_change_of_any_shared_file_changes_the_hash_of_the_exercise(solutions: Path) -> None:
+def test_a_change_of_any_file_of_its_own_or_shared_changes_the_hash_of_the_exercise(
+    solutions: Path,
+) -> None:
+    """Under another hash everybody is judged anew, as test_journal shows with a run."""
     seen = [exercise_hash(solutions / NAME)]
-    for name in FILES:
-        with (solutions / "_attention" / name).open("a", encoding="utf-8") as file:
+    files = [path for path in sorted(solutions.rglob("*")) if path.is_file()]
+    assert {path.name for path in files} > {*FILES, "exercise.toml", "graders.py"}
+    for path in files:
+        with path.open("a", encoding="utf-8") as file:
             file.write("\n# changed\n")
         seen.append(exercise_hash(solutions / NAME))
     (solutions / "_attention" / "more").mkdir()
     (solutions / "_attention" / "more" / "words.py").write_text("", encoding="utf-8")
     seen.append(exercise_hash(solutions / NAME))
-    assert len(set(seen)) == len(FILES) + 2
+    assert len(set(seen)) == len(files) + 2
 
 
 def test_what_another_exercise_has_to_itself_is_no_part_of_the_hash(solutions: Path) -> None:

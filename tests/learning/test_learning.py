@@ -322,7 +322,7 @@ def test_a_broken_record_of_progress_is_never_a_crash(workspace: Path, text: str
     aside = list(state(workspace).parent.glob("*.unreadable-*"))
     if not text.startswith('{"'):
         assert [path.read_bytes() for path in aside] == [text.encode("latin-1")]
-        assert "could not be read" in run.err and "your code is untouched" in run.err
+        assert "could not be read" in run.err and "Your code is untouched" in run.err
     assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
 
 

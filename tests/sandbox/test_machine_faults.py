@@ -194,12 +194,6 @@ def test_the_doctor_gives_the_same_cause(name: str) -> None:
 
 
 @pytest.mark.parametrize("step", NO_SHARED_MEMORY.values(), ids=NO_SHARED_MEMORY)
-def test_grading_needs_no_shared_memory(step: str, homework: Path) -> None:
-    said = run(where(step)(grading(homework)))
-    assert said.code == 0 and "22/22" in said.out, said.out + said.err
-
-
-@pytest.mark.parametrize("step", NO_SHARED_MEMORY.values(), ids=NO_SHARED_MEMORY)
 def test_the_proof_of_the_graders_says_that_it_does(step: str) -> None:
     error = run(where(step)([*ATTN, "verify", str(SOLUTIONS), "--seeds", "1"])).error
     assert "no semaphore can be made" in error["error"] and error["where"] == "/dev/shm"
@@ -225,9 +219,12 @@ def test_a_user_who_may_have_few_processes_is_told_which_limit_it_is(
     assert "raise it" in error["cure"] and not (out / "graded").exists()
 
 
-def test_a_class_is_graded_under_limits_that_are_enough(homework: Path) -> None:
+@pytest.mark.parametrize("step", NO_SHARED_MEMORY.values(), ids=NO_SHARED_MEMORY)
+def test_a_class_is_graded_under_limits_that_are_enough_and_without_shared_memory(
+    step: str, homework: Path
+) -> None:
     enough = limited("nofile=64", "as=3000000000", "fsize=20000000", "cpu=600", "nproc=4000")
-    said = run(enough(grading(homework)))
+    said = run(where(step)(enough(grading(homework))))
     assert said.code == 0 and "22/22" in said.out, said.out + said.err
 
 

@@ -106,7 +106,7 @@ def two_notebooks_one_of_them_as_released(work: Work) -> None:
 @broken(
     loses="scale_scores",
     ends=NOT_WRITTEN,
-    says=(f"{NOTEBOOK} counts; there is work in {NAME}-Copy1.ipynb too",),
+    says=(f"{NOTEBOOK} counts; there is also work in {NAME}-Copy1.ipynb",),
 )
 def two_notebooks_with_work(work: Work) -> None:
     work.save(cell for cell in work.cells if grade_id(cell) != "scale_scores")
@@ -118,7 +118,7 @@ def script_in_place_of_the_notebook(work: Work) -> None:
     work.write(work.script)
 
 
-@broken(loses="scale_scores", ends=NOT_WRITTEN, says=f"there is work in {SCRIPT} too")
+@broken(loses="scale_scores", ends=NOT_WRITTEN, says=f"there is also work in {SCRIPT}")
 def notebook_and_script_with_work(work: Work) -> None:
     work.save(cell for cell in work.cells if grade_id(cell) != "scale_scores")
     work.write(work.script)
