@@ -16,15 +16,24 @@ import pytest
 
 from autograder.course.creation import Course
 from autograder.course.gradebook import scores
-from support.released_course import NAME, Result, command, released_course, result_of, zoo
+from support.released_course import (
+    NAME,
+    Result,
+    command,
+    marks_of,
+    released_course,
+    result_of,
+    zoo,
+)
 
 STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
+CLASS = zoo(*STUDENTS)
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     folder = tmp_path_factory.mktemp("full") / "course"
-    return released_course(folder, zoo(*STUDENTS))
+    return released_course(folder, CLASS)
 
 
 def in_private_view(script: str) -> subprocess.CompletedProcess[str]:
@@ -73,9 +82,10 @@ ROOMS = (0, 80, 120, 250, 330)
 
 
 def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
-    course: Course, undisturbed: Result, tmp_path: Path
+    course: Course, tmp_path: Path
 ) -> None:
-    graded_with_room(course, undisturbed, tmp_path, (0, 60, 250))
+    result = graded_with_room(course, tmp_path, (0, 60, 250))
+    assert result.graded == result.verdicts.keys() == set(STUDENTS)
 
 
 @pytest.mark.slow
@@ -83,14 +93,12 @@ def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
 def test_a_full_disk_costs_nobody_a_point(
     course: Course, undisturbed: Result, tmp_path: Path, room: int
 ) -> None:
-    graded_with_room(course, undisturbed, tmp_path, (room,))
+    assert graded_with_room(course, tmp_path, (room,)) == undisturbed
 
 
-def graded_with_room(
-    course: Course, undisturbed: Result, folder: Path, rooms: tuple[int, ...]
-) -> None:
-    """Grade on a disk with so much room, time after time, and then with enough."""
-    disk = folder / "disk"
+def graded_with_room(course: Course, folder: Path, rooms: tuple[int, ...]) -> Result:
+    """Grade on a disk with so much room, time after time; return what grading with enough gives."""
+    disk, expected = folder / "disk", {student.name: marks_of(student) for student in CLASS}
     steps = [step for room in rooms for step in with_room(course, disk, room)]
     ending = f"{grading(course, disk)} > /dev/null; echo then $?"
     run = in_private_view(on_a_disk(course, disk, 10_000, *steps, ending))
@@ -101,10 +109,11 @@ def graded_with_room(
         refused = "cure:" in said and f"where: {disk}" in said and "exit code 2" in said
         assert refused or ("a fault of the grader" in said and "exit code 1" in said), said
         marks = scores(replace(course, directory=folder / str(room)), NAME)
-        wrong = {n: own for n, own in marks.items() if own and own != undisturbed.scores[n]}
-        assert not wrong, said
+        assert not {name for name, own in marks.items() if own and own != expected[name]}, said
     assert "then 0" in run.stdout, run.stdout + run.stderr
-    assert result_of(replace(course, directory=Path(f"{disk}.after"))) == undisturbed
+    result = result_of(replace(course, directory=Path(f"{disk}.after")))
+    assert result.scores == expected
+    return result
 
 
 def with_room(course: Course, disk: Path, room: int) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def hand_in_links(course: Course, secret: Path) -> None:
 
 
 def shown_of_links(course: Course) -> dict[str, bool]:
-    """Whether the right thing lies in the folders of those who handed in a link: a word, no code."""
+    """Whether the right thing lies in the folders of who handed in a link: a word, no code."""
     shown = {}
     for student in LINKED:
         folder = course.autograded(NAME, student)
@@ -142,7 +142,7 @@ def test_a_link_at_any_level_of_a_course_earns_nothing_and_costs_the_others_noth
 def test_nbgrader_follows_no_link_either(stock: Course) -> None:
     earned = points(stock)
     assert {student: earned[student] for student in LINKED} == dict.fromkeys(LINKED, 0.0)
-    assert earned["ada"] > 0
+    assert earned["grace"] == FULL
     assert shown_of_links(stock) == dict.fromkeys(LINKED, True)
 
 
@@ -324,9 +324,10 @@ def judge(course, exercise, student, folder, **asked):
 def stock(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> Course:
     """A course after `nbgrader autograde`: with links, and with a file that changes meanwhile."""
     course = released_course(tmp_path_factory.mktemp("stock") / "course")
-    hand_in_links(course, secret)
     for student in ("ada", "eve"):
         hand_in(course, student, f"{OWN}MARK = 'as laid out'\n")
+    hand_in(course, "grace")
+    hand_in_links(course, secret)
     judge = course.directory / "changing_judge.py"
     judge.write_text(f"SOLUTION = {SOLUTION!r}\n{CHANGING_JUDGE}", encoding="utf-8")
     with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as config:

@@ -159,7 +159,7 @@ def graded_at_once(course: Course, folder: Path) -> tuple[str, ...]:
     """Grade by two runs that begin while a third holds the class; return what they printed."""
     printed = [folder / "one.txt", folder / "two.txt"]
     with class_lock(course.directory, lambda: None):
-        runs = [started(course, file) for file in printed]
+        runs = [started(course, file, *ALONE) for file in printed]
         wait_for(lambda: all(WAITS in file.read_text("utf-8") for file in printed), "nobody waits")
     ended = [run.wait(timeout=PATIENCE) for run in runs]
     said = tuple(file.read_text("utf-8") for file in printed)
@@ -191,7 +191,7 @@ def test_of_two_runs_at_once_the_second_judges_nobody(killed: KilledRun) -> None
 
 @dataclass(frozen=True)
 class FailedJournal:
-    """A course whose journal failed while it was graded, what was said, and whose marks there are."""
+    """A course whose journal failed while it was graded, what was said, whose marks there are."""
 
     course: Course
     said: str

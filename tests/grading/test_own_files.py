@@ -197,7 +197,7 @@ def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:
         check=False,
     )
     assert run.returncode == 0 and "Hint 1 of 3" in run.stdout, run.stderr
-    assert "your code is untouched" in run.stderr
+    assert "Your code is untouched" in run.stderr
 
 
 # --- printing -------------------------------------------------------------------------------------

@@ -492,7 +492,7 @@ def test_an_unreadable_note_of_a_release_is_told(
     out = tmp_path / "out"
     out.mkdir()
     (out / ".attn-release.json").write_text("[", encoding="utf-8")
-    with pytest.raises(KitError, match="note of what was released here cannot be read"):
+    with pytest.raises(KitError, match="record of what was released here cannot be read"):
         release(small, ReleaseOptions((NAME,), wheel=wheel), out)
 
 

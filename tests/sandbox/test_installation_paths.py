@@ -401,7 +401,7 @@ def test_a_link_that_leads_to_no_package_is_not_followed(
     put_on_path(monkeypatch, packages)
     found = find_package_folders()
     assert str(tmp_path / "data") not in found.linked
-    assert "no package" in found.exclusions[-1].reason
+    assert "not a package" in found.exclusions[-1].reason
     (tmp_path / "data" / "__init__.py").touch()
     assert str(tmp_path / "data") in find_package_folders().linked
 

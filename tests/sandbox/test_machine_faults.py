@@ -285,10 +285,10 @@ def test_a_course_without_nbgrader_is_told_what_to_install(course: Path, tmp_pat
 
 ADDRESSES = {
     "postgresql+psycopg2://me:swordfish@localhost:1/grades": (
-        "psycopg2 is not installed", "pip install psycopg2-binary",
+        "needs psycopg2, which is not installed", "pip install psycopg2-binary",
     ),
     "mysql://me:swordfish@localhost:1/grades": (
-        "MySQLdb is not installed", "pip install mysqlclient",
+        "needs MySQLdb, which is not installed", "pip install mysqlclient",
     ),
     "nosuch://me:swordfish@localhost/grades": ("does not name a known database", "db_url"),
     "me:swordfish at the server": ("does not name a known database", "db_url"),

@@ -17,6 +17,7 @@ from autograder.course.gradebook import scores
 from autograder.course.release import release
 from autograder.grading.journal import JOURNAL
 from autograder.grading.output_folder import input_secret
+from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
@@ -29,6 +30,17 @@ def zoo(*named: str) -> tuple[SampleStudent, ...]:
     """The made-up students of the NumPy exercise: those who are named, or all of them."""
     found = {each.name: each for each in read_sample_class(ROOT / "tests" / "submissions" / NAME)}
     return tuple(found[name] for name in named or found)
+
+
+def marks_of(student: SampleStudent) -> dict[str, float]:
+    """What one who is not hostile gets for each cell, by the facts at the head of the file."""
+    lost, kept = student.facts.get("loses", "").split(), student.facts.get("keeps", "").split()
+    return {
+        f"check_{step.name}": 0.0
+        if step.name in lost or (kept and step.name not in kept)
+        else step.points
+        for step in read_exercise(ROOT / "solutions" / NAME).steps
+    }
 
 
 def released_course(folder: Path, students: tuple[SampleStudent, ...] = ()) -> Course:

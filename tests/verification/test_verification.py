@@ -55,7 +55,7 @@ def test_a_comparison_without_the_scale_is_found(tmp_path: Path) -> None:
     found = gaps(weak, "scale_scores")
     assert (
         "no check of scale_scores catches scores_not_scaled: write one that does, or remove the "
-        "misconception out" in found
+        "misconception" in found
     )
 
 
@@ -234,7 +234,7 @@ def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> N
     assert found == [
         "numpy_single_head: the first hint of initialize_weights is not a question: ask one",
         "numpy_single_head: the third hint of create_causal_mask reads at grade 12.9, and 9 is the "
-        f"most (write shorter sentences, and plainer words): “{HARD}”",
+        f"most (write shorter sentences and plainer words): “{HARD}”",
         "numpy_single_head: a message of a check has 81 words, and 80 are the most (say less): "
         f"“{NINE_WORDS}{LONG.strip()}”",
     ]

@@ -1,6 +1,6 @@
-"""Checks in the background, with a child kept ready: an answer comes as soon as there is one.
+"""Checks in the background, with a child kept ready so that answers come quickly.
 
-A newer request replaces the one under way: what was saved last is what counts.
+A newer request replaces the one under way, because only the latest save counts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from autograder.model.exercise import Exercise
 
 @dataclass(frozen=True)
 class BackgroundAnswer:
-    """What came of a request: a checkup, or the reason why there is none."""
+    """The answer to a request: a checkup, or the reason why there is none."""
 
     exercise: Exercise
     outcome: Checkup | KitError
 
 
 class Background:
-    """Checks what is asked last, in a thread; `answer` gets answers, `tell` what is going on."""
+    """Runs the latest request in a thread; calls `answer` with answers, `tell` with progress."""
 
     def __init__(
         self, answer: Callable[[BackgroundAnswer], None], tell: Callable[[str], None]
@@ -38,7 +38,7 @@ class Background:
         self._child: Child | None = None
 
     def check(self, exercise: Exercise) -> None:
-        """Check a whole exercise; what is under way is given up."""
+        """Check a whole exercise; stop the check under way."""
         self._give_up()
         self._stop = Stop()
         work = (exercise, self._stop)
@@ -46,7 +46,7 @@ class Background:
         self._thread.start()
 
     def close(self) -> None:
-        """End what runs."""
+        """Stop the check under way and end the child."""
         self._give_up()
         if self._child:
             self._child.end()
@@ -73,7 +73,7 @@ class Background:
 
 
 def _child_for(exercise: Exercise, kept: Child | None) -> Child:
-    """The child that is kept, when it is one for this exercise; else a new one."""
+    """Return the kept child if it is for this exercise, or else a new one."""
     if kept and kept.usable and kept.exercise == exercise:
         return kept
     if kept:

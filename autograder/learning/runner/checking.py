@@ -1,6 +1,6 @@
-"""Check a learner's file: hand it to a child, and start another where one ends too early.
+"""Checks a learner's file: hands it to a child, and starts another if the child ends too early.
 
-A step that hangs or ends Python costs only itself: what is left is asked of a new child.
+If a step hangs or ends Python, only that step fails: a new child is asked the rest.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import CheckVerdict, Finding, read_check, read_finding
 from autograder.submission.reading import Submission, read_submission
 
-LOADING = 0.5  # of a submission's seconds: for its top level
-WHOLE = 3.0  # of a submission's seconds: for everything together
-MARGIN = 2.0  # seconds beyond the child's own limit, before it is ended from here
+LOADING = 0.5  # the top level's share of a submission's seconds
+WHOLE = 3.0  # the limit for everything, as a multiple of a submission's seconds
+MARGIN = 2.0  # seconds after the child's own limit before the parent ends it
 LAST = ("done", "stuck", "silent", "ended", "raised")  # nothing comes after these
 Tell = Callable[[str], None]
 
 
 def read_work(exercise: Exercise) -> Submission:
-    """Read the learner's file in an exercise's folder; raise `KitError` when none can be run."""
+    """Read the learner's file in an exercise's folder; raise `KitError` if none can be run."""
     if not any(exercise.folder.glob("*.ipynb")) and not any(exercise.folder.glob("*.py")):
         fact = f"there is neither {exercise.name}.ipynb nor {exercise.name}.py here"
         cure = f"`attn reset {exercise.name}` puts a fresh file there"
@@ -49,9 +49,9 @@ def check_work(
 ) -> Checkup:
     """Check the learner's file in the exercise's folder.
 
-    `child` is one that is ready already. `tell` is told what is going on, in a few words. `stop`
-    gives it up from elsewhere: then it raises `Stopped`. Raises `KitError` when there is nothing
-    that can be checked.
+    `child` is a child that was started earlier. `tell` is called with a few words about what is
+    going on. `stop` stops the check from elsewhere, which raises `Stopped`. Raises `KitError`
+    when nothing can be checked.
     """
     started = child or Child(exercise)
     return Checking(exercise, read_work(exercise), steps, tell, stop or Stop()).run(started)
@@ -77,7 +77,7 @@ class Checking:
     _check: tuple[str, str, str] | None = None
 
     def run(self, child: Child) -> Checkup:
-        """Ask all steps, first of `child`."""
+        """Ask all steps, beginning with `child`."""
         limits = self.exercise.limits
         most = WHOLE * limits.seconds_per_submission
         self.tell(f"starting Python with {self.exercise.library}")
@@ -99,7 +99,7 @@ class Checking:
         )
 
     def _follow(self, child: Child) -> bool:
-        """Give the child what is left to do; return whether it came to the end."""
+        """Give the child the rest of the work; return whether it finished."""
         self._cell = self._check = None
         child.send(self._job())
         try:
@@ -113,7 +113,7 @@ class Checking:
 
     @property
     def _seconds(self) -> float:
-        """How long the child may take over what it is doing."""
+        """How many seconds the child may take for what it is doing."""
         limits = self.exercise.limits
         return limits.seconds_per_call if self._check else LOADING * limits.seconds_per_submission
 
@@ -132,7 +132,7 @@ class Checking:
         }
 
     def _take(self, message: dict[str, Any]) -> None:
-        """Note what the child says."""
+        """Process a message of the child."""
         match message["event"]:
             case "loading":
                 self._cell = message["cell"]
@@ -152,7 +152,8 @@ class Checking:
                 self._asked.append(read_check_run(message))
             case "asked":
                 verdicts = map(read_check, message["checks"])
-                checks = (replace(run, verdict=told) for run, told in zip(self._asked, verdicts))
+                pairs = zip(self._asked, verdicts)
+                checks = (replace(run, verdict=verdict) for run, verdict in pairs)
                 self._close(message["step"], tuple(checks))
             case "stuck":
                 self._stuck(message["seconds"], tuple(message["place"]))
@@ -178,13 +179,13 @@ class Checking:
             self._not_loaded(messages.top_ended_python(how=how))
 
     def _lost(self, check: tuple[str, str, str], finding: Finding) -> None:
-        """The child ended in a check: the step is closed with that, and not called again."""
+        """Close a step in which the child ended; it is not called again."""
         step, name, title = check
         self._close(step, (*self._asked, CheckRun(CheckVerdict.of(name, title, finding))))
         self._blocked.append(step)
 
     def _not_loaded(self, finding: Finding) -> None:
-        """The child ended in a cell: it is left out from now on."""
+        """Leave out a cell in which the child ended."""
         number = self._cell or 0
         self._skipped.add(number)
         self._troubles[number] = finding

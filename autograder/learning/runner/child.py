@@ -1,6 +1,6 @@
 """The process that runs a learner's own code: it gets ready, does one job, and ends.
 
-So nothing of one save is left in the next. It tells its parent what it sees as JSON.
+So nothing of one save affects the next. It sends its parent messages in JSON.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from autograder.learning.runner.job import Send
 
 ALWAYS = ("numpy.random", "jaxtyping", "autograder.learning.runner.job")
-# What the first `backward` would import.
+# The modules that the first `backward` would import.
 TORCH = ("torch.fx.experimental.symbolic_shapes",)
 
 
 def imports(library: str) -> tuple[str, ...]:
-    """What a child needs, and a fork server has imported for it."""
+    """Return the modules that a child needs and a fork server imports in advance."""
     return (library, *ALWAYS, *(TORCH if library == "torch" else ()))
 
 
 def main(line: Connection, exercise: Exercise) -> None:
-    """Get ready for an exercise, do the job that comes, and end."""
+    """Get ready for an exercise, wait for a job, do it, and end."""
 
     def send(**message: Any) -> None:
         line.send_bytes(json.dumps(message).encode())
@@ -65,7 +65,7 @@ def main(line: Connection, exercise: Exercise) -> None:
 
 
 def silence() -> None:
-    """Keep what this process prints below Python off the screen."""
+    """Keep output that bypasses Python's streams off the screen."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
@@ -73,7 +73,7 @@ def silence() -> None:
 
 
 def _leave_group() -> None:
-    """Keep Ctrl-C from this process, and let it be ended with all that it starts."""
+    """Shield this process from Ctrl-C, and make it possible to end it with all its children."""
     if sys.platform == "win32":
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     else:
@@ -81,7 +81,7 @@ def _leave_group() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process, and what it has started, when its parent is killed."""
+    """End this process, and all that it started, when its parent is killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -96,7 +96,7 @@ def _end_with_parent() -> None:
 
 
 def _ready(exercise: Exercise) -> Questions:
-    """Import what takes long, and read the examples."""
+    """Import the slow modules, and read the examples."""
     try:
         importlib.import_module(exercise.library)
     except ImportError as error:
@@ -118,7 +118,7 @@ def _ready(exercise: Exercise) -> Questions:
 
 
 def _do(facts: dict[str, Any], questions: Questions, send: Send) -> None:
-    """Do a job, with nobody there to answer questions or to close windows."""
+    """Do a job without anybody to answer questions or close windows."""
     from autograder.learning.runner.job import Job
 
     os.environ["MPLBACKEND"] = "Agg"
@@ -132,7 +132,7 @@ def _nobody_there(prompt: object = "") -> NoReturn:
 
 
 def _bound_memory(megabytes: int) -> None:
-    """Let what asks for far too much fail in words; Linux only, elsewhere the system decides."""
+    """Make code that asks for far too much memory fail with an error; on Linux only."""
     if not sys.platform.startswith("linux"):
         return
     import resource

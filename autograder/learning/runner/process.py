@@ -1,8 +1,8 @@
 """The child as its parent sees it: started, given a job, listened to, ended.
 
 multiprocessing starts it. On Linux the child is forked from a server that has the array library
-in memory, so the next one is ready at once. Where that server cannot work, and on macOS and
-Windows, whose libraries do not survive a fork, the child is a new Python that imports for itself.
+in memory, so the next one is ready at once. If that server cannot work, the child is a new Python
+that does its own imports. So it is on macOS and Windows, whose libraries do not survive a fork.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from autograder.model.exercise import Exercise
 
 METHODS = ("forkserver", "spawn") if sys.platform == "linux" else ("spawn",)
 SERVER = "autograder.learning.runner.server"
-ENDING = 5.0  # seconds for a process that has nothing more to say
+ENDING = 5.0  # seconds for a process to end after its last message
 LONGEST = 1 << 26  # bytes of one message
 STARTING = 120.0  # seconds for a slow disk to load PyTorch
 _one_at_a_time = threading.Lock()
 
 
 class Stopped(Exception):
-    """The check was given up."""
+    """The check was stopped."""
 
 
 class Stop:
-    """Gives up a check, from any thread."""
+    """Stops a check, from any thread."""
 
     def __init__(self) -> None:
         self.asked, self._ask = multiprocessing.Pipe(duplex=False)
 
     def give(self) -> None:
-        """Give up."""
+        """Stop the check."""
         self._ask.send_bytes(b"stop")
 
     def look(self) -> None:
-        """Raise `Stopped` when the check is given up."""
+        """Raise `Stopped` if the check was stopped."""
         if self.asked.poll():
             raise Stopped
 
@@ -57,8 +57,8 @@ class Stop:
 class Child:
     """A process of `child.py`: it gets ready, does one job, and ends.
 
-    `server` is the process that it was forked from. Until it is ready, that is taken from the
-    child before it: 0 when there was none.
+    `server` is the id of the process that it was forked from. Until the child is ready, it is the
+    id that the child before it had, or 0.
     """
 
     def __init__(self, exercise: Exercise, server: int = 0) -> None:
@@ -72,13 +72,13 @@ class Child:
 
     @property
     def usable(self) -> bool:
-        """Whether it can take a job, now or when it is ready."""
+        """Whether the child can take a job, now or when it is ready."""
         process = self._process
         ended = process and process.pid and not process.is_alive()
         return not self._spent and not ended
 
     def wait_until_ready(self, stop: Stop) -> None:
-        """Wait until it can take its job; raise `KitError` when it never will, or `Stopped`."""
+        """Wait until the child is ready; raise `KitError` if it never will be, or `Stopped`."""
         message = self.receive(STARTING, stop)
         if message["event"] == "ready":
             self.server = message["server"]
@@ -93,15 +93,15 @@ class Child:
         )
 
     def send(self, job: Mapping[str, Any]) -> None:
-        """Give it its job."""
+        """Give the child its job."""
         self._spent = True
         with suppress(OSError):  # it has ended, and `receive` will say so
             self._line.send_bytes(json.dumps(job).encode())
 
     def receive(self, seconds: float, stop: Stop) -> dict[str, Any]:
-        """Wait for a message; it is `silent` after so many seconds. Raise `Stopped`.
+        """Wait for a message; after `seconds` without one, return a `silent` one. Raise `Stopped`.
 
-        Messages are JSON: what has met the learner's code is never unpickled here.
+        Messages are JSON: nothing from the learner's process is ever unpickled.
         """
         ready = wait([self._line, stop.asked], seconds)
         stop.look()
@@ -116,7 +116,7 @@ class Child:
         return message
 
     def end(self) -> None:
-        """End the process and what it has started. One that is still to start ends by itself."""
+        """End the process and all that it started. If it has not started yet, it ends by itself."""
         process, worked = self._process, self._spent
         self._process, self._spent = None, True
         self._line.close()
@@ -145,7 +145,7 @@ class Child:
         return process
 
     def _how(self) -> str:
-        """How the process ended, in the system's words."""
+        """Return how the process ended, in the system's words."""
         if not self._process or not self._process.pid:
             return "no process could be started"
         self._process.join(ENDING)
@@ -156,7 +156,7 @@ class Child:
 
 
 def end_server(pid: int) -> None:
-    """End a fork server, so that multiprocessing starts one that has another library."""
+    """End a fork server, so that multiprocessing starts one with another library."""
     if sys.platform == "linux":
         with suppress(OSError):  # it is not our child, or has ended
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -166,7 +166,7 @@ def end_server(pid: int) -> None:
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Have a process that starts meanwhile not run the program that runs here."""
+    """Keep a process that starts in the body from running this program's main module."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

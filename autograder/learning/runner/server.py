@@ -1,4 +1,4 @@
-"""What the fork server imports first, and nobody else: its other imports may print."""
+"""The first import of the fork server, and only of it: it hides what other imports print."""
 
 from autograder.learning.runner.child import silence
 

@@ -13,10 +13,8 @@ ONE_OF_EACH_KIND: tuple[Broken, ...] = tuple(
     CASES[student]
     for student in (
         *("invalid_json", "empty_notebook", "third_format", "renamed_notebook"),
-        *("broken_notebook_beside_a_script", "notebook_and_script_with_work"),
-        *("script_in_place_of_the_notebook", "word_processor_file", "link_to_the_solution"),
-        *("name_of_an_old_zip", "o'brien & daughter, anna", "answer_in_a_markdown_cell"),
-        *("cells_deleted", "metadata_of_wrong_types", "magic_lines", "curly_quote"),
-        *("import_that_is_missing", "megabytes_printed_in_a_step"),
+        *("broken_notebook_beside_a_script", "script_in_place_of_the_notebook"),
+        *("link_to_the_solution", "name_of_an_old_zip", "o'brien & daughter, anna"),
+        *("answer_in_a_markdown_cell", "metadata_of_wrong_types", "magic_lines", "curly_quote"),
     )
 )
