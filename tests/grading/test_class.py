@@ -89,7 +89,8 @@ def without_the_hostile(
     exercise: Exercise, submissions: tuple[Submission, ...]
 ) -> dict[str, Verdict]:
     harmless = [each for each in submissions if "hostile" not in each.student]
-    return {verdict.student: verdict for verdict in grade_class(exercise, harmless)}
+    graded = grade_class(exercise, harmless, processes=1)
+    return {verdict.student: verdict for verdict in graded}
 
 
 def lost(verdict: Verdict) -> dict[str, StepVerdict]:

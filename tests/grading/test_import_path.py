@@ -44,6 +44,10 @@ IMPORTED = (
 )
 
 
+# Ways to name the current folder in PYTHONPATH, or one below it.
+ENTRIES = (":", ".", "./", "sub", "{here}", "{here}:/usr", "{link}")
+
+
 @cache
 def modules() -> tuple[str, ...]:
     """The standard modules that are imported at start and come from files."""
@@ -135,10 +139,15 @@ def test_grading_from_within_with_the_folder_on_the_import_path_runs_none(tmp_pa
     assert "Python looks for modules in the folder that is to be graded" in run.stderr
 
 
-@pytest.mark.parametrize("entry", [":", ".", "./", "sub", "{here}", "{here}:/usr", "{link}"])
-@pytest.mark.parametrize("command", ["grade . --exercise " + NAME, "check", "list"])
+@pytest.mark.parametrize(
+    ("command", "entry"),
+    [
+        *((f"grade . --exercise {NAME}", entry) for entry in ENTRIES),
+        *((command, ".") for command in ("check", "list")),
+    ],
+)
 def test_python_that_looks_in_the_current_folder_is_refused(
-    tmp_path: Path, entry: str, command: str
+    tmp_path: Path, command: str, entry: str
 ) -> None:
     here, elsewhere = tmp_path / "homework", tmp_path / "link"
     (here / "sub").mkdir(parents=True)

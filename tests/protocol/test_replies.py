@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -89,8 +90,13 @@ def lie(name: str, manner: str, seeds: range) -> None:
         assert not told, f"{name}, {manner}, seed {seed}: {told}"
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-@pytest.mark.parametrize("name", EXERCISES)
+# Two exercises whose spoiled replies are long explained; the fifty liars below do them too.
+LONG = {("torch_single_head", "spoiled"), ("torch_multi_head", "spoiled")}
+
+
+@pytest.mark.parametrize(
+    ("name", "manner"), [case for case in product(EXERCISES, MANNERS) if case not in LONG]
+)
 def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(name: str, manner: str) -> None:
     lie(name, manner, range(1))
 
