@@ -8,14 +8,19 @@ class KitError(Exception):
 
     `fact` says what is wrong, `place` where (a file, a step, a student) and
     `cure` what to do about it. The command line prints the three as one
-    sentence each and exits with a code that is not zero.
+    line each and exits with a code that is not zero.
     """
 
     def __init__(self, fact: str, *, place: str, cure: str) -> None:
-        super().__init__(f"{fact}\n  where: {place}\n  cure:  {cure}")
         self.fact = fact
         self.place = place
         self.cure = cure
+        super().__init__("\n".join(self.lines))
+
+    @property
+    def lines(self) -> tuple[str, str, str]:
+        """The fact, where it is and the cure: the three lines that people read."""
+        return self.fact, f"  where: {self.place}", f"  cure:  {self.cure}"
 
     def _render_traceback_(self) -> list[str]:
         # IPython shows this instead of a traceback through our own code.

@@ -1,1 +1,1 @@
-"""The demo: a sample class, graded for all to see. It is in the repository, not in the wheel."""
+"""The demo: a sample class and its grading. It is in the repository, not in the wheel."""

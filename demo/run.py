@@ -1,4 +1,4 @@
-"""The demo: a course, a release, a class of all kinds, and its grades, on real parts."""
+"""The demo: makes a real course and release, and grades a sample class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MADE_BY_DEMO = ".made-by-attn-demo"
 def run_demo(
     directory: Path, *, solutions: Path, assignments: Path, zoo: Path, console: Console
 ) -> tuple[GradedClass, ...]:
-    """Make a course in `directory`, release, lay out a class, grade it, and print what came out.
+    """Make a course in `directory`, release it, hand in for a class, grade it, print the results.
 
     A course that an earlier demo made there is replaced; anything else is refused with `KitError`.
     """
@@ -35,7 +35,7 @@ def run_demo(
         directory, solutions=solutions, assignments=assignments, exercises=exercises
     )
     course.secret_folder.mkdir()
-    # Known to everybody, so that the demo shows the same numbers each time.
+    # A fixed secret, so that the demo shows the same numbers each time.
     (course.secret_folder / SECRET).write_bytes(bytes(SECRET_BYTES))
     (directory / MADE_BY_DEMO).write_text(
         "This course was made by `attn demo`.\n", encoding="utf-8"
@@ -67,15 +67,15 @@ def _clear(directory: Path) -> None:
         shutil.rmtree(directory)
     elif (directory / FACTS).exists():
         raise KitError(
-            "there is a course already, and not one of the demo's",
+            "there is already a course here that the demo did not make",
             place=str(directory),
             cure="name another directory: attn demo DIRECTORY",
         )
 
 
 def _shortfall(course: Course) -> KitError | None:
-    """Return what this machine lacks for grading untrusted code, or None."""
-    # Without a library that may be missing: this asks what the machine gives.
+    """Return what keeps this machine from grading untrusted code, or None."""
+    # With NumPy, because PyTorch may be missing and only the machine is in question.
     try:
         with Zygote("numpy", course.exercise(course.exercises[0]).limits):
             return None
@@ -86,7 +86,7 @@ def _shortfall(course: Course) -> KitError | None:
 def _banner(error: KitError, console: Console) -> None:
     words = (
         f"This machine cannot isolate untrusted code: {error.fact}\n{error.cure}\n"
-        "The demo runs its own harmless submissions all the same, unprotected. "
+        "The demo runs its own harmless submissions anyway, unprotected. "
         "The hostile ones are not run."
     )
     console.print(Panel(Text(words), title="no protection", style="bold yellow"))
@@ -108,8 +108,8 @@ def _hand_in(
 
 def _next(where: Path, course: Course, graded: tuple[GradedClass, ...], console: Console) -> None:
     lines = ["", "open next:"]
-    for one in graded:
-        lines.append(f"  {one.output}/feedback/index.html   the class, and a page per student")
+    for each in graded:
+        lines.append(f"  {each.output}/feedback/index.html   the class, and a page per student")
     lines += [
         f"  {graded[0].output}/grades.csv   a row per student; verdicts/ has the details as JSON",
         f"  {where}/gradebook.db   nbgrader's gradebook",

@@ -1,8 +1,8 @@
-"""A class of all kinds, made of small files: what each of them changes in a whole submission.
+"""A sample class, made of small files: each file says what one made-up student changes.
 
-Every file of a zoo holds only the functions that differ from its base, the reference or
-the untouched stub. Put together with the base, it becomes the notebook or the `.py` that
-a student would hand in. Used by the demo and by the tests.
+A file holds only the functions that differ from its base, which is the reference or the
+untouched stub. Together with the base, it becomes the notebook or the `.py` that a student
+would hand in. The demo and the tests use it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from autograder.building.regions import BEGIN, END
 from autograder.course.creation import notebook_name, script_name
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.submission.definitions import cut_before_definitions
+from autograder.submission.percent import percent_cells
 
 FACT = re.compile(r"^# ([a-z ]+): (.*)$")
-DEFINITION = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 SOLUTIONS_FOLDER = "SOLUTIONS_FOLDER"
 
 
 @dataclass(frozen=True)
 class SampleStudent:
-    """One made-up student: a base, the definitions that differ, and what is to be expected.
+    """One made-up student: a base, the definitions that differ, and the expected outcome.
 
     `facts` are the lines at the head of the file: kind, base, hands in, loses, named, outcome.
     """
@@ -43,16 +44,16 @@ class SampleStudent:
 
     @property
     def hostile(self) -> bool:
-        """Whether it must not run without protection."""
+        """Whether the code must not run without protection."""
         return self.facts["kind"] == "hostile"
 
 
 def read_sample_class(folder: Path) -> tuple[SampleStudent, ...]:
-    """Read the zoo of one exercise; raise `KitError` when there is none."""
+    """Read the sample class of one exercise; raise `KitError` when there is none."""
     files = sorted(folder.glob("*.py"))
     if not files:
         raise KitError(
-            "there is no class to demonstrate with",
+            "there is no sample class here",
             place=str(folder),
             cure="run this in the repository, or name a folder with --class",
         )
@@ -60,14 +61,12 @@ def read_sample_class(folder: Path) -> tuple[SampleStudent, ...]:
 
 
 def _classmate(file: Path) -> SampleStudent:
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = file.read_text(encoding="utf-8").split("\n")
     facts = {match[1]: match[2] for line in lines if (match := FACT.match(line))}
     body = "\n".join(line for line in lines if not FACT.match(line))
-    starts = [(match.start(), match[1]) for match in DEFINITION.finditer(body)]
-    ends = [*(start for start, _ in starts[1:]), len(body)]
-    changes = {name: body[start:end].strip() for (start, name), end in zip(starts, ends)}
-    preamble = body[: starts[0][0]].strip() if starts else ""
-    return SampleStudent(file.stem, facts, changes, preamble)
+    (_, preamble), *parts = cut_before_definitions(body)
+    changes = {name: part.strip() for name, part in parts}
+    return SampleStudent(file.stem, facts, changes, preamble.strip() if parts else "")
 
 
 def hand_in(classmate: SampleStudent, exercise: Exercise, assignment: Path, folder: Path) -> Path:
@@ -111,9 +110,9 @@ def _notebook(
 
 
 def _definitions(classmate: SampleStudent, exercise: Exercise, assignment: Path) -> dict[str, str]:
-    """Return the source of every definition that is not the stub's."""
+    """Return the source of every definition that differs from the stub."""
     solution = (exercise.folder / "solution.py").read_text(encoding="utf-8")
-    solved = "\n".join(line for line in solution.splitlines() if line.strip() not in (BEGIN, END))
+    solved = "\n".join(line for line in solution.split("\n") if line.strip() not in (BEGIN, END))
     whole = _definitions_of(solved, exercise)
     keeps = classmate.facts.get("keeps", "").split()
     kept = (
@@ -127,10 +126,11 @@ def _definitions(classmate: SampleStudent, exercise: Exercise, assignment: Path)
 
 
 def _definitions_of(text: str, exercise: Exercise) -> dict[str, str]:
-    """Return every step's definition, as it stands in a percent-format text."""
+    """Return every step's definition in a percent-format text, up to the end of its cell."""
+    steps = [step.name for step in exercise.steps]
     found = {}
-    for cell in re.split(r"^# %%.*\n", text, flags=re.MULTILINE):
-        match = DEFINITION.search(cell)
-        if match and match[1] in [step.name for step in exercise.steps]:
-            found[match[1]] = cell[match.start() :]
+    for cell in percent_cells(text):
+        _, *parts = cut_before_definitions(cell.text)
+        if parts and parts[0][0] in steps:
+            found[parts[0][0]] = "\n".join(part for _, part in parts)
     return found

@@ -1,18 +1,18 @@
 # %% [markdown]
 # `numpy_single_head.py` and `numpy_single_head.ipynb` hold the same exercise. Work in one of the two.
 #
-# In this file: replace a line that raises `NotImplementedError` by your code, save, and check the step in a terminal, in the folder of this file:
+# In this file, replace each line that raises `NotImplementedError` with your code, save, and check the step in a terminal, in this file's folder:
 #
 #     attn check softmax
 
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest, and you build it here from nothing but matrix products.
+# In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest. Here you build it from nothing but matrix products.
 #
-# It comes in small steps. Each step is one function, with a check on inputs of its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
+# You build it in small steps. Each step is one function, with a check on its own inputs, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
 #
-# **The shapes.** Every array's axes are named by letters, and the same letters stand in the signatures:
+# **The shapes.** Letters name the axes of every array, and the same letters stand in the signatures:
 #
 # | letter | axis | in the checks |
 # |---|---|---|
@@ -22,7 +22,7 @@
 #
 # The input `x` is `(B, S, D)`: embeddings, with the positions already added. The output has the same shape, so that layers can be stacked.
 #
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change and run both as often as you like.
+# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like.
 
 # %%
 import numpy as np
@@ -31,7 +31,7 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# Attention asks "how much of each token?", so scores have to become shares: numbers between 0 and 1 that sum to 1.
+# Attention asks "how much of each token?" So scores have to become shares: numbers between 0 and 1 that sum to 1.
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
@@ -39,7 +39,7 @@ from jaxtyping import Float, Real
 #
 # Two properties to keep in mind:
 #
-# - It is **stable**: scores of 10 000 are allowed, and $e^{10\,000}$ is larger than any floating-point number. Only differences between scores matter, so subtracting the largest score of each row does not change the shares, and nothing overflows.
+# - It is **stable**. Scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows.
 # - It leaves its input as it was.
 
 
@@ -47,7 +47,7 @@ from jaxtyping import Float, Real
 def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
     """Turn every row of scores into weights that sum to 1.
 
-    scores: (B, S, S), any size, also as large as 10 000.
+    scores: (B, S, S), numbers of any size, even 10 000.
     Returns the weights: (B, S, S), each row along the last axis sums to 1.
     """
     # YOUR CODE HERE
@@ -57,11 +57,11 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 # %% [markdown]
 # ## 2. Weight initialization
 #
-# The layer learns four square matrices: what a token is **looking for** (query), what it **offers** for the match (key), what it **passes on** (value), and how the gathered result is mixed at the end (output).
+# The layer learns four square matrices. Three of them say what a token is **looking for** (query), what it **offers** for a match (key), and what it **passes on** (value). The fourth mixes the gathered result at the end (output).
 #
-# They start as small random numbers, $\mathcal{N}(0,\,0.02^2)$: a mean of 0 and a standard deviation of 0.02, each matrix drawn for itself.
+# They start as small random numbers, $\mathcal{N}(0,\,0.02^2)$: with a mean of 0 and a standard deviation of 0.02. Each matrix is a new draw.
 #
-# `rng` is a NumPy random generator, as `np.random.default_rng(seed)` makes one.
+# `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes.
 
 
 # %%
@@ -87,11 +87,11 @@ def initialize_weights(
 # %% [markdown]
 # ## 3. Queries, keys and values
 #
-# Every token vector is seen in three ways. Think of a library: the **query** is what you ask for, the **keys** are the index cards, the **values** are the books.
+# Every token vector plays three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
-# $X$ is one sequence of `x`. Each of its rows is a token, so the matrix stands on the right. The shape stays: `(B, S, D)` goes in, and queries, keys and values are `(B, S, D)` each.
+# $X$ is one sequence of `x`. Each of its rows is a token, so the weight matrix stands on the right. The shape stays: `(B, S, D)` goes in, and queries, keys and values are `(B, S, D)` each.
 
 
 # %%
@@ -113,11 +113,11 @@ def project_qkv(
 # %% [markdown]
 # ## 4. Attention scores
 #
-# How well does key $j$ answer query $i$? Their dot product says so. All pairs at once are one matrix product per sequence of the batch:
+# How well does key $j$ answer query $i$? Their dot product tells you. One matrix product per sequence of the batch gives all pairs at once:
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence and the embedding axis of the keys. The batch axis has no part in it. The result is `(B, S, S)`: in every sequence a row per query and a column per key.
+# The transpose swaps the sequence axis and the embedding axis of the keys, and leaves the batch axis alone. The result is `(B, S, S)`: in every sequence, a row for each query and a column for each key.
 
 
 # %%
@@ -136,11 +136,11 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 5. Scaling
 #
-# A dot product adds up $D$ products, so it spreads wider the larger $D$ is: its standard deviation grows like $\sqrt{D}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish.
+# A dot product adds up $D$ products, so it spreads wider the larger $D$ is: its standard deviation grows like $\sqrt{D}$. Without scaling, the softmax would put nearly all the weight on one token, and its gradient would all but vanish.
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{D}}$$
 #
-# The shape stays `(B, S, S)`: every score becomes smaller by the same factor, and which key comes first for a query does not change.
+# The shape stays `(B, S, S)`. Every score becomes smaller by the same factor, so the best key for a query stays the best.
 
 
 # %%
@@ -159,7 +159,7 @@ def scale_scores(
 # %% [markdown]
 # ## 6. Masking: the causal mask
 #
-# A model that learns to predict the next token must not look at it. The **causal mask** says who may see whom: row $i$ belongs to query $i$, column $j$ to key $j$, and a token sees itself and what came before it.
+# A model that learns to predict the next token must not look at it. The **causal mask** says who may see whom. Row $i$ belongs to query $i$, and column $j$ to key $j$. A token sees itself and what came before it.
 #
 # For four tokens:
 #
@@ -180,7 +180,7 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # %% [markdown]
 # ## 7. Masking: the masked scores
 #
-# The mask has to act **before** the softmax: a forbidden score becomes so negative that its share comes out as 0. A score of 0 would not do, since $e^0 = 1$ is a share like any other.
+# The mask has to act **before** the softmax: a forbidden score becomes so negative that its share comes out as 0. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
 #
 # Where the mask is 0, write `-1e9`. Negative infinity, `-np.inf`, works too.
 
@@ -201,9 +201,9 @@ def apply_mask(
 # %% [markdown]
 # ## 8. Attention weights
 #
-# Now the scores, scaled and perhaps masked, become shares. You have the function for it, from step 1.
+# Now the scores, scaled and perhaps masked, become shares. You have a function for that from step 1.
 #
-# Row $i$ of the result is how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, weights of the same shape come out.
+# Row $i$ of the result says how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, and weights of the same shape come out.
 
 
 # %%
@@ -220,11 +220,11 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 # %% [markdown]
 # ## 9. Weighted sum of the values
 #
-# Each token takes the values of all tokens, each in its share:
+# Each token adds up the values of all tokens, each times its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
-# A token that gives one key the weight 1 takes the value of that key and nothing else; equal weights give the mean of all values. From weights `(B, S, S)` and values `(B, S, D)` comes one vector per token again, `(B, S, D)`.
+# A token that gives one key the weight 1 takes the value of that key and nothing else. Equal weights give the mean of all values. Weights `(B, S, S)` and values `(B, S, D)` give one vector per token again, `(B, S, D)`.
 
 
 # %%
@@ -243,11 +243,11 @@ def apply_attention(
 # %% [markdown]
 # ## 10. Output projection
 #
-# What a token has gathered is a mean of values, number by number. A last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs:
+# What a token has gathered is a weighted mean of values, number by number. One last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs:
 #
 # $$\text{result} = \text{output}\; W_O$$
 #
-# The shape stays `(B, S, D)`, that of the input.
+# The shape stays that of the input, `(B, S, D)`.
 
 
 # %%
@@ -266,11 +266,11 @@ def project_output(
 # %% [markdown]
 # ## 11. The whole layer
 #
-# The class holds the four matrices and joins the steps. With `causal=True` no token sees the future; without it every token sees all.
+# The class holds the four matrices and joins the steps. With `causal=True` no token sees the future; without it, every token sees all of them.
 #
-# A first test of your own: a batch of 2 sequences, 10 tokens each, 64 numbers per token. The output has the shape of the input, `(2, 10, 64)`.
+# Here is a first test of your own: a batch of 2 sequences, with 10 tokens each and 64 numbers per token. The output has the shape of the input, `(2, 10, 64)`.
 #
-# The check under the class runs your own steps. When it fails, see first that every check above passes.
+# The check under the class runs your own steps. If it fails, first make sure that every check above passes.
 
 
 # %%

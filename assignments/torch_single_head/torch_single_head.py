@@ -1,18 +1,18 @@
 # %% [markdown]
 # `torch_single_head.py` and `torch_single_head.ipynb` hold the same exercise. Work in one of the two.
 #
-# In this file: replace a line that raises `NotImplementedError` by your code, save, and check the step in a terminal, in the folder of this file:
+# In this file, replace each line that raises `NotImplementedError` with your code, save, and check the step in a terminal, in this file's folder:
 #
 #     attn check create_projections
 
 # %% [markdown]
 # # Single-head attention in PyTorch
 #
-# The same layer as in NumPy, now as a module of PyTorch: its weights are parameters that an optimizer can train, and one linear layer makes queries, keys and values at once.
+# This is the same layer as in NumPy, now as a PyTorch module. Its weights are parameters that an optimizer can train, and one linear layer makes queries, keys and values at once.
 #
-# It comes in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
+# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
 #
-# **The shapes.** Every tensor's axes are named, and the same names stand in the signatures:
+# **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
 # | name | axis | for example |
 # |---|---|---|
@@ -35,14 +35,14 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide: each output number depends on the same input, so nothing changes but the number of matrix products. `Wqkv` is that layer, `Wo` the one that brings the gathered vectors back to the hidden size.
+# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. All their outputs depend on the same input, so nothing changes but the number of matrix products. `Wqkv` is that layer. `Wo` brings the gathered vectors back to the hidden size.
 #
 # - `Wqkv`: from `hidden_size` to `3 * head_dim`
 # - `Wo`: from `head_dim` to `hidden_size`
 #
-# `head_dim` is `hidden_size // 4`, in whole numbers: for a hidden size of 10 it is 2, and 2 numbers of the division are left over. So `Wqkv` is then 6 wide. Dividing last instead (`10 * 3 // 4` is 7) would give a width that cannot be cut into three.
+# `head_dim` is `hidden_size // 4`, in whole numbers. For a hidden size of 10 it is 2, with a remainder of 2, so `Wqkv` is 6 wide. Dividing last instead (`10 * 3 // 4` is 7) would give a width that cannot be cut into three.
 #
-# A bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
+# The bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
 
 
 # %%
@@ -50,7 +50,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
     """Make the two linear layers.
 
     hidden_size: C, the size of a token's vector. bias: whether both layers have one.
-    Returns Wqkv (C to 3 * head_dim) and Wo (head_dim to C), head_dim being C // 4.
+    Returns Wqkv (C to 3 * head_dim) and Wo (head_dim to C), where head_dim is C // 4.
     """
     # YOUR CODE HERE
     raise NotImplementedError("create_projections is not written yet")
@@ -59,7 +59,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # %% [markdown]
 # ## 2. Queries, keys and values
 #
-# For every token the fused layer gives `3 * head_dim` numbers: first the query, then the key, then the value. A reshape gives the 3 an axis of its own, and `unbind` takes the tensor apart along it:
+# For every token, the fused layer gives `3 * head_dim` numbers: first the query, then the key, then the value. A reshape gives the 3 an axis of its own, and `unbind` takes the tensor apart along it:
 #
 # $$(B, S, 3 \cdot \mathit{head\_dim}) \;\to\; (B, S, 3, \mathit{head\_dim}) \;\to\; 3 \times (B, S, \mathit{head\_dim})$$
 #
@@ -84,11 +84,11 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# How well does key $j$ answer query $i$? Their dot product says so. All pairs at once are one matrix product per sequence of the batch:
+# How well does key $j$ answer query $i$? Their dot product tells you. One matrix product per sequence of the batch gives all pairs at once:
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis has no part in it. The result is `(B, S, S)`: in every sequence a row per query and a column per key.
+# The transpose swaps the sequence axis and the `head_dim` axis of the keys, and leaves the batch axis alone. The result is `(B, S, S)`: in every sequence, a row for each query and a column for each key.
 
 
 # %%
@@ -107,11 +107,11 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 4. Scaling
 #
-# A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish.
+# A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Without scaling, the softmax would put nearly all the weight on one token, and its gradient would all but vanish.
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden size.
+# What counts is the size of the **head**, not the hidden size, since that is what the dot product runs over.
 
 
 # %%
@@ -132,7 +132,7 @@ def scale_scores(attention_scores: Float[Tensor, "B S S"], head_dim: int) -> Flo
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has it, and it is stable; use it. What is left to decide is along which dimension it runs: row $i$ is how token $i$ divides its attention among all tokens.
+# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. Row $i$ says how token $i$ divides its attention among all tokens.
 
 
 # %%
@@ -149,11 +149,11 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# Each token takes the values of all tokens, each in its share:
+# Each token adds up the values of all tokens, each times its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
-# A token that gives one key the weight 1 takes the value of that key and nothing else; equal weights give the mean of all values. From weights `(B, S, S)` and values `(B, S, head_dim)` comes one vector per token again, `(B, S, head_dim)`.
+# A token that gives one key the weight 1 takes the value of that key and nothing else. Equal weights give the mean of all values. Weights `(B, S, S)` and values `(B, S, head_dim)` give one vector per token again, `(B, S, head_dim)`.
 
 
 # %%
@@ -193,9 +193,9 @@ def project_output(
 # %% [markdown]
 # ## 8. The whole layer
 #
-# The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the two layers, by these names.
+# The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters. It joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
-# They also propagate a gradient back through your layer: every parameter has to get its part, so nothing on the way may be detached or changed in place.
+# They also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 
 
 # %%

@@ -1,18 +1,18 @@
 # %% [markdown]
 # `vit_multi_head.py` and `vit_multi_head.ipynb` hold the same exercise. Work in one of the two.
 #
-# In this file: replace a line that raises `NotImplementedError` by your code, save, and check the step in a terminal, in the folder of this file:
+# In this file, replace each line that raises `NotImplementedError` with your code, save, and check the step in a terminal, in this file's folder:
 #
 #     attn check create_projections
 
 # %% [markdown]
 # # Multi-head attention of a vision transformer in PyTorch
 #
-# A vision transformer cuts an image into patches and treats them as the tokens of a sequence, with one more in front of them, the **class token**, that gathers what the whole image shows. Its attention has several **heads**: each works on its own slice of the token vectors, so that one token can look for several things at once.
+# A vision transformer cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. The attention has several **heads**. Each works on its own slice of the token vectors, so that one token can look for several things at once.
 #
-# It comes in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadSelfAttention`.
+# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadSelfAttention`.
 #
-# **The shapes.** Every tensor's axes are named, and the same names stand in the signatures:
+# **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
 # | name | axis | for example |
 # |---|---|---|
@@ -49,14 +49,14 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Queries, keys and values come from a linear layer each, and a fourth one mixes the heads at the end. All four map `hidden_dim` numbers to `hidden_dim` numbers and have a bias:
+# Queries, keys and values come from one linear layer each, and a fourth one mixes the heads at the end. All four map `hidden_dim` numbers to `hidden_dim` numbers and have a bias:
 #
 # - `q_linear`: what a token is looking for
-# - `k_linear`: what it offers for the match
+# - `k_linear`: what it offers for a match
 # - `v_linear`: what it passes on
 # - `out_linear`: how the gathered results of all heads are mixed
 #
-# One layer makes the queries of **all** heads at once. Each head takes its slice of the result later.
+# One layer makes the queries of **all** heads at once. Later, each head takes its slice of the result.
 
 
 # %%
@@ -73,7 +73,7 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 # %% [markdown]
 # ## 2. Queries, keys and values
 #
-# Every token vector is seen in three ways, each by its own layer:
+# Every token vector plays three roles, and each role has its own layer:
 #
 # $$Q = X W_Q^\top + b_Q \qquad K = X W_K^\top + b_K \qquad V = X W_V^\top + b_V$$
 #
@@ -96,13 +96,13 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Splitting the heads
 #
-# Each head gets a slice of the vector: the first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to where the batch is, so that the matrix products that follow run for each head by itself:
+# Each head gets a slice of the vector: the first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to the front, beside the batch. There, each matrix product that follows runs for every head by itself:
 #
 # $$(B, N, D) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, \mathit{heads}, N, \mathit{head\_dim})$$
 #
 # The first move is a `view`: the same numbers in the same order, read with other axes. It cuts the last axis in two, and no number moves to another token. The second is a `permute`: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
 #
-# A `view` straight to the last shape would also run, but it would cut across the tokens: view never moves an axis.
+# A `view` straight to the last shape would also run, but it would cut across the tokens: a view never moves an axis.
 
 
 # %%
@@ -112,7 +112,7 @@ def split_heads(
     """Give every head its slice of each token's vector.
 
     projected: (B, N, D), the queries, keys or values. num_heads: how many heads share D.
-    Returns the slices: (B, heads, N, head_dim), head_dim being D // heads.
+    Returns the slices: (B, heads, N, head_dim), where head_dim is D // heads.
     """
     # YOUR CODE HERE
     raise NotImplementedError("split_heads is not written yet")
@@ -121,13 +121,13 @@ def split_heads(
 # %% [markdown]
 # ## 4. Scaled attention scores
 #
-# How well does key $j$ answer query $i$? Their dot product says so. All pairs at once are one matrix product per head:
+# How well does key $j$ answer query $i$? Their dot product tells you. One matrix product per head gives all pairs at once:
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# The transpose swaps the token axis and the head size of the keys. Batch and heads have no part in it. The result is `(B, heads, N, N)`: in every head a row per query and a column per key.
+# The transpose swaps the token axis and the `head_dim` axis of the keys, and leaves batch and heads alone. The result is `(B, heads, N, N)`: in every head, a row for each query and a column for each key.
 #
-# The scaling: a dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish. It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden dimension.
+# Why scale? A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Without scaling, the softmax would put nearly all the weight on one token, and its gradient would all but vanish. What counts is the size of the **head**, not the hidden dimension, since that is what the dot product runs over.
 
 
 # %%
@@ -151,7 +151,7 @@ def compute_scaled_scores(
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has it, and it is stable; use it. What is left to decide is along which dimension it runs: in every head, row $i$ is how token $i$ divides its attention among all tokens.
+# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. In every head, row $i$ says how token $i$ divides its attention among all tokens.
 
 
 # %%
@@ -170,11 +170,11 @@ def compute_attention_weights(
 # %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# In every head, each token takes the values of all tokens, each in its share:
+# In every head, each token adds up the values of all tokens, each times its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
-# From weights `(B, heads, N, N)` and values `(B, heads, N, head_dim)` comes one narrow vector per token and head, `(B, heads, N, head_dim)`. What the heads have gathered is not mixed yet.
+# Weights `(B, heads, N, N)` and values `(B, heads, N, head_dim)` give one narrow vector per token and head, `(B, heads, N, head_dim)`. What the heads have gathered is not mixed yet.
 
 
 # %%
@@ -193,18 +193,18 @@ def apply_attention(
 # %% [markdown]
 # ## 7. Merging the heads
 #
-# Now the slices go back into one vector per token, head after head. It is the way of splitting, backwards:
+# Now the slices go back into one vector per token, one head after the other. It is splitting the heads, backwards:
 #
 # $$(B, \mathit{heads}, N, \mathit{head\_dim}) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, N, D)$$
 #
-# Between the two moves there is one thing to know about memory. A tensor is a row of numbers in memory, together with a rule for finding entry `(b, h, i, d)` in that row.
+# Between the two moves, there is one thing to know about memory. A tensor is a row of numbers in memory, together with a rule for finding entry `(b, h, i, d)` in that row.
 #
 # - **`permute`** moves no number; it only changes the rule. Neighbours along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
-# - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes, and otherwise raises a `RuntimeError`. It refuses rather than copies.
-# - **`contiguous()`** makes a copy in which the numbers do lie in the order of the axes (and returns the tensor itself where they do already). A view of that works.
-# - **`reshape`** is a view where a view is possible, and copies where it has to, without a word. It is right here too.
+# - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`: it refuses rather than copies.
+# - **`contiguous()`** makes a copy in which the numbers do lie in the order of the axes. (If they already do, it returns the tensor itself.) A view of that works.
+# - **`reshape`** is a view where a view is possible. Where it is not, it copies, without a word. It is right here too.
 #
-# None of them puts a wrong order right: a `reshape` without the `permute` runs, has the right shape, and mixes the tokens.
+# None of them corrects a wrong order: a `reshape` without the `permute` runs, has the right shape, and mixes the tokens.
 
 
 # %%
@@ -223,7 +223,7 @@ def merge_heads(
 # %% [markdown]
 # ## 8. Output projection
 #
-# In the merged vectors the heads stand side by side. `out_linear` mixes them: every number that comes out depends on all heads. The shape stays, so the layer's output has the shape of its input.
+# In the merged vectors the heads stand side by side. `out_linear` mixes them: every number that comes out depends on all heads. The shape stays, so the output of the layer has the shape of its input.
 
 
 # %%
@@ -240,11 +240,11 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 # %% [markdown]
 # ## 9. The whole layer
 #
-# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the layers, by these names. Two whole numbers are kept as well: `num_heads`, how many heads there are, and `head_dim`, the size of each.
+# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. It joins the steps in `forward`. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
-# The heads share the hidden dimension evenly. A number of heads that does not divide it is a mistake of whoever makes the layer, and is best refused there and then: an `assert` or a `ValueError` in `__init__`, rather than an error about shapes deep inside `forward`.
+# The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
 #
-# The checks also propagate a gradient back through your layer: every parameter has to get its part, so nothing on the way may be detached or changed in place.
+# The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 
 
 # %%

@@ -1,1 +1,1 @@
-"""What students get, made from what instructors wrote: solutions/ in, assignments/ out."""
+"""Makes what students get from what instructors wrote: solutions/ in, assignments/ out."""

@@ -1,8 +1,8 @@
-"""Building an exercise: `solutions/<name>/` in, `assignments/<name>/` out.
+"""Builds an exercise: `solutions/<name>/` in, `assignments/<name>/` out.
 
 The files are made in memory, searched for leaks, and only then written, so a
-build that fails leaves what was there. The same solution gives the same bytes,
-which is how a stale assignment is noticed.
+failed build changes nothing. The same solution gives the same bytes, which is how
+a stale assignment is noticed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from autograder.building.checklist import render_checklist
 from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.building.notebook import render_notebook
-from autograder.building.public import render_public
+from autograder.building.public_facts import render_public
 from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
 from autograder.errors import KitError
@@ -24,7 +24,7 @@ from autograder.model.exercise import MANIFEST, read_exercise
 
 EXAMPLES = "examples.json"
 Examples = Callable[[Path], str]
-# What working in a folder leaves there, which is nobody's assignment.
+# Folders that tools leave behind; they are not part of an assignment.
 TRACES = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")
 
 
@@ -33,9 +33,9 @@ def build(
 ) -> tuple[Path, ...]:
     """Write `assignments/<name>/` and return the paths of its files.
 
-    `examples` gets the solution folder and returns the text of examples.json,
-    which is left out without it. Raises `KitError` when the solution does not
-    fit or a part of it would leak; nothing is written then.
+    `examples` gets the solution folder and returns the text of examples.json; without it, that
+    file is left out. If the solution does not fit, or a part of it would leak, nothing is written
+    and `KitError` is raised.
     """
     name, files = _render(solution_folder, examples)
     folder = assignments / name
@@ -48,7 +48,7 @@ def build(
 def stale(
     solution_folder: Path, assignments: Path, examples: Examples | None = None
 ) -> tuple[str, ...]:
-    """Name every file of the assignment that is missing, differs or is left over; write nothing.
+    """List every file of the assignment that is missing, differs or is left over; write nothing.
 
     Each entry is a sentence for a person, such as `numpy_single_head/README.md differs`.
     """
@@ -70,9 +70,9 @@ def stale(
 
 
 def _same(file: str, there: bytes, made: bytes) -> bool:
-    """Compare bytes, and the numbers of the worked examples as numbers.
+    """Compare the bytes, but the numbers in the worked examples as numbers.
 
-    Processors differ in the last digits of what PyTorch computes.
+    The last digits of PyTorch's results depend on the processor.
     """
     if there == made or file != EXAMPLES:
         return there == made
@@ -82,33 +82,33 @@ def _same(file: str, there: bytes, made: bytes) -> bool:
         return False
 
 
-def _alike(one: Any, two: Any) -> bool:
-    if isinstance(one, dict) and isinstance(two, dict):
-        if one.keys() != two.keys():
+def _alike(left: Any, right: Any) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        if left.keys() != right.keys():
             return False
-        if one.keys() == {"dtype", "numbers"} and one["dtype"] == two["dtype"]:
-            return _close(json.loads(one["numbers"]), json.loads(two["numbers"]))
-        return all(_alike(one[key], two[key]) for key in one)
-    if isinstance(one, list) and isinstance(two, list):
-        return len(one) == len(two) and all(map(_alike, one, two))
-    return bool(one == two)
+        if left.keys() == {"dtype", "numbers"} and left["dtype"] == right["dtype"]:
+            return _close(json.loads(left["numbers"]), json.loads(right["numbers"]))
+        return all(_alike(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_alike, left, right))
+    return bool(left == right)
 
 
-def _close(one: Any, two: Any) -> bool:
-    if isinstance(one, list) and isinstance(two, list):
-        return len(one) == len(two) and all(map(_close, one, two))
-    numbers = type(one) is type(two) is float
-    return math.isclose(one, two, rel_tol=1e-4, abs_tol=1e-5) if numbers else bool(one == two)
+def _close(left: Any, right: Any) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_close, left, right))
+    numbers = type(left) is type(right) is float
+    return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5) if numbers else bool(left == right)
 
 
 def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict[str, str]]:
-    """The exercise's name and its files for students, name to text, in a fixed order."""
+    """Return the exercise's name and its files for students (name to text), in a fixed order."""
     exercise = read_exercise(solution_folder)
     if exercise.name != solution_folder.resolve().name:
         raise KitError(
-            f"the exercise is called {exercise.name!r} and its folder is not",
+            f"the exercise is called {exercise.name!r}, but its folder is not",
             place=str(solution_folder / MANIFEST),
-            cure="give the folder and the exercise one name",
+            cure="give the folder and the exercise the same name",
         )
     solution = read_solution(exercise)
     cells = read_cells(solution)

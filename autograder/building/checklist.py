@@ -1,7 +1,7 @@
-"""The README that students get: what there is to write, as a list to tick off.
+"""The README that students get: a checklist of the steps to write.
 
-Names, points and minutes come from `exercise.toml`, shapes from the signatures
-in `solution.py`, so the checklist cannot drift from what is graded.
+Names, points and minutes come from `exercise.toml`, and shapes from the signatures
+in `solution.py`. So the checklist cannot drift from what is graded.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import ast
 
 from autograder.building.regions import Solution
 from autograder.model.exercise import Exercise, Step
-from autograder.model.signature import Signature, shape_text, signature_in
+from autograder.model.signature import Definition, Signature, shape_text, signature_in
 
 
 def render_checklist(exercise: Exercise, solution: Solution) -> str:
-    """Return the README.md of `exercise` as students get it."""
+    """Return the text of the README.md that students get with `exercise`."""
     name = exercise.name
     size = f"{_count(len(exercise.steps), 'step')}, {_count(exercise.points, 'point')}"
     entries = "\n".join(_entry(step, solution) for step in exercise.steps)
@@ -23,7 +23,7 @@ def render_checklist(exercise: Exercise, solution: Solution) -> str:
 {size}, about {_duration(exercise.minutes)}, difficulty {exercise.difficulty}.
 
 Open `{name}.ipynb` in JupyterLab, or `{name}.py` in an editor. Both hold the same
-steps: work in one of the two. The letters in the shapes are explained at its head.
+steps: work in one of the two. The letters in the shapes are explained at the top.
 
 ## The steps
 
@@ -43,7 +43,7 @@ inputs of the same kind.
 
 - With nbgrader: save the notebook, then press Submit in JupyterLab's assignment list.
 - Without it: hand in the one file you work in, `{name}.ipynb` or `{name}.py`,
-  under the name it has.
+  without renaming it.
 - Keep the names of the functions, of the class and of their parameters.
 """
 
@@ -54,16 +54,16 @@ def _entry(step: Step, solution: Solution) -> str:
 
 
 def cost_text(step: Step) -> str:
-    """Return what a step is worth and takes: `2 points, about 10 minutes`."""
+    """Return the points and the time of a step: `2 points, about 10 minutes`."""
     return f"{_count(step.points, 'point')}, about {_duration(step.minutes)}"
 
 
 def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:
-    """Return what the step takes and gives: one line for a function, one per method for a class."""
+    """Return the signatures of a step: one line for a function, or one per method of a class."""
     node = solution.definitions[name]
     if not isinstance(node, ast.ClassDef):
         return (signature_in(node).text(name),)
-    methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+    methods = [each for each in node.body if isinstance(each, Definition)]
     return tuple(
         signature_in(method).text(name if method.name == "__init__" else f"{name}.{method.name}")
         for method in methods
@@ -71,7 +71,7 @@ def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:
 
 
 def _shapes(exercise: Exercise, solution: Solution) -> str:
-    """Return the section with the shape of every result, in order; "" when there is none."""
+    """Return the section with the shape of every result, in order, or ""."""
     nodes = {step.name: solution.definitions[step.name] for step in exercise.steps}
     functions = {name: node for name, node in nodes.items() if not isinstance(node, ast.ClassDef)}
     forwards = {
@@ -79,7 +79,7 @@ def _shapes(exercise: Exercise, solution: Solution) -> str:
         for name, node in nodes.items()
         if isinstance(node, ast.ClassDef)
         for each in node.body
-        if isinstance(each, ast.FunctionDef) and each.name == "forward"
+        if isinstance(each, Definition) and each.name == "forward"
     }
     results = {name: _result(signature_in(node)) for name, node in (functions | forwards).items()}
     rows = "".join(f"| `{name}` | {result} |\n" for name, result in results.items() if result)
@@ -87,7 +87,7 @@ def _shapes(exercise: Exercise, solution: Solution) -> str:
 
 
 def _result(signature: Signature) -> str:
-    """Return the shapes that are returned; "" when no array is."""
+    """Return the shapes of the returned arrays, or "" if none are returned."""
     shapes = ["value" if axes is None else f"`{shape_text(axes)}`" for axes in signature.returns]
     if set(shapes) <= {"value"}:
         return ""

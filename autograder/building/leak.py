@@ -1,9 +1,9 @@
-"""Whether anything that only instructors may read has reached what students get.
+"""Finds text in students' files that only instructors may read.
 
-Secret is every telling line of a solution region, and of the code in graders.py,
-misconceptions.py and what exercises share. Files are compared without white space, and notebooks and
-JSON by the text they hold, so that a line wrapped anew is still found. What
-stands in the open part of solution.py anyway is no secret.
+The secrets are all telling lines of the solution regions, of graders.py and
+misconceptions.py, and of the code that exercises share. A line in the open part of
+solution.py is not a secret. Files are compared without white space, and notebooks and JSON by
+the text in them, so a line is found even after it was wrapped differently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise, shared_folders
 
 CODE_FILES = ("graders.py", "misconceptions.py", "variants.py")
-# Shorter lines, or lines that compute nothing (`return values`), tell nothing.
+# Shorter lines, and lines that compute nothing (`return values`), give nothing away.
 SHORTEST_OF_A_REGION = 8
 SHORTEST_OF_OTHER_CODE = 24
 _COMPUTES = re.compile(r"[(\[@*/+\-%<>|&]|==|!=")
@@ -31,7 +31,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 @dataclass(frozen=True)
 class Secret:
-    """A line that may not get out: without white space, and where it stands."""
+    """A line that must not get out: its text without white space, and its place."""
 
     text: str
     place: str
@@ -39,7 +39,7 @@ class Secret:
 
 
 def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
-    """Return every line of `exercise` (the instructor's copy) that students may not get."""
+    """Return every line of `exercise` (the instructor's copy) that students must not get."""
     solution = read_solution(exercise)
     public = _public_code(solution)
     found = [
@@ -57,14 +57,14 @@ def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
 
 
 def _other_code(exercise: Exercise) -> Iterator[Path]:
-    """The instructors' code beside the solution: the exercise's own, and what it shares."""
+    """Give the instructors' other files of code: the exercise's own, and the shared ones."""
     yield from (path for name in CODE_FILES if (path := exercise.folder / name).is_file())
     for folder in shared_folders(exercise.folder):
         yield from sorted(folder.rglob("*.py"))
 
 
 def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
-    """Raise `KitError` for the first secret in `files` (name to text); it says how many there are."""
+    """Raise `KitError` for the first secret found in `files` (name to text), with the count."""
     found = [
         (secret, f"{name}:{line}")
         for name, text in files.items()
@@ -74,25 +74,15 @@ def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
         secret, place = found[0]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise KitError(
-            f"a line of {secret.what} stands in a file for students{more}",
+            f"a line of {secret.what} is in a file for students{more}",
             place=f"{place}, from {secret.place}",
-            cure="take it out of the prose, docstring, hint or file that carries it, "
+            cure="remove it from the prose, docstring, hint or file that holds it, "
             "then run `attn build` again",
         )
 
 
-def refuse_leaks_below(secrets: tuple[Secret, ...], folder: Path) -> None:
-    """Raise `KitError` for the first secret in any file below `folder`."""
-    files = {
-        str(path): path.read_text(encoding="utf-8", errors="replace")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-    refuse_leaks(secrets, files)
-
-
 def _leaks(secrets: tuple[Secret, ...], name: str, text: str) -> list[tuple[Secret, int]]:
-    raw = text.splitlines()
+    raw = text.split("\n")
     lines = _lines_of(name, text) or raw
     squeezed = [_squeezed(line) for line in lines]
     whole = "".join(squeezed)
@@ -114,14 +104,14 @@ def _line_at(position: int, squeezed: list[str]) -> int:
 
 
 def _lines_of(name: str, text: str) -> list[str]:
-    """The lines of the texts that a notebook or JSON holds; none for other files."""
+    """Return the lines of all texts in a notebook or JSON file; none for other files."""
     if not name.endswith((".ipynb", ".json")):
         return []
     try:
         texts = _texts(json.loads(text))
     except ValueError:  # broken JSON is searched as it is
         return []
-    return [line for each in texts for line in each.splitlines()]
+    return [line for each in texts for line in each.split("\n")]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -138,7 +128,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _raw_line(line: str, raw: list[str]) -> int:
-    """The number of the raw line that holds `line` as JSON writes it; 1 when none does."""
+    """Return the number of the raw line that has `line` in its JSON form, or 1."""
     written = (json.dumps(line, ensure_ascii=False)[1:-1], json.dumps(line)[1:-1])
     numbered = enumerate(raw, start=1)
     return next((n for n, text in numbered if any(each in text for each in written)), 1)
@@ -162,7 +152,7 @@ def _region_lines(solution: Solution) -> list[tuple[int, str]]:
 
 
 def _public_code(solution: Solution) -> str:
-    """The code outside the regions and the signatures as the checklist writes them."""
+    """Return the code outside the regions, and the signatures as the checklist writes them."""
     secret = {n for region in solution.regions for n in range(region.begin, region.end + 1)}
     lines = _code_lines("\n".join(solution.lines))
     open_code = [line for number, line in lines if number not in secret]
@@ -171,7 +161,7 @@ def _public_code(solution: Solution) -> str:
 
 
 def _code_lines(text: str) -> list[tuple[int, str]]:
-    """(number, line) of the code in Python `text`: no docstrings, no comments."""
+    """Return (number, line) for the code in Python `text`, without docstrings and comments."""
     prose = {
         number
         for node in ast.walk(ast.parse(text))
@@ -182,12 +172,12 @@ def _code_lines(text: str) -> list[tuple[int, str]]:
     }
     return [
         (number, _without_comment(line))
-        for number, line in enumerate(text.splitlines(), start=1)
+        for number, line in enumerate(text.split("\n"), start=1)
         if number not in prose and not line.strip().startswith("#")
     ]
 
 
 def _without_comment(line: str) -> str:
-    """`line` without a comment at its end; a `#` inside quotes is none."""
+    """Return `line` without the comment at its end; a `#` inside quotes begins no comment."""
     bare = _QUOTED.sub(lambda quoted: "_" * len(quoted.group()), line)
     return line[: bare.index("#")] if "#" in bare else line

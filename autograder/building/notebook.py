@@ -1,9 +1,8 @@
 """The notebook that students get: prose, one cell per step, a check under each.
 
-nbgrader finds a step by its `grade_id`, which therefore is the step's name. The
-check cells hold one call and nothing secret, so neither notebook, gradebook nor
-feedback can show a hidden test. Cell ids are derived, never drawn: the same
-solution gives the same bytes.
+nbgrader finds a step by its `grade_id`, so that is the step's name. A check cell
+holds one call and nothing secret, so neither notebook, gradebook nor feedback can
+show a hidden test. Cell ids are never random: the same solution gives the same bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from autograder.model.exercise import Exercise, Step
 
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
 CHECK_PREFIX = "check_"
-SETUP = "setup"  # the grade_id of the cell that makes `check`
+SETUP = "setup"  # the grade_id of the cell that defines `check`
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
@@ -48,18 +47,18 @@ def _setup(exercise: Exercise) -> list[Any]:
     source = f'from autograder import open_exercise\n\ncheck = open_exercise("{exercise.name}")'
     return [
         new_markdown_cell(_way(exercise), id="setup-steps"),
-        new_markdown_cell("Run this cell first: it makes `check`.", id="setup-prose"),
+        new_markdown_cell("Run this cell first: it defines `check`.", id="setup-prose"),
         new_code_cell(source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True))),
     ]
 
 
 def _way(exercise: Exercise) -> str:
-    """The steps in their order: where a learner is, and what is still to come."""
+    """Return the list of the steps in order: it shows what is still to come."""
     steps = "\n".join(
         f"{number}. {step.title}: `{step.name}` ({cost_text(step)})"
         for number, step in enumerate(exercise.steps, start=1)
     )
-    return f"**The steps**, in the order in which the layer computes:\n\n{steps}"
+    return f"**The steps**, in the order in which the layer computes them:\n\n{steps}"
 
 
 def _step(step: Step, cell: Cell) -> list[Any]:
@@ -92,5 +91,5 @@ def _nbgrader(
 
 
 def _locked(nbgrader: dict[str, Any]) -> dict[str, Any]:
-    """Cell metadata as nbgrader's LockCells writes it, for those who learn without a course."""
+    """Return cell metadata as nbgrader's LockCells writes it, for learners without a course."""
     return {"deletable": False, "editable": False, "nbgrader": nbgrader}

@@ -1,8 +1,8 @@
-"""Where in `solution.py` the students' parts are.
+"""Finds the students' parts in `solution.py`.
 
-A solution that is handed out cannot be taken back, so every way to mark a part
-wrongly (a region left open, a marker misspelt, a step without a region) stops
-the build with the line to correct, and nothing is guessed.
+A solution that was handed out cannot be taken back. So every mistake in the markers
+(a region left open, a misspelt marker, a step without a region) stops the build and
+names the line to correct. Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, Exercise
 from autograder.model.signature import Definition
+from autograder.submission.definitions import DefinitionNode, top_level
 
 SOLUTION = "solution.py"
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
-GIVEN = "# given"  # behind `def`: this method is handed out as it is
-# In capitals anywhere in a comment, or in any case as all that a comment says.
+GIVEN = "# given"  # after a `def`: this method is handed out as it is
+# In capitals anywhere in a comment, or in any case as the whole comment.
 _ALMOST_A_MARKER = re.compile(
     r"#.*(BEGIN|END)[\W_]*SOLUTION|#[\W_]*(?i:(begin|end)[\W_]*(of)?[\W_]*solutions?)[\W_]*$"
 )
@@ -30,7 +31,8 @@ _ALMOST_A_MARKER = re.compile(
 class Region:
     """A student's part: lines `begin` to `end` (counted from 1, markers included).
 
-    `function` is what it belongs to, such as `softmax` or `SingleHeadAttention.forward`.
+    `function` names the function or method around it, such as `softmax` or
+    `SingleHeadAttention.forward`.
     """
 
     begin: int
@@ -46,7 +48,7 @@ class Solution:
     path: Path
     lines: tuple[str, ...]
     regions: tuple[Region, ...]
-    definitions: dict[str, Definition | ast.ClassDef]
+    definitions: dict[str, DefinitionNode]
 
 
 def read_solution(exercise: Exercise) -> Solution:
@@ -54,7 +56,8 @@ def read_solution(exercise: Exercise) -> Solution:
     path = exercise.folder / SOLUTION
     text = _text(path)
     tree = _tree(path, text)
-    lines = tuple(text.splitlines())
+    # Lines as Python counts them: `splitlines` would also split at a form feed.
+    lines = tuple(text.removesuffix("\n").split("\n"))
     definitions = _definitions(exercise, path, tree)
     functions = [each for name, node in definitions.items() for each in _functions(name, node)]
     spans = _spans(path, lines)
@@ -67,7 +70,7 @@ def read_solution(exercise: Exercise) -> Solution:
                 f"{name} has no solution region, so it would be handed out solved",
                 place=f"{path}:{function.lineno}",
                 cure=f"put {BEGIN} and {END} around the student's part, "
-                f"or, for a method that students are given, {GIVEN!r} behind its def",
+                f"or, for a method that students are given, {GIVEN!r} after its def",
             )
     for name, node in definitions.items():
         if not any(region.function.split(".")[0] == name for region in regions):
@@ -101,14 +104,12 @@ def _tree(path: Path, text: str) -> ast.Module:
         ) from None
 
 
-def _definitions(
-    exercise: Exercise, path: Path, tree: ast.Module
-) -> dict[str, Definition | ast.ClassDef]:
-    """The steps' definitions in the order of `solution.py`, which has to be that of the steps."""
+def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, DefinitionNode]:
+    """Return the steps' definitions in the order of `solution.py`, which must be their order."""
     names = [step.name for step in exercise.steps]
-    found: dict[str, Definition | ast.ClassDef] = {}
-    for node in tree.body:
-        if isinstance(node, Definition | ast.ClassDef) and node.name in names:
+    found: dict[str, DefinitionNode] = {}
+    for node in top_level(tree):
+        if node.name in names:
             if node.name in found:
                 raise KitError(
                     f"the step {node.name} is defined twice",
@@ -121,14 +122,14 @@ def _definitions(
             raise KitError(
                 f"the step {name} has no function or class in {SOLUTION}",
                 place=_manifest_line(exercise, name),
-                cure=f"write `def {name}` in {path}, or take the step out",
+                cure=f"write `def {name}` in {path}, or remove the step",
             )
     for name, (written, node) in zip(names, found.items(), strict=True):
         if name != written:
             raise KitError(
-                f"the step {written} stands where {name} is expected",
+                f"the step {written} comes where {name} is expected",
                 place=f"{path}:{node.lineno}",
-                cure=f"put the steps of {SOLUTION} and {MANIFEST} into one order",
+                cure=f"put the steps of {SOLUTION} and {MANIFEST} in the same order",
             )
     return found
 
@@ -141,7 +142,7 @@ def _manifest_line(exercise: Exercise, name: str) -> str:
     return str(path)
 
 
-def _functions(name: str, node: Definition | ast.ClassDef) -> list[tuple[str, Definition]]:
+def _functions(name: str, node: DefinitionNode) -> list[tuple[str, Definition]]:
     if isinstance(node, ast.ClassDef):
         return [
             (f"{name}.{inner.name}", inner) for inner in node.body if isinstance(inner, Definition)
@@ -150,7 +151,7 @@ def _functions(name: str, node: Definition | ast.ClassDef) -> list[tuple[str, De
 
 
 def _spans(path: Path, lines: tuple[str, ...]) -> list[tuple[int, int]]:
-    """The (first, last) lines of the regions, markers included."""
+    """Return the (first, last) line of each region, including its markers."""
     spans: list[tuple[int, int]] = []
     begin = 0
     for number, line in enumerate(lines, start=1):
@@ -162,13 +163,13 @@ def _spans(path: Path, lines: tuple[str, ...]) -> list[tuple[int, int]]:
         if marker == BEGIN:
             if begin:
                 raise wrong(
-                    f"a solution region begins inside the one of line {begin}",
+                    f"a solution region begins inside the one that begins at line {begin}",
                     f"write {END} before this line",
                 )
             begin = number
         elif marker == END:
             if not begin:
-                raise wrong("a solution region ends that never began", f"write {BEGIN} above it")
+                raise wrong("a solution region ends but never began", f"write {BEGIN} above it")
             spans.append((begin, number))
             begin = 0
         elif _ALMOST_A_MARKER.search(line):
@@ -198,19 +199,19 @@ def _region(
             if begin <= last and not _reaches_over(lines[last : end - 1]):
                 return Region(begin, end, name, _indentation(lines[begin - 1 : end]))
     raise KitError(
-        "a solution region does not stand inside one function of a step",
+        "a solution region is not inside one function of a step",
         place=f"{path}:{begin}",
         cure="move its markers into the function, or name the function as a step",
     )
 
 
 def _reaches_over(lines: tuple[str, ...]) -> bool:
-    """Whether anything but blank lines and comments stands in `lines`."""
+    """Whether `lines` has anything other than blank lines and comments."""
     return any(line.strip() and not line.strip().startswith("#") for line in lines)
 
 
 def _indentation(lines: tuple[str, ...]) -> str:
-    """The indentation of the first line of code, as a marker may stand anywhere; else its own."""
+    """Return the indentation of the first line of code, or without code that of the marker."""
     code = [line for line in lines if line.strip() and not line.strip().startswith("#")]
     first = (code or lines)[0]
     return first[: len(first) - len(first.lstrip())]

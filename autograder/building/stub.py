@@ -1,32 +1,31 @@
 """The students' copy of `solution.py`: its cells with every solution region taken out.
 
-The same cells become the stub `.py` and the notebook, so the two cannot differ
-in what they say. The stub has no check cells: a check would run, and perhaps
-raise, whenever the file is imported for grading.
+The same cells become the stub `.py` and the notebook, so both say the same. The
+stub has no check cells: a check would run, and perhaps raise, whenever the file is
+imported for grading.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Any
-
-import jupytext
 
 from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.submission.definitions import DefinitionNode
+from autograder.submission.percent import PercentCell, percent_cells, without_head
 
-# `# %% active="ipynb"`: jupytext keeps such a cell as comments in a .py, and as code in a notebook.
-NOTEBOOK = "ipynb"
+# Jupytext writes this after `# %%` for a cell that is comments in a .py and code in a notebook.
+NOTEBOOK_ONLY = 'active="ipynb"'
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell: prose (`step` is None and `code` False), given code, or the code of a step.
 
-    `notebook_only` cells draw or compare at the end of the notebook; a stub, which is imported
-    whenever it is checked, goes without.
+    `notebook_only` cells draw or compare at the end of the notebook. A stub does not have them,
+    because it is imported for every check.
     """
 
     source: str
@@ -36,17 +35,34 @@ class Cell:
 
 
 def read_cells(solution: Solution) -> tuple[Cell, ...]:
-    """Cut `solution` into cells, its regions replaced; raise `KitError` when a cell holds more
-    than one step, or a step and something else."""
-    notebook = jupytext.reads("\n".join(_stubbed(solution)) + "\n", fmt="py:percent")
-    return tuple(_cell(solution, cell) for cell in notebook.cells if cell.source.strip())
+    """Cut `solution` into cells, with its regions replaced.
+
+    Raise `KitError` when a cell holds more than one step, a step and something else, or prose
+    that is not a comment.
+    """
+    cells = percent_cells("\n".join(_stubbed(solution)) + "\n")
+    return tuple(_cell(solution, cell) for cell in without_head(cells) if cell.text.strip())
 
 
-def _cell(solution: Solution, cell: Any) -> Cell:
-    found = (
-        _code_cell(solution, cell.source) if cell.cell_type == "code" else Cell(cell.source, False)
-    )
-    return replace(found, notebook_only=cell.metadata.get("active") == NOTEBOOK)
+def _cell(solution: Solution, cell: PercentCell) -> Cell:
+    notebook_only = NOTEBOOK_ONLY in cell.marker
+    if cell.is_prose or notebook_only:
+        _refuse_code(solution, cell)
+        source = cell.uncommented.strip("\n")
+    else:
+        source = cell.text.strip("\n")
+    found = Cell(source, False) if cell.is_prose else _code_cell(solution, source)
+    return replace(found, notebook_only=notebook_only)
+
+
+def _refuse_code(solution: Solution, cell: PercentCell) -> None:
+    for line in cell.text.split("\n"):
+        if line.strip() and not line.startswith("#"):
+            raise KitError(
+                f"a cell that begins with `{cell.marker}` holds a line that is not a comment",
+                place=f"{solution.path}, at the line: {line.strip()}",
+                cure="put `# ` before it, or begin a code cell with `# %%`",
+            )
 
 
 def _stubbed(solution: Solution) -> list[str]:
@@ -68,16 +84,16 @@ def _not_written(region: Region) -> list[str]:
 
 def _code_cell(solution: Solution, source: str) -> Cell:
     body = _statements(solution, source)
-    names = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    names = [node.name for node in body if isinstance(node, DefinitionNode)]
     steps = [name for name in names if name in solution.definitions]
     if not steps:
         return Cell(source, True)
     if len(body) > 1:
         line = solution.definitions[steps[-1]].lineno
         raise KitError(
-            f"the cell of the step {steps[-1]} holds something else as well",
+            f"the cell of the step {steps[-1]} also holds something else",
             place=f"{solution.path}:{line}",
-            cure="begin a cell of its own with `# %%` for every step",
+            cure="begin a separate cell with `# %%` for every step",
         )
     return Cell(source, True, steps[0])
 
@@ -89,7 +105,7 @@ def _statements(solution: Solution, source: str) -> list[ast.stmt]:
         raise KitError(
             f"a cell is not valid Python once its solution is taken out: {error.msg}",
             place=f"{solution.path}, at the line: {(error.text or source).strip()}",
-            cure="let each solution region hold whole statements at one indentation",
+            cure="let each solution region hold whole statements with the same indentation",
         ) from None
 
 
@@ -111,8 +127,8 @@ def _head(exercise: Exercise) -> str:
     return (
         f"`{exercise.name}.py` and `{exercise.name}.ipynb` hold the same exercise. "
         "Work in one of the two.\n\n"
-        "In this file: replace a line that raises `NotImplementedError` by your code, save, "
-        "and check the step in a terminal, in the folder of this file:\n\n"
+        "In this file, replace each line that raises `NotImplementedError` with your code, save, "
+        "and check the step in a terminal, in this file's folder:\n\n"
         f"    attn check {first}"
     )
 

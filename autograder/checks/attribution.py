@@ -1,8 +1,8 @@
-"""Whose doing is it when a check raises something that no check should raise?
+"""Whose fault is it when a check raises something that no check should raise?
 
-A check that is sound raises nothing but its finding. When it does all the same, it is run
-again: with the reference's answers, and with those that the student's code gave. What the first
-goes through and the second does not is the student's answer; everything else is our fault.
+A sound check raises nothing but its finding. When one does raise something else, it is run again:
+with the reference's answers, and with those that the student's code gave. If it passes with the
+first and raises with the second, the student's answer is the cause; all else is our fault.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Request, Respondent
+from autograder.model.symbols import our_fault
 from autograder.model.verdict import Finding, Outcome
 
-# No answer of a student's brings these about: the exercise, the machine, its memory or its disk.
+# No student's answer causes these: they come from the exercise, the machine, its memory or disk.
 OURS = (KitError, MemoryError, OSError)
 _MOST_ATTRIBUTES = 4
 _LONGEST_DETAIL = 300
@@ -33,11 +34,11 @@ class ReplyRecorder:
 
 
 class PlaybackEnded(Exception):
-    """A check asked for more than there was the first time."""
+    """A check asked more questions than it did the first time."""
 
 
 class Playback:
-    """A `Respondent` that gives replies once more, whatever it is asked; no code is run."""
+    """A `Respondent` that gives the same replies again, whatever it is asked; no code is run."""
 
     def __init__(self, replies: list[Reply]) -> None:
         self._replies = iter(tuple(replies))
@@ -54,30 +55,30 @@ def of_the_student(check: str, reply: Reply | None, error: BaseException) -> Fin
     """The finding on an answer that makes a check raise `error`; `reply` is the last one given."""
     return Finding(
         Outcome.WRONG_TYPE,
-        f"{_given(reply)}, which cannot be compared with what is expected.",
-        look="Read the annotation of this step once more: what should come back?",
+        f"{_given(reply)} cannot be compared with what is expected.",
+        look="Read the annotation of this step again: what should come back?",
         details=(_detail(check, error),),
     )
 
 
 def of_ours(check: str, *errors: BaseException) -> Finding:
     """The finding on a check that raises by itself."""
-    return Finding(
-        Outcome.INFRASTRUCTURE,
-        "This check could not be run, through no fault of yours. Your instructor is told.",
-        details=tuple(_detail(check, error) for error in errors),
+    return our_fault(
+        tuple(_detail(check, error) for error in errors), "This check could not be run"
     )
 
 
 def _given(reply: Reply | None) -> str:
     if reply is None or isinstance(reply, Failed):
-        return "Your code ends in a way"
+        return "Your code ends in a way that"
     if not reply.attributes:
-        return f"Your code gives back {type_words(reply.value)}"
+        return f"Your code gives back {type_words(reply.value)}, which"
     kept = [
         f"`{name}`, {type_words(value)}" for name, value in reply.attributes.items() if name != "*"
     ]
-    return f"Your code keeps {'; '.join(kept[:_MOST_ATTRIBUTES]) or 'no attributes'}"
+    if not kept:
+        return "Your code keeps no attributes, and nothing"
+    return f"Your code keeps {'; '.join(kept[:_MOST_ATTRIBUTES])}, which"
 
 
 def _detail(check: str, error: BaseException) -> str:

@@ -26,8 +26,8 @@ from autograder.protocol.wire import Value
 
 Run = Callable[[ModuleType], Value]
 
-# A step may give another shape than is expected, and a later one put it right. Where it gives so
-# many times the numbers, what the reference's class makes of them here would have no bound.
+# A step may give another shape than expected, and a later one may put it right. But if it gives
+# this many times as many numbers, there is no bound on what the reference's class makes of them.
 LARGER = 8
 
 
@@ -51,8 +51,8 @@ class StepCall:
 class Walk:
     """One way through the chain: who answers its calls, the calls so far, what `ask` raised.
 
-    `right` are the calls of the reference's own walk, which are what is expected here; it has
-    none itself.
+    `right` holds the calls of the reference's own walk, as they are expected here; that walk
+    itself has none.
     """
 
     library: str
@@ -64,7 +64,7 @@ class Walk:
     def step(
         self, name: str, form: ResultSpec, random: Callable[..., Any] | None
     ) -> Callable[..., Any]:
-        """Return a function that asks for a step; `random` goes on in place of a draw."""
+        """Return a function that asks for a step; with `random`, its draw is used from then on."""
 
         def step(*arguments: Any, **keywords: Any) -> Any:
             given = tuple(round_tripped(argument, self.library) for argument in arguments)
@@ -78,7 +78,7 @@ class Walk:
         return step
 
     def is_to_blame(self, error: Exception) -> bool:
-        """Say whether only the answers of this walk can have brought about an exception."""
+        """Say whether only the answers of this walk can have caused an exception."""
         return bool(self.right) and not self.faults and not isinstance(error, OURS)
 
     def _answer(self, request: Request) -> Returned:
@@ -93,24 +93,24 @@ class Walk:
         return reply
 
     def _demand_form(self, value: Value, form: ResultSpec) -> None:
-        """Raise `ChainBroken` unless the last answer is as many arrays as are expected, none huge."""
-        due = next(iter(self.right[len(self.calls) - 1 : len(self.calls)]), None)
-        if due is None or not isinstance(due.reply, Returned):
+        """Raise `ChainBroken` unless the last answer has the right number of arrays, none huge."""
+        call = next(iter(self.right[len(self.calls) - 1 : len(self.calls)]), None)
+        if call is None or not isinstance(call.reply, Returned):
             return
-        expected = due.reply.value
+        expected = call.reply.value
         given, wanted = arrays_of(value, form), arrays_of(expected, form)
         alike = len(given) == len(wanted) and (len(wanted) == 1 or isinstance(value, tuple))
-        if alike and all(_usable(one, two) for one, two in zip(given, wanted)):
+        if alike and all(map(_usable, given, wanted)):
             return
         finding = compare_form(value, expected, form)
         assert finding
         raise ChainBroken(finding)
 
 
-def _usable(one: Value, due: Value) -> bool:
-    if not isinstance(due, np.ndarray):
-        return type(one) is type(due)
-    return isinstance(one, np.ndarray) and one.size <= LARGER * max(1, due.size)
+def _usable(actual: Value, expected: Value) -> bool:
+    if not isinstance(expected, np.ndarray):
+        return type(actual) is type(expected)
+    return isinstance(actual, np.ndarray) and actual.size <= LARGER * max(1, expected.size)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Chain:
             except ChainBroken:
                 raise
             except Exception as error:
-                # With the reference's answers the very same way came to its end.
+                # With the reference's answers, the same walk went through.
                 if not walk.is_to_blame(error):
                     raise
                 raise ChainBroken(_stopped(walk.calls, error)) from error
@@ -164,7 +164,7 @@ class Chain:
             return self.reference.ask(request)
 
     def _random(self, name: str) -> Callable[..., Any] | None:
-        """The reference's own step, where a draw of the student's would lead nowhere."""
+        """The reference's own step, where a student's random draw would lead nowhere."""
         return self._functions[name] if self.reference.exercise.step(name).random else None
 
     @cached_property
@@ -177,32 +177,32 @@ class Chain:
     def _broken(
         self, right: tuple[StepCall, ...], own: list[StepCall], finding: Finding
     ) -> ChainVerdict:
-        for call, due in zip(own, right):
+        for call, reference in zip(own, right):
             step = call.request.target
-            assert isinstance(due.reply, Returned)
+            assert isinstance(reference.reply, Returned)
             if self._random(step) and not isinstance(call.reply, Failed):
                 continue
-            there = diagnose(call.reply, due.reply.value, self.reference.form(step), ())
+            there = diagnose(call.reply, reference.reply.value, self.reference.form(step), ())
             if there:
-                fact = f"Your own steps, one after the other, first go wrong at `{step}`."
+                fact = f"Run one after the other, your own steps first go wrong at `{step}`."
                 named = Finding(there.outcome, fact, details=(there.message,))
                 return ChainVerdict(there.outcome, step, named)
         return ChainVerdict(finding.outcome, None, finding)
 
 
 def _stopped(calls: list[StepCall], error: Exception) -> Finding:
-    """The finding on answers after which the layer cannot go on, each right by itself or not."""
+    """The finding on answers that the layer cannot go on from, each right by itself or not."""
     at = f" after `{calls[-1].request.target}`" if calls else ""
     return Finding(
         Outcome.WRONG_TYPE,
-        f"Your own steps, one after the other, cannot go on{at}.",
+        f"Run one after the other, your own steps cannot go on{at}.",
         details=(f"{type(error).__name__}: {error}"[:300],),
     )
 
 
 def broken_by(step: StepVerdict) -> ChainVerdict:
-    """The verdict on a chain that a step would never let end."""
-    fact = f"Your own steps, one after the other, first go wrong at `{step.name}`."
+    """The verdict on a chain that would never end because of a step."""
+    fact = f"Run one after the other, your own steps first go wrong at `{step.name}`."
     details = (step.finding.message,) if step.finding else ()
     return ChainVerdict(step.outcome, step.name, Finding(step.outcome, fact, details=details))
 
@@ -217,7 +217,7 @@ def traced_back(chain: ChainVerdict, steps: tuple[StepVerdict, ...]) -> ChainVer
     if cause is None:
         return chain
     fact = (
-        f"Your own steps, one after the other, first go wrong at `{at.name}`, "
-        f"which is right itself: it calls your `{cause.name}`."
+        f"Run one after the other, your own steps first go wrong at `{at.name}`. "
+        f"It is right by itself, but it calls your `{cause.name}`."
     )
     return replace(chain, breaks_at=cause.name, finding=replace(chain.finding, fact=fact))

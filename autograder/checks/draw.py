@@ -1,7 +1,7 @@
 """Random inputs for a check: named axes, one seed per check, distinct sizes.
 
-The seed of a draw is made of the exercise's seed and the check's own name, so
-that no two checks share inputs: the inputs of one step never are the expected
+The seed of a draw is made from the exercise's seed and the check's own name, so
+that no two checks share inputs: the inputs of one step are never the expected
 result of another.
 """
 

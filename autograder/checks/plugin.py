@@ -2,8 +2,8 @@
 
 pytest collects `graders.py` once, in the trusted process; its run loop then goes
 over the submissions and runs every check against each of them. A verdict is made
-of what the checks raised: `CheckFailed` is about the student, and so is what only the
-student's answers make a check raise; anything else is a fault of ours and becomes
+of what the checks raise. `CheckFailed` is about the student, and so is an error that
+only the student's answers cause. Anything else is a fault of ours: it becomes
 `infrastructure`, never a zero.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,7 +32,7 @@ from autograder.model.request import Reply, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 PUBLIC_DECIMALS = 1
-# A step that ended so takes the whole worker, and the time until it did, with it.
+# A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
 # No other check of the step could see anything new.
 FINAL = (Outcome.NOT_WRITTEN, Outcome.INFRASTRUCTURE, *STUCK)
@@ -63,10 +63,9 @@ class _Running:
 
 
 class GradingPlugin:
-    """Runs every collected check against every respondent that `rounds` gives.
+    """Runs every collected check against every respondent that `judge` passes to `judged_by`.
 
-    `judge` is called by the run loop and drives `judged_by`; afterwards the caller reads
-    what it kept.
+    pytest's run loop calls `judge`; afterwards the caller reads what it kept.
     """
 
     def __init__(
@@ -91,7 +90,9 @@ class GradingPlugin:
         config.addinivalue_line(
             "markers", "public(**sizes): also given to students, as a worked example"
         )
-        config.addinivalue_line("markers", "stays(reason): why a check stays that catches no more")
+        config.addinivalue_line(
+            "markers", "stays(reason): why a check stays that catches nothing of its own"
+        )
         config.addinivalue_line("markers", "chain_of_steps: the student's steps end to end")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -108,7 +109,7 @@ class GradingPlugin:
         self._items = list(items)  # a copy: pytest empties its own when it deselects
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Tell why a grader file cannot be collected, instead of that its checks are missing."""
+        """Say why a grader file cannot be collected, rather than that its checks are missing."""
         if report.failed:
             reason = str(report.longrepr).splitlines()[-1].removeprefix("E").strip()
             raise self._wrong(f"the checks cannot be collected: {reason}", "correct the file")
@@ -124,7 +125,7 @@ class GradingPlugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport:
-        """Keep what a check raised; pytest's own, slow account of it is not needed."""
+        """Keep what a check raised, without pytest's own slow report on it."""
         if call.excinfo is not None:
             error = call.excinfo.value
             if isinstance(error, CheckFailed):
@@ -189,28 +190,28 @@ class GradingPlugin:
     def judged_by(
         self,
         respondent: Respondent,
-        told: Callable[[StepVerdict], None] = lambda step: None,
+        on_step: Callable[[StepVerdict], None] = lambda step: None,
         *,
         seed: int | None = None,
     ) -> JudgedSteps:
         """Run every check against `respondent`, step by step, then the chain.
 
-        `told` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
-        from `seed`, or from the exercise's own when there is none.
+        `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
+        from `seed`, or from the exercise's own when it is None.
         """
         begun = time.monotonic()
         self._draw_from(seed)
         steps: list[StepVerdict] = []
         for step in self.reference.exercise.steps:
             steps.append(self._step(step, respondent, _stuck(steps) is not None))
-            told(steps[-1])
+            on_step(steps[-1])
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), tuple(steps))
         return JudgedSteps(tuple(steps), chain, time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
-        """Run one check and hand every question it asks to `record`; it has to pass."""
+        """Run one check, which has to pass, and hand every question that it asks to `record`."""
         verdict = self._run(item, _Running(respondent, record=record))
         if verdict.finding:
             raise self._wrong(
@@ -229,24 +230,21 @@ class GradingPlugin:
 
     def _draw_from(self, seed: int | None) -> None:
         if seed != self._seed:
-            self.reference.forget()  # nobody is asked that again, and it would grow without end
+            self.reference.forget()  # these inputs do not come back, and would pile up
         self._seed = seed
 
     def _step(self, step: Step, respondent: Respondent, stuck: bool) -> StepVerdict:
         """Judge one step; when an earlier one got stuck, only with the reference in its place."""
         # What is wrong is named in the run that counts: the second, where there are two.
         earlier = bool(self.reference.exercise.before(step.name))
-        checks: tuple[CheckVerdict, ...] = ()
         if not stuck:
             checks = self._checks(step, _Running(respondent, naming=not earlier))
-        leaning = False
-        # Also where it got stuck, since that may be on what an earlier step of the student's gave.
-        if stuck or (earlier and not _passed(checks) and not _unwritten(step, checks)):
-            checks = self._checks(step, _Running(respondent, leaning=True))
-            leaning = _passed(checks)
-        outcome = _outcome(checks)
-        points = step.points if outcome is Outcome.PASSED else 0.0
-        return StepVerdict(step.name, step.title, outcome, points, step.points, checks, leaning)
+            alone = StepVerdict.of(step, checks)
+            if alone.passes or not earlier or _unwritten(alone):
+                return alone
+        # Also where it got stuck: an earlier step of the student's may be the cause.
+        checks = self._checks(step, _Running(respondent, leaning=True))
+        return StepVerdict.of(step, checks, leaning=all(check.passes for check in checks))
 
     def _checks(self, step: Step, running: _Running) -> tuple[CheckVerdict, ...]:
         checks: list[CheckVerdict] = []
@@ -283,12 +281,11 @@ class GradingPlugin:
         finding = seen.finding
         for error in seen.errors:
             if isinstance(error, MemoryError):
-                raise error  # a bound of this process: who watches it tells whose doing that is
+                raise error  # a bound of this process: its starter knows whose fault that is
         if seen.errors:
             finding = self._attributed(item, running, witness.replies, seen.errors)
         self._running = seen
-        outcome = finding.outcome if finding else Outcome.PASSED
-        return CheckVerdict(item.name, title_of(item), outcome, finding)
+        return CheckVerdict.of(item.name, title_of(item), finding)
 
     def _protocol(self, item: pytest.Item, running: _Running) -> _Running:
         """Run one check through pytest's own set-up, call and tear-down; return what it raised."""
@@ -340,23 +337,13 @@ def title_of(item: pytest.Item) -> str:
     return words or item.name.removeprefix("test_").replace("_", " ")
 
 
-def _outcome(checks: Iterable[CheckVerdict]) -> Outcome:
-    outcomes = (check.outcome for check in checks if check.outcome is not Outcome.PASSED)
-    return next(outcomes, Outcome.PASSED)
-
-
 def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:
     return next((step for step in steps if step.outcome in STUCK), None)
 
 
-def _unwritten(step: Step, checks: Sequence[CheckVerdict]) -> bool:
-    """Whether the step itself is what is not written: what it leans on cannot change that."""
-    finding = next((check.finding for check in checks if check.finding), None)
-    if finding is None or finding.outcome is not Outcome.NOT_WRITTEN:
+def _unwritten(step: StepVerdict) -> bool:
+    """Whether the step itself is not written, which no earlier step can change."""
+    if step.finding is None or step.finding.outcome is not Outcome.NOT_WRITTEN:
         return False
-    named = NAMED.search(finding.fact)
+    named = NAMED.search(step.finding.fact)
     return named is not None and named[1] == step.name
-
-
-def _passed(checks: Iterable[CheckVerdict]) -> bool:
-    return all(check.outcome is Outcome.PASSED for check in checks)

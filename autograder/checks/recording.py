@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, step_of, title_of
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.checks.student import Recorder
 from autograder.errors import KitError
 from autograder.judging.distribution import Distributed
@@ -28,7 +28,7 @@ def record_examples(folder: Path) -> str:
 
     def judge(plugin: GradingPlugin) -> None:
         for item in plugin.items("public"):
-            arrays.seed(0)  # layers are drawn anew by every call, and a build is to be repeatable
+            arrays.seed(0)  # every call draws new layers, but a build must be repeatable
             plugin.recorded(item, reference, _recorder(reference, item, examples))
 
     run_graders(GradingPlugin(reference, judge, public=True))

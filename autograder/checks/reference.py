@@ -30,9 +30,9 @@ from autograder.model.signature import signature_of
 
 
 def solution_beside(file: str) -> ModuleType:
-    """Return a reference module of its own, from the `solution.py` that lies beside `file`.
+    """Return a separate copy of the reference module, from the `solution.py` beside `file`.
 
-    Its functions stay the right ones while known mistakes are put into the reference.
+    Its functions stay right while known mistakes are put into the reference.
     """
     return load_module(Path(file).resolve().parent / "solution.py", "beside")
 
@@ -89,8 +89,8 @@ class Reference:
     def expected(self, request: Request) -> Reply:
         """Return the reference's answer to a check's own request, computed once.
 
-        A check asks the same again for the same inputs, so this is kept until `forget`; what a
-        student's code brings about is asked with `ask` and is not.
+        A check asks the same again for the same inputs, so this is kept until `forget`. Requests
+        that come from a student's code go through `ask`, which keeps nothing.
         """
         if request.key not in self._expected:
             self._expected[request.key] = self.ask(request)
@@ -170,7 +170,7 @@ def read_reference(folder: Path) -> Reference:
 
 
 def _refuse_stripped_code() -> None:
-    """Raise `KitError` where Python strips what checks may rest on, and students are told."""
+    """Raise `KitError` where Python strips what checks may rest on, or what students are told."""
     if sys.flags.optimize:
         docstrings = ", and docstrings, which are what students are told" * (sys.flags.optimize > 1)
         raise KitError(
@@ -188,7 +188,7 @@ def _one_thread() -> None:
 
 
 def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:
-    """Every public class of `misconceptions.py` is a step, and what it holds its mistakes."""
+    """Return the mistakes in every public class of `misconceptions.py`; each class is a step."""
     found: list[Misconception] = []
     steps = {step.name for step in exercise.steps}
     for step, mistakes in vars(module).items():
@@ -209,7 +209,7 @@ def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconcepti
 
 
 def _words(exercise: Exercise, name: str, wrong: Any) -> str:
-    """What a student is told: the docstring, with the exercise's own words for {names} in it."""
+    """Return what a student reads: the docstring, with the exercise's own words for {names}."""
     place = str(exercise.folder / "misconceptions.py")
     if not wrong.__doc__:
         cure = "write what the student is told"
@@ -221,7 +221,7 @@ def _words(exercise: Exercise, name: str, wrong: Any) -> str:
         return inspect.cleandoc(wrong.__doc__).format(**words)
     except (KeyError, IndexError, ValueError) as error:
         raise KitError(
-            f"the misconception {name} asks for a word that is not there: {error}",
+            f"the misconception {name} uses a word that is not defined: {error}",
             place=place,
-            cure=f"say it under [words] in {MANIFEST}; a brace that is meant is written twice",
+            cure=f"define it under [words] in {MANIFEST}; for a plain brace, write it twice",
         ) from None

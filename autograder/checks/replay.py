@@ -1,6 +1,6 @@
-"""Counterfactual replay: what every known mistake gives for a check's own request.
+"""Counterfactual replay: what every known mistake replies to a check's own request.
 
-Each answer is computed once and kept for as long as the inputs stay the same.
+Each reply is computed once and kept for as long as the inputs stay the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autograder.checks.reference import Misconception, Reference
 
 
-_PAIR = " and "  # between the names of two mistakes; no name of one holds it
+_PAIR = " and "  # between the names of two mistakes; no single name holds it
 
 
 class Replay:
@@ -36,15 +36,15 @@ class Replay:
     def singles(self, request: Request) -> tuple[Candidate, ...]:
         """Return what every mistake that can show in `request` makes of it.
 
-        The step's own come first; for a class there follows the reference with one
-        function replaced by each known mistake of it.
+        The step's own mistakes come first. For a class, the reference follows, with one of its
+        functions replaced by each known mistake of that function.
         """
         if request.key not in self._singles:
             known = self._reference.misconceptions
-            own = [one for one in known if one.step == request.target]
-            inside = [one for one in known if one.step != request.target]
+            own = [mistake for mistake in known if mistake.step == request.target]
+            inside = [mistake for mistake in known if mistake.step != request.target]
             chosen = [*own, *inside] if request.method is not None else own
-            self._singles[request.key] = tuple(self._replayed(request, one) for one in chosen)
+            self._singles[request.key] = tuple(self._replayed(request, each) for each in chosen)
         return self._singles[request.key]
 
     def pairs(
@@ -63,23 +63,25 @@ class Replay:
     def _paired(self, request: Request, suspects: frozenset[str] | None) -> Iterator[Candidate]:
         if request.method is None:
             return
-        known = [one for one in self._reference.misconceptions if one.step != request.target]
-        for one, two in combinations(known, 2):
-            if one.step != two.step and (suspects is None or _name(one, two) in suspects):
-                yield self._replayed(request, one, two)
+        every = self._reference.misconceptions
+        known = [mistake for mistake in every if mistake.step != request.target]
+        for first, second in combinations(known, 2):
+            suspect = suspects is None or _name(first, second) in suspects
+            if first.step != second.step and suspect:
+                yield self._replayed(request, first, second)
 
     def _replayed(self, request: Request, *mistakes: Misconception) -> Candidate:
-        with self._reference.replaced({one.step: one.wrong for one in mistakes}):
+        with self._reference.replaced({mistake.step: mistake.wrong for mistake in mistakes}):
             reply = self._reference.ask(request)
-        return Candidate(_name(*mistakes), _words(request, mistakes), reply)
+        return Candidate(_name(*mistakes), words_for(request, mistakes), reply)
 
 
 def suspects_after(
     finding: Finding | None, suspects: frozenset[str] | None
 ) -> frozenset[str] | None:
-    """Return the pairs that may still explain another check of the step; None is all of them.
+    """Return the pairs that may still explain another check of the step; None stands for all.
 
-    They are all tried once in a step, and not in each of its checks.
+    So all of them are tried once in a step, and not again in each of its checks.
     """
     if finding is None or finding.outcome is not Outcome.WRONG_VALUES:
         return suspects
@@ -89,24 +91,25 @@ def suspects_after(
 
 
 def _name(*mistakes: Misconception) -> str:
-    return _PAIR.join(one.name for one in mistakes)
+    return _PAIR.join(mistake.name for mistake in mistakes)
 
 
-def _words(request: Request, mistakes: tuple[Misconception, ...]) -> str:
-    """The words of a mistake; inside a class they say which of its steps they are about."""
+def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:
+    """Return the words for one mistake or two; inside a class they name the step they are about."""
     first = mistakes[0]
     if first.step == request.target:
         return first.words
     method = request.method or "__init__"
     if len(mistakes) == 1:
-        return f"In `{first.step}`, or what does its work in your `{method}`: {_lower(first.words)}"
-    facts = [one.words.partition("\n\n")[0] for one in mistakes]
-    told = " ".join(
-        f"({number}) In what does the work of `{one.step}`: {_lower(fact)}"
-        for number, (one, fact) in enumerate(zip(mistakes, facts), start=1)
+        place = f"The fault is in `{first.step}`, or in the part of `{method}` that does its work."
+        return f"{place} {first.words}"
+    facts = [mistake.words.partition("\n\n")[0] for mistake in mistakes]
+    listed = " ".join(
+        f"({number}) `{mistake.step}`: {_lower(fact)}"
+        for number, (mistake, fact) in enumerate(zip(mistakes, facts), start=1)
     )
-    look = "Take them one at a time: put the first right, then check again."
-    return f"Your `{method}` behaves as if two things were wrong at once. {told}\n\n{look}"
+    look = "Take them one at a time: correct the first, then check again."
+    return f"Your `{method}` behaves as if two steps were wrong. {listed}\n\n{look}"
 
 
 def _lower(words: str) -> str:

@@ -65,7 +65,7 @@ class Student:
 
 @dataclass(frozen=True)
 class Constructed:
-    """An instance of the student's class; each use constructs it anew."""
+    """An instance of the student's class; each use constructs a new one."""
 
     student: Student
     request: Request
@@ -84,7 +84,7 @@ class Constructed:
     def gradients(
         self, names: tuple[str, ...], method: str, *arguments: Value, backward: Value
     ) -> Answer:
-        """Call a method, propagate the gradient `backward` back from its result.
+        """Call a method, and propagate the gradient `backward` back from its result.
 
         The answer is the gradients of the parameters `names`, in this order.
         """
@@ -107,7 +107,7 @@ class Constructed:
         return replace(self, request=replace(self.request, dtype=dtype))
 
     def called(self, times: int) -> Constructed:
-        """Call the method so many times; the last result is the answer."""
+        """Call the method `times` times; the last result is the answer."""
         return replace(self, request=replace(self.request, calls=times))
 
 
@@ -142,11 +142,12 @@ class Answer:
     def differs_from(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, when both answers hold the same numbers."""
         ours, theirs = self._arrays(), other._arrays()
-        if all(np.array_equal(one, two, equal_nan=True) for one, two in zip(ours, theirs)):
+        pairs = zip(ours, theirs)
+        if all(np.array_equal(array, other, equal_nan=True) for array, other in pairs):
             raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
-        """The arrays that came back; fail when they are not the arrays that are expected."""
+        """The arrays that came back; fail unless they have the expected form."""
         form = self._form()
         reply = self.reply
         finding = (
@@ -169,7 +170,7 @@ class Answer:
             raise CheckFailed(finding)
 
     def _known(self, pairs: bool = False) -> Iterator[Candidate]:
-        # A generator: only when something is wrong is there anything to replay.
+        # A generator, since replaying is needed only when something is wrong.
         if self.student.naming:
             replay = self.student.reference.replay
             suspects = self.student.suspects
@@ -178,7 +179,7 @@ class Answer:
             )
 
     def _expected(self) -> Value:
-        # In full precision, whatever the student's code is to compute with.
+        # In full precision, whatever precision is asked of the student's code.
         asked = replace(self.request, dtype="") if self.request.dtype else self.request
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):

@@ -36,10 +36,10 @@ def reference_answer(
     With `cotangents` (PyTorch only) the answer is the gradients of the tensors among the
     arguments, given those of the results.
 
-    The arguments come from untrusted code, so only a call that fits the
-    reference's signature is answered, axis by axis, and only a small one: the
-    work and the memory it takes are bounded. Half precision, which no processor
-    multiplies fast, is computed in single precision and answered in half.
+    The arguments come from untrusted code. So a call is answered only when it fits
+    the reference's signature, axis by axis, and is small: the work and the memory it
+    takes are bounded. Half precision, which no processor multiplies fast, is computed
+    in single precision and answered in half.
     """
     function = getattr(reference.module, step)
     try:
@@ -56,7 +56,7 @@ def reference_answer(
         tuple(_cast(value, HALF, SINGLE) for value in arguments),
         {name: _cast(value, HALF, SINGLE) for name, value in keywords.items()},
     )
-    answer = _answer(reference, wide, tuple(_cast(one, HALF, SINGLE) for one in cotangents))
+    answer = _answer(reference, wide, tuple(_cast(each, HALF, SINGLE) for each in cotangents))
     with np.errstate(over="ignore"):  # what is too large for half precision is infinite in it
         return _cast(answer, SINGLE, HALF)
 
@@ -81,7 +81,7 @@ def _arrays(values: Iterable[Value]) -> Iterator[np.ndarray]:
 
 
 def _cast(value: Value, source: np.dtype, target: np.dtype) -> Value:
-    """Return `value` with the arrays in it that are of the type `source` as `target`."""
+    """Return `value` with its arrays of the type `source` cast to `target`."""
     if isinstance(value, np.ndarray):
         return value.astype(target) if value.dtype == source else value
     if isinstance(value, tuple):
@@ -110,9 +110,9 @@ def gradients(
             leaves.append(value.requires_grad_())
     results = function(*given)
     outputs = results if isinstance(results, tuple) else (results,)
-    due = [to_library(cotangent, "torch") for cotangent in cotangents]
-    # A result that no gradient reaches gives none to what it is made of.
-    reached = [pair for pair in zip(outputs, due, strict=True) if pair[1] is not None]
+    incoming = [to_library(cotangent, "torch") for cotangent in cotangents]
+    # A result that no gradient reaches passes none on.
+    reached = [pair for pair in zip(outputs, incoming, strict=True) if pair[1] is not None]
     sources, arriving = zip(*reached, strict=True)
     found = torch.autograd.grad(sources, leaves, arriving, allow_unused=True)
     return tuple(round_tripped(gradient, "torch") for gradient in found)

@@ -1,7 +1,7 @@
-"""The command `attn`: every way in, and nothing else. The work is done elsewhere.
+"""The command `attn`: its subcommands and nothing else. The work is done elsewhere.
 
-What a command needs is imported inside it, so that `attn --help` is immediate and a
-student's installation needs no nbgrader.
+Each command imports what it needs when it runs. So `attn --help` is immediate, and a
+student's installation does not need nbgrader.
 """
 
 from __future__ import annotations

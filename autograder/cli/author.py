@@ -1,4 +1,4 @@
-"""The author's commands: generate what students get, and prove the graders."""
+"""The author's commands: generate the assignments, and prove the graders."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from autograder.errors import KitError
 
 @click.command()
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
-@click.option("--assignments", type=FOLDER, default=None, help="Where to write; beside solutions/.")
-@click.option("--check", is_flag=True, help="Write nothing; fail when a generated file is stale.")
+@click.option("--assignments", type=FOLDER, help="Where to write [default: beside solutions/].")
+@click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     """Generate assignments/ from solutions/ (for authors)."""
     from autograder.building.build import build as build_one
@@ -41,11 +41,11 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
 
 @click.command()
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
-@click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
+@click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 @click.option("--seeds", default=200, show_default=True, help="Seeds per correct variant.")
 @click.option("--matrix", type=FOLDER, help="Write the kill matrix to this file.")
 def verify(solutions: Path, exercises: tuple[str, ...], seeds: int, matrix: Path | None) -> None:
-    """Prove the graders: every known mistake caught and named, no right answer refused."""
+    """Prove the graders: every known mistake is caught and named, no right answer is refused."""
     from autograder.model.exercise import find_exercise
     from autograder.verification.run import matrix_document, prove_all
 

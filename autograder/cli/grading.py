@@ -1,4 +1,4 @@
-"""`attn grade`: a course or a folder of files, graded, written down and shown."""
+"""`attn grade`: grades a course or a folder of files, writes the results and shows them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from autograder.grading.lock import class_lock, ended_by_signals
 from autograder.grading.unjudged import stopped_at
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import write_feedback
 from autograder.reports.grades_csv import write_grades
-from autograder.reports.summary import class_summary
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import write_verdicts
 
 
 @dataclass(frozen=True)
 class GradedClass:
-    """The result of a run: where it lies, and whether everybody could be judged."""
+    """The result of a run: the verdicts, the output folder, and what could not be judged."""
 
     verdicts: tuple[Verdict, ...]
     output: Path
@@ -51,10 +51,10 @@ def grade_path(
     options: GradingOptions,
     console: Console,
 ) -> GradedClass:
-    """Grade what lies at `path`, write and print the results; raise `KitError` on bad input.
+    """Grade the class at `path`, write and print the results; raise `KitError` on bad input.
 
-    Another run on the same class is waited for. Where printing fails, everything is graded and
-    written all the same, and then the error is raised.
+    If another run is grading the same class, wait for it. If printing fails, everything is still
+    graded and written, and then the error is raised.
     """
     if not path.is_dir():
         raise KitError(
@@ -62,11 +62,11 @@ def grade_path(
             place=str(path),
             cure="name a folder of submissions, or a course",
         )
-    # Grader processes do not work in the current folder.
+    # Grader processes work in another folder.
     path, output = path.absolute(), output.absolute() if output else None
     refuse_modules_in(path)
     course = is_course(path)
-    waits = Text("another run is grading this class: waiting for it to end")
+    waits = Text("another run is grading this class: waiting for it to finish")
     with ended_by_signals(), class_lock(path, lambda: console.print(waits)):
         if course:
             return _grade_course(path, exercise, solutions, output, options, console)
@@ -84,7 +84,7 @@ def _grade_course(
     options: GradingOptions,
     console: Console,
 ) -> GradedClass:
-    from autograder.course.course_task import course_task  # nbgrader is there in a course only
+    from autograder.course.course_task import course_task  # only a course has nbgrader
     from autograder.course.gradebook import write_gradebook
 
     found = course_task(path, exercise, solutions, output)
@@ -96,7 +96,7 @@ def _grade_course(
 
 
 def report(task: ClassTask, verdicts: tuple[Verdict, ...], console: Console) -> GradedClass:
-    """Write the files of a run, print the class and what could not be judged."""
+    """Write the files of a run; print the class table and what could not be judged."""
     exercise, output = task.exercise, task.output
     write_verdicts(output / "verdicts", verdicts)
     write_feedback(output / "feedback", exercise, verdicts)

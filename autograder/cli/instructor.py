@@ -1,4 +1,4 @@
-"""The instructor's commands: make a course, grade a class, see it all in a demo."""
+"""The instructor's commands: make a course, release, grade a class, run a demo."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def course() -> None:
 
 @course.command("new")
 @click.argument("directory", type=FOLDER)
-@click.option("--solutions", type=FOLDER, help="Where the solutions are; else beside the kit.")
-@click.option("--assignments", type=FOLDER, help="What students get; else beside the solutions.")
-@click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
+@click.option("--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit].")
+@click.option(
+    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+)
+@click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 def new(
     directory: Path,
     solutions: Path | None,
@@ -51,17 +53,19 @@ def new(
 @click.command()
 @click.argument("exercises", metavar="EXERCISE...", nargs=-1, required=True)
 @click.option("--to", "directory", type=FOLDER, required=True, help="A folder for the release.")
-@click.option("--zip", "archives", is_flag=True, help="Make an archive of each exercise, too.")
+@click.option("--zip", "archives", is_flag=True, help="Also make an archive of each exercise.")
 @click.option(
     "--github",
     metavar="OWNER/NAME",
     default="",
     callback=_repository,
-    help="Where it will lie: adds links to Colab and Binder.",
+    help="The release's repository; adds links to Colab and Binder.",
 )
-@click.option("--wheel", type=FOLDER, help="A wheel of the kit to hand out; else it is built.")
-@click.option("--solutions", type=FOLDER, help="Where the solutions are; else beside the kit.")
-@click.option("--assignments", type=FOLDER, help="What students get; else beside the solutions.")
+@click.option("--wheel", type=FOLDER, help="The kit's wheel to hand out [default: build it].")
+@click.option("--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit].")
+@click.option(
+    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+)
 def release(
     exercises: tuple[str, ...],
     directory: Path,
@@ -71,35 +75,41 @@ def release(
     solutions: Path | None,
     assignments: Path | None,
 ) -> None:
-    """Package exercises for students, without nbgrader: a folder of each, the kit inside.
+    """Package exercises for students without nbgrader: a folder for each, with the kit inside.
 
-    Refuses when assignments/ is stale, when a solution would go out, and when the folder holds
-    files that are not from a release.
+    Refuses if assignments/ is stale, if a solution would be handed out, or if the folder holds
+    files that did not come from a release.
     """
     from autograder.releasing.release import ReleaseOptions, release
+    from autograder.releasing.release_summary import release_summary
     from autograder.releasing.search import Source
-    from autograder.releasing.summary import told
 
     order = ReleaseOptions(exercises, archives, github, wheel)
     source = source_folders(solutions, assignments)
     released = release(Source(source.solutions, source.assignments), order, directory)
-    OUT.print(told(released, directory, github), soft_wrap=True, markup=False)
+    OUT.print(release_summary(released, directory, github), soft_wrap=True, markup=False)
 
 
 @click.command()
 @click.argument("submissions", type=FOLDER)
-@click.option("--exercise", help="Which exercise; a course's only one by default.")
+@click.option("--exercise", help="Which exercise [default: the course's only one].")
 @click.option(
-    "--solutions", type=FOLDER, help="Where the solutions are; a course knows, else beside the kit."
+    "--solutions",
+    type=FOLDER,
+    help="Where the solutions are [default: as the course says, or beside the kit].",
 )
 @click.option("--output", type=FOLDER, help="Where the results go.")
-@click.option("--processes", type=click.IntRange(min=1), help="Grader processes; one per core.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="How many grader processes [default: one per core].",
+)
 @click.option(
     "--allow-protection",
     type=click.Choice(["process"]),
-    help="Grade though this machine cannot isolate submissions. Only for code you trust.",
+    help="Grade even if this machine cannot isolate submissions. Only for code you trust.",
 )
-@click.option("--again", is_flag=True, help="Judge anew what has been judged before, too.")
+@click.option("--again", is_flag=True, help="Also judge again what was judged before.")
 def grade(
     submissions: Path,
     exercise: str | None,
@@ -127,13 +137,17 @@ def grade(
 
 @click.command()
 @click.argument("directory", type=FOLDER, default=Path("demo-course"))
-@click.option("--solutions", type=FOLDER, help="Where the solutions are; else beside the kit.")
-@click.option("--assignments", type=FOLDER, help="What students get; else beside the solutions.")
-@click.option("--class", "zoo", type=FOLDER, help="The class; else the one beside the kit.")
+@click.option("--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit].")
+@click.option(
+    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+)
+@click.option(
+    "--class", "zoo", type=FOLDER, help="The sample class [default: the one beside the kit]."
+)
 def demo(
     directory: Path, solutions: Path | None, assignments: Path | None, zoo: Path | None
 ) -> None:
-    """Make a course with a class of all kinds, release, collect and grade it."""
+    """Make a course with a sample class, then release, collect and grade it."""
     from demo.run import run_demo
 
     source = source_folders(solutions, assignments)
@@ -147,11 +161,11 @@ def demo(
 
 
 @click.command()
-@click.option("--json", "json_wanted", is_flag=True, help="The findings as JSON.")
+@click.option("--json", "json_wanted", is_flag=True, help="Print the findings as JSON.")
 def doctor(json_wanted: bool) -> None:
     """Say what this machine can do, how that was found out, and what is missing.
 
-    Exits with 0 when untrusted code can be graded here by the default demand, else with 1.
+    Exits with 0 if untrusted code can be graded here by default, otherwise with 1.
     """
     from autograder.doctor import as_json, examine, tell
 

@@ -1,4 +1,4 @@
-"""The group that every command belongs to, and what all of them share."""
+"""The group of all commands, and what they share."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from autograder.model.sanitize import clean
 FOLDER = click.Path(path_type=Path)
 OUT = Console(highlight=False)
 ERRORS = Console(stderr=True, highlight=False)
-LONGEST = 10_000  # characters of a part of an error
+LONGEST = 10_000  # characters in one part of an error
 
 
 class Kit(click.Group):
-    """A command group that tells a `KitError`, and a fault of the machine, as three short lines.
+    """A command group that prints a `KitError` or a fault of the machine as three short lines.
 
-    The exit code is 2 then.
+    The exit code is then 2.
     """
 
     def invoke(self, ctx: click.Context) -> object:
@@ -42,27 +42,26 @@ class Kit(click.Group):
 
 
 def _tell(error: KitError) -> None:
-    # Names of students' files may be in it.
-    fact, place, cure = (
-        escape(clean(text, LONGEST)) for text in (error.fact, error.place, error.cure)
-    )
+    # The names of students' files may be in it.
+    fact, *rest = (escape(clean(line, LONGEST)) for line in error.lines)
     ERRORS.print(f"[bold red]error:[/] {fact}", soft_wrap=True)
-    ERRORS.print(f"  where: {place}", soft_wrap=True)
-    ERRORS.print(f"  cure:  {cure}", soft_wrap=True)
+    for line in rest:
+        ERRORS.print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True)
 class SourceFolders:
-    """Where the exercises are: the instructor's folder, and the one that students get."""
+    """The two folders of exercises: the instructor's, and the one that students get."""
 
     solutions: Path
     assignments: Path
 
 
 def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFolders:
-    """Return the folders that are named; else those beside the kit, from wherever one calls.
+    """Return the named folders, or else those beside the kit, whatever the current folder is.
 
-    Never what is called so in the current folder by chance. Raise `KitError` when there are none.
+    Folders that only happen to have these names in the current folder are not used. Raise
+    `KitError` when there are none beside the kit.
     """
     from autograder.grading.graded_folder import beside_the_kit
 
@@ -71,7 +70,7 @@ def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFo
 
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:
-    """Return the folders of all exercises below `solutions`; raise `KitError` when there is none."""
+    """Return the folders of all exercises below `solutions`; raise `KitError` if there is none."""
     from autograder.model.exercise import MANIFEST
 
     folders = tuple(sorted(path.parent for path in solutions.glob(f"*/{MANIFEST}")))

@@ -26,8 +26,8 @@ def _say(words: str) -> None:
 def check(task: str | None, folder: Path, as_json: bool) -> None:
     """Check your own work, or one step of it, against the worked examples.
 
-    Without a name it is the exercise whose folder you are in, else the one you worked on last.
-    The exit code is 0 when every step passes, 1 when one does not, 2 for an error.
+    Without a name, it checks the exercise whose folder you are in, or else the one you worked
+    on last. The exit code is 0 if every step passes, 1 if a step does not, and 2 for an error.
     """
     from autograder.learning.commands import once
 
@@ -36,9 +36,9 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("directory", type=FOLDER)
-@click.option("--exercise", "exercises", multiple=True, help="Which exercises; all by default.")
+@click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 def start(directory: Path, exercises: tuple[str, ...]) -> None:
-    """Make DIRECTORY a workspace with the exercises in it; your own work is left as it is."""
+    """Make DIRECTORY a workspace with the exercises in it. Your own work is left as it is."""
     from autograder.learning.commands import once
 
     once.start(directory, exercises, OUT, _say)
@@ -48,7 +48,7 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
 @click.argument("step", required=False)
 @IN
 def hint(step: str | None, folder: Path) -> None:
-    """Show the next hint of STEP; by default of the first step that does not pass."""
+    """Show the next hint for STEP, or for the first step that does not pass."""
     from autograder.learning.commands import once
 
     once.next_hint(folder, step, OUT, _say)
@@ -65,10 +65,10 @@ def list_steps(folder: Path) -> None:
 
 @click.command()
 @click.argument("step", required=False)
-@click.option("--save", type=FOLDER, help="Draw into this .png or .svg file too.")
+@click.option("--save", type=FOLDER, help="Also draw into this .png or .svg file.")
 @IN
 def show(step: str | None, save: Path | None, folder: Path) -> None:
-    """Draw STEP as heat maps: yours, what is expected, and the difference."""
+    """Draw STEP as heat maps: your result, the expected one, and the difference."""
     from autograder.learning.commands import once
 
     once.show_step(folder, step, save, OUT, _say)
@@ -76,7 +76,7 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
 
 @click.command()
 @click.argument("step", required=False)
-@click.option("--yes", is_flag=True, help="Show it though the step does not pass yet.")
+@click.option("--yes", is_flag=True, help="Show it even if the step does not pass yet.")
 @IN
 def solution(step: str | None, yes: bool, folder: Path) -> None:
     """Show the solution of STEP, once it passes."""
@@ -91,7 +91,7 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @IN
 def reset(task: str, yes: bool, folder: Path) -> None:
-    """Put the stub of a step or an exercise back; your file is kept as a copy."""
+    """Put back the stub of a step or an exercise; a copy of your file is kept."""
     from autograder.learning.commands import once
 
     sys.exit(0 if once.reset_task(folder, task, _asking(yes), OUT, _say) else 1)
@@ -105,7 +105,7 @@ def _asking(yes: bool) -> Callable[[str], bool]:
 @click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
 @IN
 def watch(task: str | None, folder: Path) -> None:
-    """Check whenever you save; keys show a hint, a picture, the list."""
+    """Check every time you save; press a key for a hint, a picture or the list."""
     from autograder.learning.commands import watching
 
     watching.watch(folder, task, OUT, _say)

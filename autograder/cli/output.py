@@ -1,7 +1,7 @@
-"""Where a command prints, such that what it does never depends on who reads it.
+"""Output that can fail without stopping the command.
 
-A reader may go away (`attn grade … | head`), a disk may be full, and a terminal may know no
-letter beyond ASCII. None of these is a reason to leave a class without its results.
+A reader may go away (`attn grade … | head`), a disk may be full, and a terminal may know only
+ASCII. None of these is a reason to leave a class without its results.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from autograder.errors import KitError
 
 
 class LastingStream(io.TextIOBase):
-    """A stream that goes on after its end has broken: what is written then goes nowhere.
+    """A stream that survives a broken output: everything written after that is dropped.
 
-    `fault` is what broke it, or None.
+    `fault` is the error that broke it, or None.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -38,7 +38,7 @@ class LastingStream(io.TextIOBase):
         return self._stream.isatty()
 
     def fileno(self) -> int:
-        """The descriptor of the stream behind this one; raises OSError when it has none."""
+        """The file descriptor of the stream behind this one; raises OSError when it has none."""
         return self._stream.fileno()
 
     def writable(self) -> bool:
@@ -55,7 +55,7 @@ class LastingStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what was written, unless there was a fault."""
+        """Flush the stream, unless there was a fault."""
         if self.fault is None:
             try:
                 self._stream.flush()
@@ -64,7 +64,7 @@ class LastingStream(io.TextIOBase):
 
     def _give_up(self, error: OSError) -> None:
         self.fault = error
-        # What is left in the stream's buffer would be tried again, as Python ends.
+        # Python would try to write the rest of the stream's buffer when it ends.
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
@@ -73,9 +73,9 @@ class LastingStream(io.TextIOBase):
 
 @contextmanager
 def lasting_output() -> Iterator[None]:
-    """Let nothing that is printed meanwhile stop the work.
+    """Keep the work in the body going even if printing fails.
 
-    Raise `KitError` at the end, when all is done, if not everything could be printed.
+    Raise `KitError` after all the work is done if not everything could be printed.
     """
     if sys.stdout is None:  # a program without a console
         yield
@@ -84,15 +84,15 @@ def lasting_output() -> Iterator[None]:
         yield
     if stream.fault:
         raise KitError(
-            f"what was printed could not all be shown: {stream.fault.strerror}",
+            f"not all of the output could be shown: {stream.fault.strerror}",
             place="standard output",
-            cure="look into the results, which are written all the same, or run the same command "
-            "again with its output on a terminal",
+            cure="look at the results, which were written anyway, or run the same command again "
+            "in a terminal",
         )
 
 
 def print_any_character() -> None:
-    """Let a character that an output's encoding lacks be printed as its escape, such as `\\u2713`."""
+    """Print a character that the encoding lacks as its escape, such as `\\u2713`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

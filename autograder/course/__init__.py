@@ -1,7 +1,7 @@
-"""The nbgrader course: packaging, collecting, gradebook and feedback are nbgrader's.
+"""The nbgrader course: nbgrader does the packaging, collecting, gradebook and feedback.
 
-nbgrader never runs a student's code here and never decides a score: it gets
-well-formed notebooks to carry and verdicts to write down.
+Here nbgrader never runs a student's code and never decides a score. It gets
+well-formed notebooks to carry, and verdicts to record.
 """
 
 from autograder.course.creation import Course, create_course, read_course

@@ -1,7 +1,7 @@
-"""nbgrader's converters for students whose folder has any name at all.
+"""nbgrader's converters, made to work with any folder name.
 
-nbgrader takes a folder's name for a pattern: of `x[1]` it finds no notebook, of `*` those of the
-whole class, and a line break in one name stops the run for everybody.
+nbgrader treats a folder's name as a pattern. It finds no notebook for `x[1]`, finds the whole
+class for `*`, and stops the run for everybody when one name has a line break.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from nbgrader.converters import BaseConverter, GenerateFeedback
 
 
 class AnyName(BaseConverter):
-    """What a converter needs, put before its class, to find every folder by its own name."""
+    """A mixin with which a converter finds every folder by its exact name."""
 
     def init_notebooks(self) -> None:
-        """Find the notebooks of the students who are asked for, each below their own folder."""
+        """Find the notebooks of the selected students, each below the student's own folder."""
         folders = glob.glob(
             self._format_source(self.coursedir.assignment_id, self.coursedir.student_id)
         )
@@ -26,7 +26,7 @@ class AnyName(BaseConverter):
         }
         self.notebooks: list[str] = []
         self.assignments = {folder: notebooks for folder, notebooks in found.items() if notebooks}
-        if not self.assignments:  # nbgrader says so in its own words
+        if not self.assignments:  # nbgrader reports it in its own words
             super().init_notebooks()
 
     def _format_source(self, assignment_id: str, student_id: str, escape: bool = False) -> str:
@@ -35,4 +35,4 @@ class AnyName(BaseConverter):
 
 
 class FeedbackForAnyName(AnyName, GenerateFeedback):
-    """`nbgrader generate_feedback`, also for names that are patterns."""
+    """`nbgrader generate_feedback` that also works when a name looks like a pattern."""

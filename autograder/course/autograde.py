@@ -1,9 +1,9 @@
-"""nbgrader's Autograde over a tree in which every submission is well formed.
+"""nbgrader's Autograde, run over a folder in which every submission is well formed.
 
-nbgrader has no hook before it looks for notebooks, so in a course of ours (a
-directory with `attn.toml`) this class takes the place of its own. It changes
-which files are read and what "graded already" means; the pipeline stays stock.
-Courses without `attn.toml` in the same process are graded as ever.
+nbgrader has no hook that runs before it looks for notebooks. So in a course of
+ours (a directory with `attn.toml`), `CourseAutograde` replaces nbgrader's own
+class. It changes which files are read and what "already graded" means; the rest
+of the pipeline stays as it is. A course without `attn.toml` is graded as usual.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PREFIX = ".submissions-"
 
 
 def install() -> None:
-    """Let nbgrader's commands and formgrader use our converters; called by the config file."""
+    """Make nbgrader's commands and formgrader use our converters; the config file calls this."""
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = FeedbackForAnyName
@@ -47,10 +47,10 @@ def install() -> None:
 
 
 class CourseAutograde(AnyName, Autograde):
-    """Autograde that also takes a plain .py, broken JSON and renamed notebooks."""
+    """Autograde that also accepts a plain .py, broken JSON and renamed notebooks."""
 
     def start(self) -> None:
-        """Grade what is asked for; what students handed in is read and never changed."""
+        """Grade the selected submissions; the files that students handed in are never changed."""
         root = Path(self.coursedir.root)
         if not (root / FACTS).is_file():
             super().start()
@@ -58,16 +58,16 @@ class CourseAutograde(AnyName, Autograde):
         try:
             self._start(read_course(root))
         except KitError as error:
-            # nbgrader's apps show the log and leave with an error for this exception only.
+            # Only for this exception do nbgrader's apps show the log and exit with an error.
             self.log.error("%s", error)
             raise NbGraderException(str(error)) from error
 
     def _start(self, course: Course) -> None:
         if self.config.Execute.get("enabled", True) is False:
             raise KitError(
-                "without running students' code there is no verdict to write",
+                "no verdict can be written without running the students' code",
                 place="nbgrader autograde --no-execute",
-                cure="leave --no-execute out; nbgrader itself runs no student code in this course",
+                cure="leave out --no-execute; here nbgrader itself never runs students' code",
             )
         matched = [
             (exercise, student)
@@ -76,10 +76,10 @@ class CourseAutograde(AnyName, Autograde):
             for student in course.students(exercise)
             if fnmatchcase(student, self.coursedir.student_id)
         ]
-        if not matched:  # nbgrader says so in its own words
+        if not matched:  # nbgrader reports it in its own words
             super().start()
             return
-        waits = "another run is grading this class: waiting for it to end"
+        waits = "another run is grading this class: waiting for it to finish"
         with (
             ended_by_signals(),
             class_lock(course.directory, lambda: self.log.warning(waits)),
@@ -93,7 +93,7 @@ class CourseAutograde(AnyName, Autograde):
                 self.coursedir.submitted_directory = own
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        """Whether to grade: also when an earlier run was stopped half-way."""
+        """Return whether to grade, which includes what an earlier run left half graded."""
         if super().init_destination(assignment_id, student_id):
             return True
         folder = Path(self._format_dest(assignment_id, student_id))
@@ -102,17 +102,17 @@ class CourseAutograde(AnyName, Autograde):
             return False
         if finished(folder / notebook_name(assignment_id)):
             return False
-        self.log.warning("Grading again what was left half graded: %s", folder)
+        self.log.warning("An earlier run left this half graded; grading it again: %s", folder)
         rmtree(str(folder))
         return True
 
 
 @contextmanager
 def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
-    """Lay the submissions out beside `submitted/`; yield the name of that directory.
+    """Lay the submissions out in a directory beside `submitted/`; yield that directory's name.
 
-    They are read in a grader process; of what takes too long to read the release is laid out, and
-    the verdict says why.
+    They are read in a grader process. If reading one takes too long, the released notebook is
+    laid out instead, and the verdict says why.
     """
     for left_by_a_killed_run in course.directory.glob(f"{PREFIX}*"):
         shutil.rmtree(left_by_a_killed_run)
@@ -141,7 +141,7 @@ def _lay_out_release(
 def _lay_out_batch(
     course: Course, exercise: str, jobs: Sequence[tuple[str, Path]], progress: WorkProgress
 ) -> None:
-    """Lay out what students handed in, in a grader process."""
+    """Lay out the submissions of some students; this runs in a grader process."""
     release, facts = release_notebook(course, exercise), course.exercise(exercise)
     for number, (student, target) in enumerate(jobs):
         progress.begin(number)

@@ -1,7 +1,7 @@
 """The text of a course's `nbgrader_config.py`.
 
-An instructor reads and changes this file, so it says in plain lines what differs
-from stock nbgrader and why, and nothing is set behind its back.
+An instructor reads and changes this file, so it says plainly what differs from
+stock nbgrader, and why. Nothing is set anywhere else.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from string import Template
 
 TEMPLATE = """\
-# How nbgrader runs this course. The file is yours; each line says why it is here.
+# How nbgrader runs this course. This file is yours; each part says why it is here.
 from autograder.course.autograde import install
 
 c = get_config()  # noqa: F821 (nbgrader provides it)
@@ -42,7 +42,7 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Grading, second half. nbgrader runs no student code: the verdict stands in place of Execute.
+# Grading, second half. nbgrader runs no student code: the verdict takes the place of Execute.
 c.Autograde.autograde_preprocessors = [
     "autograder.course.preprocessors.WriteVerdict",
     "nbgrader.preprocessors.SaveAutoGrades",
@@ -50,26 +50,26 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Where a machine cannot isolate submissions, grading is refused (`attn doctor` says what is
-# missing). This grades all the same, only for code that you trust; every page says so:
+# Grading is refused on a machine that cannot isolate submissions (`attn doctor` says what is
+# missing). The next line grades anyway. It is only for code that you trust; every page says so:
 # c.WriteVerdict.allow_protection = "process"
 
 # The plain .py that a student hands in is kept, not replaced by the one in source/.
 c.Autograde.exclude_overwriting = $kept
 
 # Feedback and formgrader show what students wrote: no script of theirs may run in your browser.
-# sanitize_html covers outputs; nbgrader's templates leave out prose, which the filters cover.
+# sanitize_html cleans outputs only; the filters clean the prose, which nbgrader does not.
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.filters = {
     "clean_html": "autograder.course.page.clean_html",
     "markdown2html": "autograder.course.page.clean_markdown",
     "highlight_code": "autograder.course.page.highlight_code",
 }
-# Text that hides or turns its neighbours is taken out, and names are text in pages and in CSV.
+# Characters that hide or reverse other text are removed; in pages and CSV, a name is only text.
 c.HTMLExporter.preprocessors = ["autograder.course.page.PlainText"]
 c.ExportApp.plugin_class = "autograder.course.export.CleanCsv"
 
-# `nbgrader autograde` also takes a plain .py, a broken notebook and a renamed one.
+# `nbgrader autograde` also accepts a plain .py, a broken notebook and a renamed one.
 install()
 """
 

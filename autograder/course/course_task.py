@@ -1,4 +1,4 @@
-"""A course as something to grade: who has handed in, and where results and grades go."""
+"""A course to be graded: who has handed in, and where results and grades go."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.grading.roster import course_roster
 
 @dataclass(frozen=True)
 class CourseTask:
-    """A course, and what of it is graded."""
+    """A course, and the part of it that is graded."""
 
     course: Course
     task: ClassTask
@@ -23,16 +23,16 @@ class CourseTask:
 def course_task(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> CourseTask:
-    """Return what there is to grade in the course at `path`; raise `KitError` on bad input.
+    """Return what is to be graded in the course at `path`; raise `KitError` on bad input.
 
-    An exercise that is not released is refused here, before anybody is judged.
+    An exercise that has not been released is refused here, before anybody is judged.
     """
     course = read_course(path)
     if solutions and solutions.resolve() != course.solutions:
         raise KitError(
-            "a course says itself where its solutions are, and --solutions names another place",
+            "the course already says where its solutions are, and --solutions names another place",
             place=str(path),
-            cure=f"leave --solutions out; the course's are in {course.solutions}",
+            cure=f"leave out --solutions; this course uses {course.solutions}",
         )
     if exercise is None and len(course.exercises) != 1:
         raise KitError(
@@ -46,9 +46,9 @@ def course_task(
         raise KitError(
             f"nobody has handed in {facts.name}",
             place=str(path / "submitted"),
-            cure=f"collect first, so that there are submitted/STUDENT/{facts.name}/ folders",
+            cure=f"collect the submissions first: each goes into submitted/STUDENT/{facts.name}/",
         )
-    # A course that is not released has no place for grades: better said before than after.
+    # Without a release there is no place for grades: say so before grading, not after.
     with open_gradebook(course, read_settings(course), facts.name):
         pass
     folders = [(student, course.submitted(facts.name, student)) for student in students]

@@ -1,13 +1,12 @@
-"""The course directory: what nbgrader works on, made once and then the instructor's own.
+"""The course directory that nbgrader works on: made once, and then the instructor's own.
 
-Everything that nbgrader copies out of `source/` reaches students, so only the
-public folders of `assignments/` go in there; the solutions stay where they are
+Everything that nbgrader copies out of `source/` reaches students. So only the
+public folders of `assignments/` go in there. The solutions stay where they are,
 and `attn.toml` says where that is.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,17 +14,21 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomli_w
+
 from autograder.course.configuration import render_configuration
 from autograder.errors import KitError
 from autograder.grading.graded_folder import refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
-from autograder.model.files import read_small
+from autograder.model.files import read_small, write_whole
+from autograder.model.sanitize import SURROGATES, file_name
 from autograder.submission.student_name import name_of, student_of
 
 FORMAT_VERSION = 1
 FACTS = "attn.toml"
 CONFIG = "nbgrader_config.py"
 GRADEBOOK = "gradebook.db"
+HEAD = "# What grading this course relies on. Keep the solutions out of source/.\n"
 LARGEST_FACTS = 1 << 16  # bytes
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
@@ -39,8 +42,10 @@ class Course:
     exercises: tuple[str, ...]
 
     def exercise(self, name: str) -> Exercise:
-        """Read the instructor's copy of the exercise `name`; raise `KitError` when it is not
-        one of this course's."""
+        """Read the instructor's copy of the exercise `name`.
+
+        Raise `KitError` when the course does not have it.
+        """
         if name not in self.exercises:
             raise KitError(
                 f"{name!r} is not an exercise of this course",
@@ -50,7 +55,7 @@ class Course:
         return find_exercise(name, self.solutions)
 
     def source(self, exercise: str) -> Path:
-        """The instructor's folder of an exercise, which nbgrader releases from."""
+        """The instructor's folder of an exercise, from which nbgrader makes the release."""
         return self.directory / "source" / exercise
 
     def release(self, exercise: str) -> Path:
@@ -59,11 +64,11 @@ class Course:
 
     @property
     def hand_ins(self) -> Path:
-        """The folder of all that was handed in: what is below it is the students' own."""
+        """The folder of all hand-ins; everything below it belongs to the students."""
         return self.directory / "submitted"
 
     def submitted(self, exercise: str, student: str) -> Path:
-        """What a student handed in; nothing of ours ever writes there."""
+        """The folder that a student handed in; the kit never writes there."""
         return self.hand_ins / name_of(student, self.hand_ins) / exercise
 
     def autograded(self, exercise: str, student: str) -> Path:
@@ -72,7 +77,7 @@ class Course:
 
     @property
     def secret_folder(self) -> Path:
-        """Where the secret lies that hidden inputs are drawn from."""
+        """The folder with the secret from which hidden inputs are drawn."""
         return self.directory / "graded"
 
     def graded(self, exercise: str) -> Path:
@@ -84,43 +89,46 @@ class Course:
         return self.directory / "feedback" / student / exercise
 
     def students(self, exercise: str) -> tuple[str, ...]:
-        """Who handed something in, sorted; hidden folders are nobody's.
+        """The students who handed something in, sorted; hidden folders are ignored.
 
-        A link, a file or a folder without permission cannot be read, but its owner is not left
-        out. Students are named as by `student_of`.
+        A link, a file or a folder without permission cannot be read, but its owner is still
+        listed. `student_of` gives the names.
         """
         names = os.listdir(self.hand_ins) if self.hand_ins.is_dir() else []
-        there = (n for n in names if n[0] != "." and _may_be_there(self.hand_ins / n, exercise))
+        there = (
+            n for n in names if n[0] != "." and _may_have_handed_in(self.hand_ins / n, exercise)
+        )
         return tuple(sorted(map(student_of, there)))
 
 
 def create_course(
     directory: Path, *, solutions: Path, assignments: Path, exercises: tuple[str, ...]
 ) -> Course:
-    """Make `directory` a course with these exercises; what lies there already is kept.
+    """Make `directory` a course with these exercises; other files already there are kept.
 
     A relative `solutions` is recorded relative to the course, an absolute one as it is.
     Raise `KitError`, before anything is written, when the directory holds a course or a folder
     of one of the exercises, or when an exercise is not in `solutions` or not built.
     """
-    _refuse_what_is_there(directory, exercises)
+    _refuse_overwriting(directory, exercises)
     refuse_solutions_within(solutions, directory)
     for name in exercises:
         find_exercise(name, solutions)
         _require_built(find_exercise(name, assignments).folder, name)
-    directory.mkdir(parents=True, exist_ok=True)
     recorded = solutions if solutions.is_absolute() else _relative(solutions, directory)
+    facts = _facts(recorded, exercises)
+    directory.mkdir(parents=True, exist_ok=True)
     course = Course(directory.resolve(), solutions.resolve(), exercises)
     for name in exercises:
         shutil.copytree(assignments / name, course.source(name), ignore=NOT_COPIED)
-    (directory / CONFIG).write_text(_config(course), encoding="utf-8")
+    write_whole(directory / CONFIG, _config(course))
     # The facts come last: with them, the directory is a course.
-    (directory / FACTS).write_text(_facts(recorded, exercises), encoding="utf-8")
+    write_whole(directory / FACTS, facts)
     return course
 
 
 def read_course(directory: Path) -> Course:
-    """Read `directory/attn.toml`; raise `KitError` when there is none or it does not fit."""
+    """Read `directory/attn.toml`; raise `KitError` when it is missing or not valid."""
     path = directory / FACTS
     try:
         facts = tomllib.loads(read_small(path, LARGEST_FACTS).decode("utf-8"))
@@ -137,9 +145,9 @@ def read_course(directory: Path) -> Course:
     solutions, exercises = facts.get("solutions"), facts.get("exercises")
     if facts.get("format_version") != FORMAT_VERSION or not isinstance(solutions, str):
         raise KitError(
-            "format_version or solutions is missing or not known",
+            "format_version or solutions is missing or unknown",
             place=str(path),
-            cure=f"write format_version = {FORMAT_VERSION} and solutions = the path to them",
+            cure=f"set format_version = {FORMAT_VERSION}, and set solutions to their path",
         )
     if not isinstance(exercises, list) or not all(isinstance(name, str) for name in exercises):
         raise KitError(
@@ -152,14 +160,14 @@ def read_course(directory: Path) -> Course:
     return Course(root, (root / solutions).resolve(), tuple(exercises))
 
 
-def _may_be_there(folder: Path, exercise: str) -> bool:
-    """Whether a student may have handed in the exercise; a link is not looked behind."""
+def _may_have_handed_in(folder: Path, exercise: str) -> bool:
+    """Whether a student may have handed in the exercise; links are not followed."""
     try:
         if not folder.is_symlink():
             (folder / exercise).lstat()
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:  # reading will say why, to its owner
+    except OSError:  # reading it later tells its owner why
         return True
     return True
 
@@ -174,10 +182,10 @@ def script_name(exercise: str) -> str:
     return f"{exercise}.py"
 
 
-def _refuse_what_is_there(directory: Path, exercises: tuple[str, ...]) -> None:
+def _refuse_overwriting(directory: Path, exercises: tuple[str, ...]) -> None:
     if not exercises or len(set(exercises)) != len(exercises):
         raise KitError(
-            "no exercise is named, or one is named twice",
+            "no exercise is named, or the same one is named twice",
             place=str(directory),
             cure="name every exercise of the course once",
         )
@@ -185,7 +193,7 @@ def _refuse_what_is_there(directory: Path, exercises: tuple[str, ...]) -> None:
     for path in (*mine, *(Path("source") / name for name in exercises)):
         if (directory / path).exists():
             raise KitError(
-                f"{path} is there already, so this directory holds a course",
+                f"{path} already exists, so this directory already holds a course",
                 place=str(directory),
                 cure="name another directory; a course is never overwritten",
             )
@@ -204,13 +212,16 @@ def _relative(path: Path, directory: Path) -> Path:
 
 
 def _facts(solutions: Path, exercises: tuple[str, ...]) -> str:
-    # JSON's strings and lists of strings are TOML's.
-    return (
-        "# What the grading of this course rests on. Keep the solutions out of source/.\n"
-        f"format_version = {FORMAT_VERSION}\n"
-        f"solutions = {json.dumps(solutions.as_posix(), ensure_ascii=False)}\n"
-        f"exercises = {json.dumps(list(exercises), ensure_ascii=False)}\n"
-    )
+    where = solutions.as_posix()
+    if SURROGATES.search(where):
+        raise KitError(
+            "the path to the solutions is not UTF-8, so it cannot be written down",
+            place=file_name(solutions),
+            cure="rename the folders in that path",
+        )
+    names = list(exercises)
+    facts = {"format_version": FORMAT_VERSION, "solutions": where, "exercises": names}
+    return HEAD + tomli_w.dumps(facts)
 
 
 def _config(course: Course) -> str:

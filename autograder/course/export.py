@@ -1,7 +1,7 @@
-"""The grades that `nbgrader export` writes, as CSV that holds whatever a name holds.
+"""The grades that `nbgrader export` writes, as CSV that is safe with any name.
 
-nbgrader puts the values between commas as they are, so a comma or a line break in a
-student's id makes a cell or a row, and a spreadsheet runs one that begins like a formula.
+nbgrader writes the values between commas without quoting them. So a comma or a line break in a
+student's id starts a new cell or row, and a spreadsheet runs a cell that begins like a formula.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ WORDS = ("last_name", "first_name", "email")
 
 
 class CleanCsv(CsvExportPlugin):
-    """nbgrader's own export, with the students' words written as one cell each."""
+    """nbgrader's own export, with each text of a student's written as one quoted cell."""
 
     def export(self, gradebook: Any) -> None:
-        """Write the grades to `self.to`, grades.csv when it is ""."""
+        """Write the grades to `self.to`, or to grades.csv when that is ""."""
         super().export(_Quoted(gradebook))
 
 
 class _Word(str):
-    """A word that is itself, and a cell of CSV that says `shown` where it is put into a line."""
+    """A string that formats itself, in an f-string or template, as the CSV cell of `shown`."""
 
     shown: str
 
@@ -48,7 +48,7 @@ def _words(student: Any) -> list[tuple[str, str]]:
 
 
 class _Quoted:
-    """A gradebook whose students' words are `_Word`."""
+    """A gradebook in which the students' texts are `_Word`."""
 
     def __init__(self, gradebook: Any) -> None:
         self._gradebook = gradebook

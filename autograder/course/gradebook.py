@@ -1,9 +1,9 @@
-"""Verdicts written into nbgrader's own gradebook, in bulk.
+"""Writing verdicts into nbgrader's own gradebook, in bulk.
 
-nbgrader commits once per cell and looks each grade up through four joins, which is
-slow for a large class. Here a batch of students is one transaction. The scores
-are the ones nbgrader would read: its own scorer runs on the very notebook that
-is laid into `autograded/`. A score that somebody gave by hand stays.
+nbgrader commits once per cell and looks up each grade through four joins, which is
+slow for a large class. Here each batch of students is one transaction. The scores
+are those that nbgrader would read: its own scorer runs on the notebook that goes
+into `autograded/`. A score that somebody gave by hand stays.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from autograder.model.verdict import Verdict
 from autograder.reports.roll import class_roll
 from autograder.submission.reading import Submission
 
-BATCH = 250  # students in one transaction
-STAGING = ".graded-"  # where notebooks lie until their grades are in the gradebook
+BATCH = 250  # students per transaction
+STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gradebook
 
 
 def write_gradebook(
@@ -50,11 +50,11 @@ def write_gradebook(
 ) -> tuple[str, ...]:
     """Write every verdict into the gradebook and its notebook into `autograded/`.
 
-    The notebooks are made by the processes of `pool`, or by one of their own.
+    The processes of `pool` make the notebooks; without a pool, one new process does.
 
-    Return the students who got no grade because a fault of ours kept them from being judged;
-    what the gradebook and `autograded/` hold about them stays as it is. Raise `KitError` when the
-    exercise is not released, a verdict is not about it, or a verdict has no submission.
+    Return the students who got no grade because a fault of ours kept them from being judged.
+    Their entries in the gradebook and in `autograded/` stay as they are. Raise `KitError` when
+    the exercise is not released, a verdict is not about it, or a verdict has no submission.
     """
     facts = course.exercise(exercise)
     roll = class_roll(facts, tuple(verdicts))
@@ -73,10 +73,10 @@ def write_gradebook(
         for start in range(0, len(judged), BATCH):
             part = judged[start : start + BATCH]
             batch = graded_notebooks(course, exercise, part, staging / str(start), graders)
-            with _told(course, gradebook):
+            with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
                 _penalize_late(gradebook, settings, notebook, batch)
-            # After the grades: a notebook in autograded/ tells nbgrader that they are there.
+            # After the grades: nbgrader takes a notebook in autograded/ as a sign of grades.
             for graded in batch:
                 put_in_place(course, exercise, graded)
     return tuple(verdict.student for verdict in roll if verdict.infrastructure)
@@ -84,7 +84,7 @@ def write_gradebook(
 
 @contextmanager
 def _staging(course: Course) -> Iterator[Path]:
-    """A folder on the disk of the course, so that what lies in it can be moved into place."""
+    """A folder on the same disk as the course, so that its files can be moved into place."""
     try:
         for left_by_a_killed_run in course.directory.glob(f"{STAGING}*"):
             shutil.rmtree(left_by_a_killed_run)
@@ -94,13 +94,13 @@ def _staging(course: Course) -> Iterator[Path]:
         raise KitError(
             f"graded notebooks cannot be written: {error.strerror}",
             place=str(course.directory),
-            cure="make room, or let yourself write there; then run the same command again",
+            cure="free disk space, or get permission to write there; then run the command again",
         ) from error
 
 
 @contextmanager
-def _told(course: Course, gradebook: api.Gradebook) -> Iterator[None]:
-    """Say in words why the database does not take the grades; half a batch is never left there."""
+def _explained_errors(course: Course, gradebook: api.Gradebook) -> Iterator[None]:
+    """Explain why the database does not take the grades, and undo the unfinished batch."""
     try:
         yield
     except DBAPIError as error:
@@ -108,15 +108,16 @@ def _told(course: Course, gradebook: api.Gradebook) -> Iterator[None]:
         raise KitError(
             f"the gradebook cannot be written: {error.orig}",
             place=str(course.directory),
-            cure="see that nothing else has the gradebook open, that you may write to it and that "
-            "the disk has room; then run the same command again: nothing is graded twice",
+            cure="make sure that nothing else has the gradebook open, that you may write to it, "
+            "and that the disk has room; then run the same command again: nothing is graded twice",
         ) from error
 
 
 def scores(course: Course, exercise: str) -> dict[str, dict[str, float]]:
-    """Read the scores back: student to cell (`check_softmax`) to points.
+    """Read the scores back: for each student, the points by cell (`check_softmax`).
 
-    A score given by hand counts before ours, extra credit is added; what has no score is left out.
+    A score given by hand takes precedence over ours, and extra credit is added. Cells without a
+    score are left out.
     """
     query = (
         select(api.SubmittedAssignment.student_id, api.BaseCell.name, api.Grade.score)
@@ -145,7 +146,7 @@ def _handed_in(
     missing = [verdict.student for verdict in roll if verdict.student not in found]
     if missing:
         raise KitError(
-            "a verdict comes without the submission that was judged",
+            "the submission that a verdict is about is missing",
             place=f"{exercise.name}: {', '.join(missing[:5])}",
             cure="grade these students again",
         )
@@ -159,7 +160,7 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
     grades = []
     for row, student, cell, manual in db.execute(_rows(api.Grade, notebook, by_student)):
         score = by_student[student].scores[cell]
-        # As nbgrader does: a score given by hand stays, and is marked for another look.
+        # As in nbgrader, a score given by hand stays, and the cell is marked for another look.
         look = manual is not None or score is None
         grades.append({"id": row, "auto_score": score, "needs_manual_grade": look})
     comments = [
@@ -172,7 +173,7 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
 
 
 def _add_missing(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
-    """Add the students and submissions that are new, with empty grades, and all time stamps."""
+    """Add new students and new submissions with empty grades, and set all time stamps."""
     names = [graded.student for graded in batch]
     known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(names))))
     db.add_all(api.Student(id=name) for name in names if name not in known)
@@ -218,7 +219,7 @@ def _penalize_late(
     notebook: api.Notebook,
     batch: Sequence[GradedNotebook],
 ) -> None:
-    """Run nbgrader's own late penalties where a due date is set and somebody was, or is, late."""
+    """Run nbgrader's own late penalties if there is a due date and anybody was or is late."""
     if notebook.assignment.duedate is None:
         return
     names = [graded.student for graded in batch]
@@ -236,7 +237,7 @@ def _penalize_late(
 
 
 def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:
-    """Select (id, student, cell, what was given by hand) of the grades or comments."""
+    """Select the grades or comments as rows: id, student, cell, value given by hand."""
     by_hand = model.manual_score if model is api.Grade else model.manual_comment
     return (
         select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name, by_hand)

@@ -1,8 +1,8 @@
-"""Where a course's gradebook is, read without running the course's configuration.
+"""Finds a course's gradebook without running the course's configuration.
 
-`nbgrader_config.py` is a program. What has no gradebook yet is no course of the instructor's, so
-nothing of it is run before the gradebook that it names is there: files that students handed in
-may look like a course. The instructor's own Jupyter configuration lies elsewhere and may be run.
+`nbgrader_config.py` is a program, and files that students handed in may look like a course. Only
+the instructor's real course has a gradebook. So the program is not run unless the gradebook that
+it names exists. The instructor's own Jupyter configuration lies elsewhere and may be run.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _LARGEST = 1 << 20  # bytes
 def gradebook_address(course: Course, own_address: str) -> str:
     """Return the address of the database that the course's configuration names.
 
-    `own_address` is what the instructor's own Jupyter configuration says, "" when nothing. Raises
-    `KitError` when the course's configuration computes the address, or cannot be read.
+    `own_address` is the one in the instructor's own Jupyter configuration, or "". Raise `KitError`
+    when the course's configuration computes the address, or cannot be read.
     """
     named = _named(course.directory / CONFIG)
     return within(course, named or own_address or f"sqlite:///{GRADEBOOK}")
 
 
 def within(course: Course, address: str) -> str:
-    """Return the address with the path of a SQLite file as nbgrader takes it: from the course on."""
+    """Return the address; like nbgrader, take a SQLite file's path relative to the course."""
     memory, file = ("sqlite://", "sqlite:///:memory:"), "sqlite:///"
     if address in memory or not address.startswith(file):
         return address
@@ -38,7 +38,7 @@ def within(course: Course, address: str) -> str:
 
 
 def _named(file: Path) -> str:
-    """Return the address that a configuration sets in plain text, "" when it sets none."""
+    """Return the address that a configuration sets as plain text, or "" when it sets none."""
     try:
         tree = ast.parse(read_small(file, _LARGEST).decode("utf-8"))
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def _named(file: Path) -> str:
         if isinstance(node, ast.Assign) and any(map(_is_address, node.targets)):
             if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
                 raise KitError(
-                    f"line {node.lineno} of {file.name} computes where the gradebook is, and a "
+                    f"line {node.lineno} of {file.name} computes the gradebook's address, but a "
                     "course's configuration is run only after its gradebook is found",
                     place=str(file),
                     cure="write the address as plain text; if it holds a password, move that line "

@@ -1,7 +1,7 @@
 """A student's graded notebook: the release with the student's code and the verdict in its cells.
 
-It is made of what was handed in, so it is made in a grader process under watch, and lies in a
-folder of its own until its grades are in the gradebook.
+It contains what the student handed in, so a watched grader process makes it. It stays in a
+separate folder until its grades are in the gradebook.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from autograder.grading.watched_process import WorkProgress
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 
-NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was left as released
+NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was not changed
 READ_ONLY = 0o444
 _BATCH = 8
 
 
 @dataclass(frozen=True)
 class JudgedSubmission:
-    """What was handed in and the verdict on it."""
+    """A submission and the verdict on it."""
 
     submission: Submission
     verdict: Verdict
@@ -51,9 +51,9 @@ class JudgedSubmission:
 
 @dataclass(frozen=True)
 class GradedNotebook:
-    """One student's graded notebook in `folder`, and what of it goes into the gradebook.
+    """One student's graded notebook in `folder`, and its entries for the gradebook.
 
-    `handed_in_at` is a UTC datetime, None when unknown.
+    scores, comments: by the name of the cell. handed_in_at: a UTC datetime, or None if unknown.
     """
 
     student: str
@@ -70,12 +70,12 @@ def graded_notebooks(
     staging: Path,
     pool: GraderPool,
 ) -> tuple[GradedNotebook, ...]:
-    """Make the graded notebooks of a class below `staging`, in their order.
+    """Make the graded notebooks of a class below `staging`; return them in the same order.
 
-    Where that takes more than one hand-in may, the notebook has the verdict without the student's
-    code, and says so. Raises `KitError` when they cannot be written.
+    If making one exceeds the limits for one hand-in, that notebook has the verdict without the
+    student's code, and says so. Raise `KitError` when the notebooks cannot be written.
     """
-    # What was read is not needed again, and may be large.
+    # The cells are not needed again, and may be large.
     slim = [
         replace(each, submission=replace(each.submission, cells=(), not_run=())) for each in judged
     ]
@@ -99,7 +99,7 @@ def graded_notebooks(
 
 
 def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:
-    """Move a graded notebook into `autograded/`, read-only as nbgrader leaves it."""
+    """Move a graded notebook into `autograded/`, and make it read-only as nbgrader does."""
     target = course.autograded(exercise, graded.student)
     try:
         if target.exists():
@@ -125,28 +125,28 @@ def _make_batch(
             notebook = notebook_of(release, judged.submission)
         except ChangedFile:
             notebook = release
-            judged = _remarked(without_code(judged.submission), judged.verdict, CHANGED)
-        progress.done(_made(course, exercise, judged, notebook, folder))
+            judged = _with_remark(without_code(judged.submission), judged.verdict, CHANGED)
+        progress.done(_graded(course, exercise, judged, notebook, folder))
 
 
 def _without_code(
     course: Course, exercise: str, judged: JudgedSubmission, folder: Path, loss: Loss
 ) -> GradedNotebook:
     remark = f"Your code is not in this notebook: copying it was stopped ({loss.detail})."
-    # Not one byte of what was handed in is looked at again.
+    # The hand-in itself is not read again.
     nothing = nothing_of(judged.submission.student, exercise)
     release = release_notebook(course, exercise)
-    return _made(course, exercise, _remarked(nothing, judged.verdict, remark), release, folder)
+    return _graded(course, exercise, _with_remark(nothing, judged.verdict, remark), release, folder)
 
 
-def _remarked(submission: Submission, verdict: Verdict, remark: str) -> JudgedSubmission:
+def _with_remark(submission: Submission, verdict: Verdict, remark: str) -> JudgedSubmission:
     return JudgedSubmission(submission, replace(verdict, remarks=(*verdict.remarks, remark)))
 
 
-def _made(
+def _graded(
     course: Course, exercise: str, judged: JudgedSubmission, notebook: NotebookNode, folder: Path
 ) -> GradedNotebook:
-    """Fill in the verdict, read scores and comments off as nbgrader's SaveAutoGrades does."""
+    """Fill in the verdict; read scores and comments as nbgrader's SaveAutoGrades does."""
     filled = with_verdict(notebook, judged.verdict, course.exercise(exercise))
     scores: dict[str, float | None] = {}
     comments: dict[str, str | None] = {}
@@ -169,5 +169,5 @@ def _not_written(place: Path, error: OSError) -> KitError:
     return KitError(
         f"a graded notebook cannot be written: {error.strerror}",
         place=str(place),
-        cure="make room, or let yourself write there; then run the same command again",
+        cure="free disk space, or get permission to write there; then run the command again",
     )

@@ -1,9 +1,9 @@
-"""What a student handed in, as a notebook that nbgrader can carry.
+"""Turns what a student handed in into a notebook that nbgrader can carry.
 
 nbgrader sees only `*.ipynb`, reads them before any preprocessor runs, and copies
-every file beside them, links included. A class hands in plain `.py` files, broken
-JSON and renamed notebooks as well. So nbgrader is never given the student's
-folder: it gets a laid-out copy, in which every submission is one well-formed
+every file beside them, including links. But a class also hands in plain `.py`
+files, broken JSON and renamed notebooks. So nbgrader never gets the student's own
+folder. It gets a laid-out copy, in which every submission is one well-formed
 notebook, and the original stays as it is.
 """
 
@@ -23,34 +23,35 @@ from nbgrader.utils import parse_utc
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.errors import KitError
+from autograder.model.files import replace_file
+from autograder.model.plain_file import opened
 from autograder.model.sanitize import file_name
 from autograder.submission.cells import notebook_cells
 from autograder.submission.file_text import digest_of, is_notebook, read_text
-from autograder.submission.plain_file import opened
 from autograder.submission.reading import Submission
 
 TIMESTAMP = "timestamp.txt"
-NOT_SHOWN = "Your code cannot be shown here. It was graded as it was handed in."
+NOT_SHOWN = "Your code cannot be shown here. It was graded as you handed it in."
 CHANGED = (
-    "Your file changed while it was graded, so your code is not shown here. Your points are for "
-    "what the file held when it was read: ask for it to be graded again."
+    "Your file changed while it was being graded, so your code is not shown here. Your points are "
+    "for the file as it was when it was read. Ask your instructor to grade it again."
 )
 LAID_OUT = "attention_kit_code"  # in a laid-out notebook: the hash of the code that it shows
-SECRET = "submission_secret.txt"  # of `nbgrader submit`: where released feedback is found again
-LARGEST = 8 * 1024 * 1024  # bytes; what is larger is not copied beside the graded notebook
-# A date, a time and a zone by name or offset; a zone that looks like a path would be opened.
+SECRET = "submission_secret.txt"  # of `nbgrader submit`; names the folder of released feedback
+LARGEST = 8 * 1024 * 1024  # bytes; a larger file is not copied beside the graded notebook
+# A date, a time and a zone by name or offset. The parser would open a zone that looks like a path.
 _MOMENT = re.compile(rb"\s*[A-Za-z0-9][A-Za-z0-9 :.,+_-]{0,60}(?:/[A-Za-z0-9_+-]{1,30}){0,2}\s*")
 _LONGEST_MOMENT = 200  # bytes
 
 
 class ChangedFile(Exception):
-    """A file is no longer what was read as the submission."""
+    """A file has changed since the submission was read."""
 
 
 def release_notebook(course: Course, exercise: str) -> NotebookNode:
-    """Read the released notebook, or the one in `source/` when none is released yet.
+    """Read the released notebook, or the one in `source/` before there is a release.
 
-    Raise `KitError` when there is neither.
+    Raise `KitError` when both are missing.
     """
     for folder in (course.release(exercise), course.source(exercise)):
         path = folder / notebook_name(exercise)
@@ -60,16 +61,16 @@ def release_notebook(course: Course, exercise: str) -> NotebookNode:
     raise KitError(
         f"{exercise} has no notebook",
         place=str(course.source(exercise)),
-        cure=f"put {notebook_name(exercise)} back there, as `attn build` makes it",
+        cure=f"put {notebook_name(exercise)} back there; `attn build` makes it",
     )
 
 
 def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
     """Return the release with the submission's code, from an .ipynb or a .py, in its cells.
 
-    What could not be read leaves the release as it is; why, is told by the verdict. What can be
-    read and yet not be laid into the release leaves it as it is, and a cell says so. Raise
-    `ChangedFile` when the file is not what it was: nothing but what is judged is shown.
+    If the submission could not be read, the release stays as it is and the verdict says why. If
+    its code cannot be put into the cells, the release stays as it is and a cell says so. Raise
+    `ChangedFile` when the file has changed, because only the code that is judged may be shown.
     """
     names = [
         cell.metadata.nbgrader.grade_id
@@ -81,12 +82,12 @@ def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
     text = _text(submission)
     try:
         return onto_skeleton(release, _cells(text, submission.path, names))
-    except Exception:  # what one student hands in may not keep the others from a grade
+    except Exception:  # one student's hand-in must not keep the others from getting grades
         return onto_skeleton(release, NotebookNode(cells=[new_markdown_cell(NOT_SHOWN)]))
 
 
 def _text(submission: Submission) -> str:
-    """The text of the file that counts, read again; raise `ChangedFile`."""
+    """Read the file that counts again and return its text; raise `ChangedFile`."""
     try:
         read = read_text(submission.path, submission.root)
     except Exception as error:  # it could be read before
@@ -97,14 +98,14 @@ def _text(submission: Submission) -> str:
 
 
 def _cells(text: str, path: Path, names: list[str]) -> NotebookNode:
-    """The cells of what was handed in; raise `Unreadable`."""
+    """Return the cells of the file that was handed in; raise `Unreadable`."""
     if not is_notebook(path):
         return from_script(text, names)
     return NotebookNode(cells=notebook_cells(text, file_name(path)))
 
 
 def lay_out(release: NotebookNode, submission: Submission, target: Path) -> None:
-    """Write the submission as a notebook that says which code it shows, see `same_code`."""
+    """Write the submission as a notebook that records which code it shows (see `same_code`)."""
     try:
         notebook, code = notebook_of(release, submission), submission.code_hash
     except ChangedFile:
@@ -115,9 +116,9 @@ def lay_out(release: NotebookNode, submission: Submission, target: Path) -> None
 
 
 def same_code(notebook: NotebookNode, code_hash: str) -> bool:
-    """Whether a laid-out notebook shows the code that was judged, which has this hash."""
-    shown = notebook.metadata.get(LAID_OUT)
-    return not shown or not code_hash or shown == code_hash
+    """Whether a laid-out notebook shows the code with this hash, which was judged."""
+    stored = notebook.metadata.get(LAID_OUT)
+    return not stored or not code_hash or stored == code_hash
 
 
 def drop_scripts(folder: Path) -> None:
@@ -127,16 +128,16 @@ def drop_scripts(folder: Path) -> None:
 
 
 def write_submission(notebook: NotebookNode, submission: Submission, target: Path) -> None:
-    """Write `notebook` into the folder `target`, and the submission's .py, as far as it is what was
-    read, and nbgrader's own files: without time stamp and secret, `nbgrader release_feedback`
-    stops.
+    """Write `notebook`, the submission's .py and nbgrader's own files into the folder `target`.
 
-    The notebook comes last and whole: where it is, everything is.
+    The .py is left out if it has changed since it was read. Without the time stamp and the
+    secret, `nbgrader release_feedback` stops. The notebook is written last and in one piece, so
+    that everything is there once the notebook is.
     """
     target.mkdir(parents=True, exist_ok=True)
     folder = folder_of(submission)
     script, own = script_name(submission.exercise), submission.path.with_suffix(".py").name
-    # nbgrader copies and logs the names that it finds: one that cannot be shown is not among them.
+    # nbgrader copies and logs the names that it finds, so all of them must be printable.
     copies = {own: own if own.isprintable() else script, script: script}
     right = {TIMESTAMP: _is_timestamp, SECRET: _is_secret}
     for name in (*copies, *right):
@@ -146,33 +147,31 @@ def write_submission(notebook: NotebookNode, submission: Submission, target: Pat
         read = (folder / name, digest_of(content)) in submission.digests
         if right[name](content) if name in right else read:
             (target / copies.get(name, name)).write_bytes(content)
-    path = target / notebook_name(submission.exercise)
-    partial = path.with_suffix(".partial")
-    partial.write_text(nbformat.v4.writes(notebook), encoding="utf-8")
-    partial.replace(path)
+    text = nbformat.v4.writes(notebook)
+    replace_file(target / notebook_name(submission.exercise), text.encode("utf-8"))
 
 
 def nothing_of(student: str, exercise: str) -> Submission:
-    """Return a hand-in without a file, for what may not be looked at again."""
+    """Return an empty submission, to use when the real one must not be read again."""
     return Submission(student, exercise, (), Path("/nonexistent") / script_name(exercise))
 
 
 def without_code(submission: Submission) -> Submission:
-    """Return a hand-in of which nothing is copied but nbgrader's own files."""
+    """Return the submission without its code: only nbgrader's own files are copied."""
     return replace(submission, cells=(), not_run=(), digests=())
 
 
 def folder_of(submission: Submission) -> Path:
     """The folder that was handed in."""
     path = submission.path
-    # What a link points at was not handed in: it can be the solutions.
+    # The target of a link was not handed in; it could be the solutions.
     return path if path.is_dir() and not path.is_symlink() else path.parent
 
 
 def timestamp(folder: Path, root: Path | None = None) -> Any:
-    """When the submission in `folder` was handed in (a UTC datetime), None when unknown.
+    """Return when the submission in `folder` was handed in (a UTC datetime), or None if unknown.
 
-    No link below `root` is followed, see `opened`.
+    No link below `root` is followed (see `opened`).
     """
     content = _bytes(folder / TIMESTAMP, root or folder)
     if content is None or not _is_timestamp(content):
@@ -185,18 +184,21 @@ def _is_timestamp(content: bytes) -> bool:
         return False
     try:
         return parse_utc(content.decode().strip()) is not None
-    except Exception:  # the library that reads it does not say what it raises
+    except Exception:  # the parser does not document what it raises
         return False
 
 
 def _is_secret(content: bytes) -> bool:
-    # nbgrader reads it as text and puts a hash of it into a file name.
+    # nbgrader reads the secret as text and puts a hash of it into a file name.
     return re.fullmatch(rb"[0-9a-f]{1,256}", content) is not None
 
 
 def _bytes(path: Path, root: Path) -> bytes | None:
-    """The content of a plain file; None for a link (it can point at the solutions), a directory,
-    nothing, too much, or what may not be read. The verdict on the same folder tells which."""
+    """Return the content of a plain file, or None when it cannot or must not be copied.
+
+    That is a link (it could point to the solutions), a directory, a missing file, a file that is
+    too large, or one without permission. The verdict on the same folder says which.
+    """
     try:
         with opened(path, root) as found:
             content = found.content(LARGEST + 1)

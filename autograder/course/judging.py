@@ -1,8 +1,8 @@
-"""Who judges: the one place where the course reaches the grading engine.
+"""The judge: the one place where the course calls the grading engine.
 
-`nbgrader autograde` asks for one student at a time, so a grader process is kept for the next
-student; `attn grade` judges a class in parallel. Both use one journal, so what one of them has
-judged the other does not judge again.
+`nbgrader autograde` grades one student at a time, so one grader process is kept for all of them;
+`attn grade` judges a class in parallel. Both use the same journal, so neither judges again what
+the other has already judged.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from autograder.model.verdict import Verdict
 def judge(
     course: Course, exercise: Exercise, student: str, folder: Path, *, allow_process: bool = False
 ) -> Verdict:
-    """Return the verdict on what `student` handed in, which lies in `folder`.
+    """Return the verdict on what `student` handed in, in `folder`.
 
-    `allow_process` accepts a machine that gives less than the default demand. Raise `KitError`
-    when the exercise or the sandbox cannot be used.
+    `allow_process` accepts a machine that protects less than is required by default. Raise
+    `KitError` when the exercise or the sandbox cannot be used.
     """
     submissions = read_class(grader(), exercise, course_roster([(student, folder)]))
     journal = _prepared(course.graded(exercise.name) / JOURNAL)
@@ -38,7 +38,7 @@ def judge(
 
 @cache
 def grader() -> GraderPool:
-    """The one grader process that `nbgrader autograde` works with, until it ends."""
+    """Return the one grader process that `nbgrader autograde` uses until it ends."""
     pool = GraderPool(1)
     atexit.register(pool.close)
     return pool

@@ -1,9 +1,9 @@
-"""What a student wrote, as HTML in which nothing can run.
+"""Turns a student's text into HTML in which nothing can run.
 
-nbgrader's feedback and formgrader pages put markdown cells out as they are, also
-when `sanitize_html` is set, and formgrader's lie where the instructor is logged in.
-The functions take the place of the filters that the templates use; the preprocessor
-is for what the templates put out without any.
+nbgrader's feedback and formgrader pages show markdown cells unchanged, even when
+`sanitize_html` is set, and the instructor is logged in where formgrader's pages are.
+The functions here replace the filters that the templates use. The preprocessor
+cleans what the templates show without any filter.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 TABLES = ("table", "tbody", "td", "th", "thead", "tr")
 TAGS = frozenset((*INLINE, *BLOCKS, *HEADINGS, *TABLES))
 LINK = re.compile(r"(?:https?://|mailto:|#)\S*", re.IGNORECASE)
-# Those of highlighted code. By others, formgrader's own code knows its buttons and cells.
+# The classes of highlighted code. Formgrader's scripts find buttons and cells by other classes.
 CODE_CLASS = re.compile(r"highlight(?: hl-\w+)?|[a-z]{1,2}[a-z0-9]?")
-# The libraries that make pages take a time that is quadratic, or worse, in these (characters).
+# In characters. The libraries that make pages take quadratic time, or worse, in these.
 MOST_PROSE, MOST_CODE, LONGEST_LINE = 10_000, 100_000, 1000
-# What the templates show of a student as it is.
+# The texts of a student's that the templates show unchanged.
 NAMES = ("student", "first_name", "last_name", "notebook_path")
 
 
 def clean_html(page: object) -> str:
-    """Return `page`, HTML from anywhere, with every other tag shown as text."""
+    """Return `page`, HTML from anywhere, with every tag outside `TAGS` shown as text."""
     text = page.decode("utf-8", "replace") if isinstance(page, bytes) else str(page)
     return str(clean(text, tags=TAGS, attributes=ATTRIBUTES))
 
@@ -42,7 +42,7 @@ def clean_html(page: object) -> str:
 def clean_markdown(source: str) -> str:
     """Return the HTML of a markdown cell, cleaned; formulas stay for MathJax.
 
-    A cell that is longer than anybody writes is shown as it was typed.
+    A cell that is too long for anybody to have written is shown as plain text.
     """
     if len(source) > MOST_PROSE:
         return f"<pre>{escape(source)}</pre>"
@@ -50,31 +50,33 @@ def clean_markdown(source: str) -> str:
 
 
 def highlight_code(source: str, language: str | None = None, metadata: object = None) -> str:
-    """Return the HTML of a code cell, in colour unless it is too long for that."""
+    """Return the HTML of a code cell, in colour unless the cell is too long."""
     if len(source) > MOST_CODE or max(map(len, source.split("\n"))) > LONGEST_LINE:
         return f'<div class="highlight hl-ipython3"><pre>{escape(source)}</pre></div>'
     return str(Highlight2HTML(pygments_lexer="ipython3")(source, language, metadata))
 
 
 class PlainText(Preprocessor):
-    """Shows what a student wrote without what hides or turns it, and names as text."""
+    """Removes characters that hide or reverse text in cells, and shows names as plain text."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Return the notebook with cleaned cells, and `resources` with the names escaped."""
         for cell in nb.cells:
-            # Whoever grades by hand has to see the code that runs, in its order.
+            # Somebody who grades by hand must see the code that runs, in the right order.
             cell.source = plain.clean(cell.source, len(cell.source) + 1)
         found = {name: str(resources[name]) for name in NAMES if resources.get(name)}
-        resources.update({name: escape(plain.clean_line(one, 1000)) for name, one in found.items()})
+        resources.update(
+            {name: escape(plain.clean_line(text, 1000)) for name, text in found.items()}
+        )
         return nb, resources
 
 
 def _of_a_link(tag: str, name: str, value: str) -> bool:
-    """Whether an `<a>` keeps an attribute: `href` only where it is whole and says its scheme.
+    """Whether an `<a>` keeps an attribute: `href` only if it is a full address with a scheme.
 
-    nbgrader takes "files/" off the front of a link afterwards, whatever then stands there.
+    nbgrader later removes "files/" from the start of a link, and does not check what is left.
     """
     return name == "title" or (name == "href" and bool(LINK.fullmatch(unescape(value))))
 
@@ -83,5 +85,5 @@ def _of_code(tag: str, name: str, value: str) -> bool:
     return name == "class" and bool(CODE_CLASS.fullmatch(value))
 
 
-# No style, no id, no on...: a page is changed by its own code only.
+# No style, id or on...: only the page's own code may change the page.
 ATTRIBUTES = {"a": _of_a_link, "abbr": ["title"], "div": _of_code, "span": _of_code}

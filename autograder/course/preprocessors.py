@@ -1,6 +1,6 @@
-"""What the course puts into nbgrader's pipelines, by the dotted names in `nbgrader_config.py`.
+"""The preprocessors that `nbgrader_config.py` puts into nbgrader's pipelines, by dotted name.
 
-Each class is a thin end of a pure function elsewhere. nbgrader changes into the
+Each class is a thin wrapper of a pure function elsewhere. nbgrader changes into the
 course directory while it converts, which is how a preprocessor knows the course.
 """
 
@@ -33,7 +33,7 @@ Result = tuple[NotebookNode, ResourcesDict]
 
 
 class KeepStubs(ClearSolutions):
-    """nbgrader's ClearSolutions, but a solution cell without a solution region is left as it is."""
+    """nbgrader's ClearSolutions, except that it leaves cells without a solution region alone."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, cell_index: int
@@ -46,7 +46,7 @@ class KeepStubs(ClearSolutions):
 
 
 class OntoSkeleton(NbGraderPreprocessor):
-    """Carries a submission's code over onto the released notebook."""
+    """Copies a submission's code into the released notebook."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         """Return the released notebook with the code of `nb` in its solution cells."""
@@ -58,35 +58,35 @@ class OntoSkeleton(NbGraderPreprocessor):
 
 
 class WriteVerdict(NbGraderPreprocessor):
-    """Stands in place of nbgrader's Execute: writes the verdict and runs nothing itself."""
+    """Replaces nbgrader's Execute: writes the verdict, and runs no code itself."""
 
     judge = Unicode(
         "autograder.course.judging.judge",
-        help="Who judges: the dotted name of judge(course, exercise, student, folder) -> Verdict.",
+        help="The dotted name of what judges: judge(course, exercise, student, folder) -> Verdict.",
     ).tag(config=True)
     allow_protection = Enum(
         ["", Protection.PROCESS.value],
         default_value="",
-        help="'process': grade though this machine cannot isolate submissions. The judge gets "
+        help="'process': grade even though this machine cannot isolate submissions. The judge gets "
         "allow_process=True. Only for code that you trust.",
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         """Return `nb` with the verdict on the student's own files in its check cells.
 
-        When these have changed since `nb` was laid out, it is the release with the verdict.
+        If these files have changed since `nb` was laid out, return the release with the verdict.
         """
         facts: dict[str, Any] = resources["nbgrader"]
         course = read_course(Path.cwd())
         exercise = course.exercise(facts["assignment"])
         folder = course.submitted(exercise.name, facts["student"])
-        asked = {"allow_process": True} if self.allow_protection else {}
-        verdict = import_item(self.judge)(course, exercise, facts["student"], folder, **asked)
-        shown = nb
+        options = {"allow_process": True} if self.allow_protection else {}
+        verdict = import_item(self.judge)(course, exercise, facts["student"], folder, **options)
+        source = nb
         if not same_code(nb, verdict.code_hash):
-            shown = release_notebook(course, exercise.name)
+            source = release_notebook(course, exercise.name)
             drop_scripts(course.autograded(exercise.name, facts["student"]))
             verdict = replace(verdict, remarks=(*verdict.remarks, CHANGED))
-        result = with_verdict(shown, verdict, exercise)
+        result = with_verdict(source, verdict, exercise)
         result.metadata.pop(LAID_OUT, None)
         return result, resources

@@ -1,7 +1,7 @@
 """The release: nbgrader's own command, run as an instructor would run it.
 
 nbgrader changes directory, configures logging and looks for its migration tool on
-the PATH. A process of its own keeps all that out of ours.
+the PATH. A separate process keeps all that out of ours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LAST_LINES = 5
 def release(course: Course, exercise: str) -> Path:
     """Run `nbgrader generate_assignment` for `exercise`; return the folder with the release.
 
-    What was released before is replaced. Raise `KitError` with nbgrader's words when it fails.
+    An earlier release is replaced. Raise `KitError` with nbgrader's message when it fails.
     """
     course.exercise(exercise)  # is it one of this course's, and are its solutions there?
     command = (sys.executable, "-m", "nbgrader", "generate_assignment", exercise, "--force")
@@ -40,20 +40,21 @@ def release(course: Course, exercise: str) -> Path:
         raise KitError(
             f"nbgrader could not release {exercise}: {_words(done.stderr)}",
             place=str(course.source(exercise)),
-            cure=f"put that right; `nbgrader generate_assignment {exercise} --force` shows it whole",
+            cure="put that right; "
+            f"`nbgrader generate_assignment {exercise} --force` shows the whole message",
         )
     return course.release(exercise)
 
 
 def command_environment() -> dict[str, str]:
-    """The environment for nbgrader's commands: `alembic`, which they call, is on the PATH."""
+    """Return an environment for nbgrader's commands; they look for `alembic` on the PATH."""
     beside = str(Path(sys.executable).parent)
     return {**os.environ, "PATH": os.pathsep.join((beside, os.environ.get("PATH", os.defpath)))}
 
 
 def _words(log: str) -> str:
-    """What the log says went wrong: its error lines, else its last lines."""
+    """Return what went wrong according to the log: its error lines, or else its last lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [found[1] for line in lines if (found := ERROR_LINE.match(line)) and found[1]]
-    told = [line for line in errors if not line.startswith("Traceback")] or lines[-LAST_LINES:]
-    return " / ".join(dict.fromkeys(told)) or "it said nothing"
+    shown = [line for line in errors if not line.startswith("Traceback")] or lines[-LAST_LINES:]
+    return " / ".join(dict.fromkeys(shown)) or "it said nothing"

@@ -1,7 +1,7 @@
-"""What nbgrader's own configuration says about a course: where its gradebook is, late penalties.
+"""Reads from nbgrader's own configuration where a course's gradebook is, and late penalties.
 
-Grading that goes round nbgrader's commands must end in the gradebook that they
-use, so the same files are read in the same order: Jupyter's configuration
+`attn grade` does not use nbgrader's commands, but must write into the gradebook that
+they use. So it reads the same files in the same order: Jupyter's configuration
 directories, then the course's `nbgrader_config.py`.
 """
 
@@ -26,23 +26,23 @@ from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
 SECONDS_TO_WAIT = 30
-# What brings a driver that is imported by another name.
+# The packages of drivers that are imported under another name.
 _DRIVERS = {"MySQLdb": "mysqlclient", "psycopg": "'psycopg[binary]'", "psycopg2": "psycopg2-binary"}
 
 
 def read_settings(course: Course) -> Config:
-    """Run the configuration files; the course's own only when the gradebook it names is there.
+    """Run the configuration files; the course's own only if the gradebook that it names exists.
 
-    Raise `KitError` when one of them does not run, or when there is no gradebook.
+    Raise `KitError` when a file cannot be run, or when there is no gradebook.
     """
     settings = Config()
     for folder in reversed(jupyter_config_path()):
         if Path(folder).resolve().is_relative_to(course.directory):
             raise KitError(
-                "Jupyter's configuration lies in the course, where students' files may lie, and "
-                "it is a program",
+                "Jupyter's configuration is a program, and here it lies in the course, where "
+                "students' files may lie too",
                 place=folder,
-                cure="unset JUPYTER_CONFIG_DIR and JUPYTER_CONFIG_PATH, or let them name a folder "
+                cure="unset JUPYTER_CONFIG_DIR and JUPYTER_CONFIG_PATH, or point them to a folder "
                 "of your own",
             )
         settings.merge(_run(folder))
@@ -58,7 +58,7 @@ def _run(folder: str) -> Config:
         return PyFileConfigLoader(CONFIG, path=folder).load_config()
     except ConfigFileNotFound:
         return Config()
-    except Exception as error:  # the file is a program of the instructor's: anything may come
+    except Exception as error:  # the file is the instructor's program: it may raise anything
         raise KitError(
             f"{CONFIG} stops with {type(error).__name__}: {error}",
             place=folder,
@@ -67,7 +67,7 @@ def _run(folder: str) -> Config:
 
 
 def course_directory(course: Course, settings: Config) -> CourseDirectory:
-    """Return nbgrader's view of the course: its `db_url` and `course_id` as the commands see them."""
+    """Return nbgrader's view of the course: `db_url` and `course_id` as the commands see them."""
     return CourseDirectory(config=settings, root=str(course.directory))
 
 
@@ -77,8 +77,8 @@ def open_gradebook(
 ) -> Iterator[tuple[api.Gradebook, api.Notebook]]:
     """Open the gradebook that nbgrader's commands use, at the exercise's notebook.
 
-    Raise `KitError` when the exercise is not in it, when there is no gradebook (none is made), or
-    when its database cannot be used.
+    Raise `KitError` when the exercise is not in the gradebook, when there is no gradebook (none
+    is made), or when its database cannot be used.
     """
     directory = course_directory(course, settings)
     db_url = within(course, directory.db_url)
@@ -96,7 +96,7 @@ def open_gradebook(
 
 
 def _patient(db_url: str) -> str:
-    """Have SQLite wait for another process, such as formgrader, to finish what it writes."""
+    """Make SQLite wait until another process, such as formgrader, has finished writing."""
     address = make_url(db_url)
     if address.get_backend_name() == "sqlite":
         address = address.update_query_dict({"timeout": str(SECONDS_TO_WAIT)})
@@ -104,7 +104,7 @@ def _patient(db_url: str) -> str:
 
 
 def _exists(db_url: str) -> bool:
-    """Return whether there is a gradebook; raise `KitError` where its database cannot be asked."""
+    """Return whether there is a gradebook; raise `KitError` if its database cannot be reached."""
     with _database(db_url):
         address = make_url(db_url)
         if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
@@ -118,10 +118,10 @@ def _exists(db_url: str) -> bool:
 
 @contextmanager
 def _database(db_url: str) -> Iterator[None]:
-    """Say in words why a database cannot be used; its password is never shown."""
+    """Explain why a database cannot be used; its password is never shown."""
     try:
         yield
-    except ImportError as error:  # the driver, which nbgrader does not bring
+    except ImportError as error:  # the driver, which nbgrader does not install
         driver = (error.name or "its driver").partition(".")[0]
         missing = isinstance(error, ModuleNotFoundError)
         state = (
@@ -130,14 +130,14 @@ def _database(db_url: str) -> Iterator[None]:
             else f"cannot be imported ({terminal_line(str(error), 200)})"
         )
         raise KitError(
-            f"the gradebook is in a database for which {driver} {state}",
+            f"the gradebook's database needs {driver}, which {state}",
             place=_without_password(db_url),
             cure=f"install it: `{sys.executable} -m pip install {_DRIVERS.get(driver, driver)}`, "
             f"or name another driver in db_url ({CONFIG})",
         ) from None
     except (ArgumentError, NoSuchModuleError) as error:
         raise KitError(
-            f"the gradebook's db_url names no database that is known here: {_first_line(error)}",
+            f"the gradebook's db_url does not name a known database: {_first_line(error)}",
             place=_without_password(db_url),
             cure=f"correct c.CourseDirectory.db_url in {CONFIG}, for example "
             "sqlite:///gradebook.db or postgresql+psycopg2://USER@HOST/NAME",
@@ -146,8 +146,8 @@ def _database(db_url: str) -> Iterator[None]:
         raise KitError(
             f"the gradebook's database does not answer: {_first_line(error)}",
             place=_without_password(db_url),
-            cure="see that it runs, that it is a gradebook of nbgrader's, and that db_url names you "
-            "and it rightly; then run the same command again",
+            cure="make sure that it is running, that it is an nbgrader gradebook, and that db_url "
+            "has the right user and address; then run the same command again",
         ) from None
 
 
@@ -155,7 +155,7 @@ def _without_password(db_url: str) -> str:
     try:
         return make_url(db_url).render_as_string(hide_password=True)
     except ArgumentError:
-        return "c.CourseDirectory.db_url"  # what cannot be read may hold a password anywhere
+        return "c.CourseDirectory.db_url"  # an unreadable address may hold a password anywhere
 
 
 def _first_line(error: SQLAlchemyError) -> str:

@@ -1,35 +1,34 @@
-"""A submission's code on the release's cells.
+"""Puts a submission's code into the cells of the release.
 
-A student's notebook comes back with cells deleted, copied, moved, merged, and with
-metadata that anybody can edit. So none of its structure is used: the released
-notebook is the skeleton, and of the submission only text is carried over, into the
-solution cells where it belongs and into plain cells where it does not. A submitted
-cell may be any JSON object.
+A student's notebook comes back with cells deleted, copied, moved or merged, and with
+metadata that anybody can edit. So its structure is not used: the released notebook is
+the skeleton, and only text is copied from the submission. It goes into the solution
+cells where it belongs, and into plain cells otherwise. A submitted cell may be any
+JSON object.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.submission.cells import MOST_CELLS, source
+from autograder.submission.definitions import cut_before_definitions, find_definitions
+from autograder.submission.percent import percent_cells, without_head
 
-DEFINITION = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
-MARKER = re.compile(r"^# ?%%(.*)$")
-START = -1  # the place of a cell that follows none of the skeleton's
+START = -1  # the place of a cell that comes before all cells of the skeleton
 
 
 def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNode:
     """Return `release` with the code of `submitted` in its solution cells, and no outputs.
 
-    A solution cell is found by its `grade_id` (of copies the last), else by the definition of
-    that name. Every other text that the release does not have becomes a plain cell after the
-    cell it followed, without metadata. Neither argument is changed.
+    A solution cell is found by its `grade_id` (the last one, if there are copies), or else by
+    the definition of that name. Any other text that is not in the release becomes a plain cell
+    without metadata, after the cell that it followed. Neither argument is changed.
     """
     result = copy.deepcopy(release)
     numbers = {_grade_id(c): number for number, c in enumerate(result.cells) if _grade_id(c)}
@@ -54,39 +53,41 @@ def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNod
 def from_script(text: str, names: Sequence[str]) -> NotebookNode:
     """Return a `.py` as the cells of a notebook, for `onto_skeleton`.
 
-    Cells begin at the percent format's `# %%`. A cell that defines more than one of `names` (a
-    file without markers) is cut before each definition.
+    Cells begin at the `# %%` of the percent format. A cell that defines more than one of `names`
+    (as in a file without markers) is cut before each definition.
     """
     cells: list[NotebookNode] = []
-    for kind, part in _percent_cells(text):
-        pieces = [_prose(part)] if kind == "markdown" else _pieces(part, names)
-        if len(cells) + len(pieces) > MOST_CELLS:
+    for cell in without_head(percent_cells(text)):
+        parts = [cell.uncommented] if cell.is_prose else _parts(cell.text, names)
+        parts = [part for each in parts if (part := each.strip("\n")).strip()]
+        if len(cells) + len(parts) > MOST_CELLS:
             cells = [new_code_cell(text)]
             break
-        cells += map(new_markdown_cell if kind == "markdown" else new_code_cell, pieces)
+        cells += map(new_markdown_cell if cell.is_prose else new_code_cell, parts)
     notebook: NotebookNode = new_notebook(cells=cells)
     return notebook
 
 
 def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, str]:
-    """Which submitted cell fills which solution cell: number to name."""
+    """Return which submitted cell fills which solution cell: number to name."""
     chosen: dict[str, int] = {}
     for number, cell in enumerate(cells):
         if _grade_id(cell) in names:
             chosen[_grade_id(cell)] = number
     found: dict[str, int] = {}
     for number, cell in enumerate(cells):
-        # Metadata can get lost on the way; a definition is then enough. One cell fills one name.
+        # Metadata can get lost; then a definition is enough. Each cell fills one name.
         if number in chosen.values() or cell.get("cell_type") != "code":
             continue
-        defined = [name for name in DEFINITION.findall(source(cell)) if name in names]
-        if defined and defined[0] not in chosen:
-            found[defined[0]] = number
+        defined = (each.name for each in find_definitions(source(cell)) if each.name in names)
+        first = next(defined, None)
+        if first and first not in chosen:
+            found[first] = number
     return {number: name for name, number in {**chosen, **found}.items()}
 
 
 def _assembled(skeleton: NotebookNode, extra: dict[int, list[NotebookNode]]) -> NotebookNode:
-    """The skeleton with the extra cells after those they followed."""
+    """Return the skeleton with each extra cell after the cell that it followed."""
     taken = {cell.get("id") for cell in skeleton.cells}
     fresh = (name for n in itertools.count(1) if (name := f"extra-{n}") not in taken)
     cells = [_plain(cell, fresh) for cell in extra.get(START, [])]
@@ -112,7 +113,7 @@ def _is_solution(cell: NotebookNode) -> bool:
 
 
 def _grade_id(cell: NotebookNode) -> str:
-    """The cell's `grade_id`, "" when there is none; a student may have put anything there."""
+    """Return the cell's `grade_id`, or ""; a student may have put anything there."""
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
@@ -123,38 +124,9 @@ def _text(cell: NotebookNode) -> tuple[str, str]:
     return str(cell.get("cell_type")), source(cell).strip()
 
 
-def _percent_cells(text: str) -> list[tuple[str, str]]:
-    """The cells of a percent-format script: ("code" or "markdown", source), empty ones left out."""
-    cells: list[tuple[str, list[str]]] = [("code", [])]
-    for line in text.split("\n"):
-        if marker := MARKER.match(line):
-            cells.append(("markdown" if "[markdown]" in marker[1] else "code", []))
-        else:
-            cells[-1][1].append(line)
-    if all(line.startswith("#") or not line.strip() for line in cells[0][1]):
-        del cells[0]  # the header that jupytext and editors put at the top
-    joined = [(kind, "\n".join(lines).strip("\n")) for kind, lines in cells]
-    return [(kind, part) for kind, part in joined if part.strip()]
-
-
-def _prose(part: str) -> str:
-    return "\n".join(re.sub(r"^# ?", "", line) for line in part.split("\n")).strip("\n")
-
-
-def _pieces(part: str, names: Sequence[str]) -> list[str]:
-    """`part` whole, or cut before each definition when it defines more than one of `names`."""
-    if sum(name in names for name in DEFINITION.findall(part)) < 2:
-        return [part]
-    pieces: list[list[str]] = [[]]
-    decorators: list[str] = []
-    for line in part.split("\n"):
-        if line.startswith("@"):
-            decorators.append(line)
-            continue
-        if DEFINITION.match(line):
-            pieces.append([])
-        pieces[-1] += [*decorators, line]
-        decorators = []
-    pieces[-1] += decorators
-    joined = ("\n".join(piece).strip("\n") for piece in pieces)
-    return [piece for piece in joined if piece.strip()]
+def _parts(text: str, names: Sequence[str]) -> list[str]:
+    """Return `text`, cut before each definition if it defines more than one of `names`."""
+    parts = cut_before_definitions(text)
+    if sum(name in names for name, _ in parts) < 2:
+        return [text]
+    return [part for _, part in parts]

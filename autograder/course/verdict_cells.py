@@ -1,16 +1,15 @@
-"""A verdict written into the check cells, as the outputs that nbgrader reads scores from.
+"""Writes a verdict into the check cells, as outputs from which nbgrader reads the scores.
 
-nbgrader takes an empty cell, a negative number or text for full marks and any
-word on stderr for none. So every check cell gets the words as `display_data`,
-which is not scored, and then exactly one `execute_result`: a plain number
-between 0 and the cell's points.
+nbgrader gives full marks for an empty cell, a negative number or text, and none for
+any word on stderr. So every check cell gets the words as `display_data`, which is
+not scored, and then exactly one `execute_result`: a plain number between 0 and the
+cell's points.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from html import escape
 from pathlib import Path
 
 import nbformat
@@ -19,21 +18,19 @@ from nbformat.v4 import new_output
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
-from autograder.model.sanitize import clean
 from autograder.model.symbols import mark, number
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.reports.advice import chain_sentence, step_note
+from autograder.reports.finding import finding_text, folded_html, html, shown, step_text
 from autograder.reports.levels import unprotected_words
 
 CHECK_PREFIX = "check_"
-LONGEST = 4000
-MOST_DETAILS = 20
 
 
 def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """The check cells of a released notebook: step to cell.
+    """Return the check cells of a released notebook: step to cell.
 
-    Raise `KitError` for an auto-graded cell that checks no step: nbgrader would give it full marks.
+    Raise `KitError` for an auto-graded cell that checks no step: nbgrader would give full marks.
     """
     found: dict[str, NotebookNode] = {}
     for cell in notebook.cells:
@@ -54,8 +51,8 @@ def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
 def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -> NotebookNode:
     """Return `notebook` with `verdict` in its check cells and no other output.
 
-    Raise `KitError` when a fault of ours kept a step from being judged, or when the check cells
-    are not those of the verdict's steps: then no grade may be written.
+    Raise `KitError` when no grade may be written: a fault of ours kept a step from being judged,
+    or the check cells do not belong to the verdict's steps.
     """
     if verdict.infrastructure:
         raise KitError(
@@ -69,18 +66,18 @@ def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -
     if sorted(checks) != sorted(names):
         raise KitError(
             f"the notebook of {verdict.exercise} does not check the steps that were judged",
-            place=f"it checks {', '.join(checks) or 'none'}; judged were {', '.join(names)}",
+            place=f"it checks {', '.join(checks) or 'none'}; the verdict has {', '.join(names)}",
             cure="run `attn build`, copy the new notebook into source/ and release it again",
         )
     for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
         cell.outputs, cell.execution_count = [], count
     for step in verdict.steps:
-        _write(checks[step.name], _words(step, verdict, exercise), _details(step), step)
+        _write(checks[step.name], _words(step, verdict, exercise), step)
     return result
 
 
 def finished(path: Path) -> bool:
-    """Whether the graded notebook at `path` is whole and every check cell holds a score."""
+    """Whether the graded notebook at `path` is complete and every check cell has a score."""
     if not path.is_file():
         return False
     try:
@@ -91,15 +88,10 @@ def finished(path: Path) -> bool:
     return all(any(o.output_type == "execute_result" for o in cell.outputs) for cell in checks)
 
 
-def _write(
-    cell: NotebookNode, words: tuple[str, ...], details: tuple[str, ...], step: StepVerdict
-) -> None:
-    plain = "\n\n".join((*words, *details))
-    page = "".join(f"<p>{_paragraph(part)}</p>" for part in words)
-    if details:
-        inner = "".join(f"<pre>{escape(detail)}</pre>" for detail in details)
-        page += f"<details><summary>Details</summary>{inner}</details>"
-    data = {"text/plain": plain, "text/html": page}
+def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict) -> None:
+    details = step_text(step).finding.details
+    page = "".join(f"<p>{html(part)}</p>" for part in words) + folded_html("Details", details)
+    data = {"text/plain": "\n\n".join((*words, *details)), "text/html": page}
     score = repr(_score(step, float(cell.metadata.nbgrader["points"])))
     cell.outputs = [
         new_output("display_data", data=data),
@@ -110,7 +102,7 @@ def _write(
 
 
 def _score(step: StepVerdict, most: float) -> float:
-    """The points as nbgrader can read them: more than the cell's would stop it for the student."""
+    """Return points that nbgrader can read: it stops if they exceed those of the cell."""
     if not math.isfinite(step.points):
         raise KitError(
             f"the points of {step.name} are not a number",
@@ -120,37 +112,20 @@ def _score(step: StepVerdict, most: float) -> float:
     return min(max(float(step.points), 0.0), most)
 
 
-def _paragraph(text: str) -> str:
-    return escape(text).replace("\n", "<br>")
-
-
 def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str, ...]:
     points = f"{number(step.points)} of {number(step.max_points)} points"
-    shown = mark(step.outcome)
-    ended = " ".join((shown.words, step_note(exercise, verdict, step))).strip()
-    words = [f"{shown.sign} {step.name}: {ended}, {points}."]
-    if step.outcome is not Outcome.PASSED:
-        words.append(step.finding.message if step.finding else shown.sentence)
+    sign = mark(step.outcome)
+    ended = " ".join((sign.words, step_note(exercise, verdict, step))).strip()
+    words = [f"{sign.sign} {step.name}: {ended}, {points}.", *step_text(step).finding.parts]
     if step.name == verdict.steps[-1].name:
         words.append(f"End to end: {chain_sentence(exercise, verdict)}")
-        words += [verdict.chain.finding.message] if verdict.chain.finding else []
+        words += finding_text(verdict.chain.finding).parts if verdict.chain.finding else ()
         words += [*verdict.remarks, unprotected_words([verdict])]
-    return tuple(clean(part, LONGEST) for part in words if part)
+    return tuple(shown(part) for part in words if part)
 
 
 def _fault(verdict: Verdict) -> str:
-    """What the instructor needs to know about a fault of ours."""
+    """Return what the instructor needs to know about a fault of ours."""
     failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
     facts = (failed.finding.fact, *failed.finding.details) if failed.finding else ()
-    return clean(": ".join((failed.name, *facts)), LONGEST)
-
-
-def _details(step: StepVerdict) -> tuple[str, ...]:
-    """What the checks saw beside the first finding, folded away."""
-    details = list(step.finding.details) if step.finding else []
-    told = {step.finding.fact} if step.finding else set()
-    for check in step.checks:
-        if check.finding and check.finding.fact not in told:
-            told.add(check.finding.fact)
-            details.append(check.finding.message)
-    return tuple(clean(part, LONGEST) for part in dict.fromkeys(details))[:MOST_DETAILS]
+    return shown(": ".join((failed.name, *facts)))

@@ -1,8 +1,8 @@
-"""Examine the machine as grading would find it: start the sandbox, try what must be denied.
+"""Examines the machine as grading would find it: starts the sandbox, tries what must be denied.
 
-Nothing is concluded from the name of the system or the version of a kernel: a
-layer counts when a worker had it, and a demand when each attempt was denied
-beside a control that went through. Only where there is no Linux nothing is tried.
+Nothing is concluded from the name of the system or the version of the kernel. A
+layer counts if a worker had it. A demand counts if each attempt was denied while
+the control next to it succeeded. On systems other than Linux, nothing is tried.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from autograder.errors import KitError
 from autograder.model.exercise import Limits
 from autograder.model.protection import Protection
 from autograder.sandbox import access, probe, remedies
+from autograder.sandbox.measurement import DEMANDS, Attempt, Measured
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
-from autograder.sandbox.protection import DEMANDS, Attempt, Measured
-from autograder.sandbox.student import SandboxedStudent
+from autograder.sandbox.sandboxed_student import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
 
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
@@ -38,7 +38,7 @@ _DEMANDS = {
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of the sandbox: whether it holds, what it is or why not, and the remedy."""
+    """One layer of the sandbox: whether it holds, what it is or why it fails, and the remedy."""
 
     name: str
     held: bool
@@ -48,7 +48,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Demand:
-    """One demand of grading, whether it is met, and what was tried to find out."""
+    """One demand that grading makes, whether it is met, and what was tried to find out."""
 
     name: str
     met: bool
@@ -57,7 +57,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found; `shortfall` says why grading would be refused, None when it would not."""
+    """Everything that was found; `shortfall` says why grading would be refused, or is None."""
 
     system: str
     user: str
@@ -74,7 +74,7 @@ class Examination:
 
     @property
     def grading(self) -> bool:
-        """Whether untrusted code can be graded here by the default demand."""
+        """Whether untrusted code can be graded here with the default demands."""
         needed = all(part.found for part in self.parts if part.need == LEARNING)
         return needed and self.shortfall is None
 
@@ -100,8 +100,8 @@ def examine(folder: Path) -> Examination:
 
 def _no_sandbox(system: str) -> KitError:
     return KitError(
-        f"{system} has nothing that hides files and processes from a submission, so grading is "
-        "refused rather than done without",
+        f"{system} cannot hide files and processes from a submission, so grading is refused "
+        "rather than done without protection",
         place=sys.platform,
         cure="grade in a Linux virtual machine or container (Lima, Docker, WSL 2), and run "
         "`attn doctor` in there",
@@ -118,7 +118,7 @@ def _try_out(folder: Path) -> tuple[Measured, tuple[Attempt, ...], KitError | No
             return strict.measured, (*strict.measured.trials, *_bounds(strict)), None
     except KitError as error:
         shortfall = error
-    # Refused: what holds all the same is seen without the demand, as an instructor may ask for.
+    # Grading is refused. Try again without the demands, to see which layers still hold.
     lenient = Zygote("numpy", _LIMITS, allow_process=True, secrets=secrets or None)
     try:
         with lenient:
@@ -132,7 +132,7 @@ def _try_out(folder: Path) -> tuple[Measured, tuple[Attempt, ...], KitError | No
 
 
 def _weaker(strict: Zygote, lenient: Zygote) -> Measured:
-    """What was refused counts, where it was measured; else what holds without the demand."""
+    """Return the measurement with the demands, if there is one, or else the one without."""
     return strict.measured if strict.measured.trials else lenient.measured
 
 
@@ -144,7 +144,7 @@ def _bounds(zygote: Zygote) -> tuple[Attempt, ...]:
 
 def _layers(measured: Measured) -> tuple[Layer, ...]:
     if measured == Measured((), 0, False, measured.uid):
-        return ()  # no worker was there, so that nothing is known of any layer
+        return ()  # without a worker, nothing is known about any layer
     return (*_namespaces(measured), _landlock(measured), *_others(measured))
 
 
@@ -167,7 +167,7 @@ def _landlock(measured: Measured) -> Layer:
 
 def _others(measured: Measured) -> tuple[Layer, ...]:
     why = measured.missing.get("seccomp", "not used")
-    calls = Layer("system call filter", measured.seccomp, "an allow-list, by libseccomp")
+    calls = Layer("system call filter", measured.seccomp, "an allow-list, enforced by libseccomp")
     if not measured.seccomp:
         calls = Layer(calls.name, False, why, remedies.remedy("seccomp", why))
     bounded = "resources" not in measured.gaps and bool(measured.trials)
@@ -187,8 +187,8 @@ def _other_user(measured: Measured) -> Layer:
     if access.throw_away_uid():
         return Layer("other user", True, f"root's workers become user {measured.uid}")
     if os.geteuid() == 0:
-        return Layer("other user", True, "root of a user namespace only, without its rights")
-    return Layer("other user", True, "not needed: you are not root, so workers are not either")
+        return Layer("other user", True, "root only inside a user namespace, without root's rights")
+    return Layer("other user", True, "not needed: you are not root, so workers are not root either")
 
 
 def _interpreter(measured: Measured) -> Layer:
@@ -199,7 +199,7 @@ def _interpreter(measured: Measured) -> Layer:
     if closed and measured.namespaces:
         bound = f"{closed} is closed to other users; it is bound into place"
         return Layer(name, held, _shown(folders, bound))
-    if closed and (not held or "user" in measured.gaps):  # a worker that stays root enters it
+    if closed and (not held or "user" in measured.gaps):  # a worker that stays root can enter it
         error = access.out_of_reach(uid, "", needed)
         cure = error.cure if error else ""
         return Layer(name, False, f"other users may not enter {closed}", cure)
@@ -207,7 +207,7 @@ def _interpreter(measured: Measured) -> Layer:
 
 
 def _shown(folders: PackageFolders, interpreter: str) -> str:
-    """Say where workers see packages beside the `interpreter`, and what is kept from them."""
+    """Say where workers find packages beside the `interpreter`, and which are hidden."""
     kept = (f"not shown: {each.folder} ({each.reason})" for each in folders.exclusions)
     return "; ".join((interpreter, *folders.further, *kept))
 
@@ -215,9 +215,9 @@ def _shown(folders: PackageFolders, interpreter: str) -> str:
 def _demands(measured: Measured, trials: tuple[Attempt, ...]) -> tuple[Demand, ...]:
     found = []
     for name in DEMANDS:
-        mine = tuple(trial for trial in trials if trial.demand == name)
-        gap = measured.gaps.get(name, "") or next((trial.gap for trial in mine if trial.gap), "")
+        tried = tuple(trial for trial in trials if trial.demand == name)
+        gap = measured.gaps.get(name, "") or next((trial.gap for trial in tried if trial.gap), "")
         if name == "user":
-            mine = (Attempt(name, "ask the worker who it is", f"user {measured.uid}", "", gap),)
-        found.append(Demand(_DEMANDS[name], bool(mine and trials) and not gap, mine))
+            tried = (Attempt(name, "ask the worker who it is", f"user {measured.uid}", "", gap),)
+        found.append(Demand(_DEMANDS[name], bool(tried and trials) and not gap, tried))
     return tuple(found)

@@ -1,7 +1,7 @@
 """The examination in words, for a terminal with or without colour, and as JSON.
 
-A reader wants two answers (can I work here, can I grade here) and for each thing
-that is missing its remedy, so these come last, where the eye ends.
+A reader wants two answers (can I work here, can I grade here) and a remedy for
+each thing that is missing. These come last, where the reader ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEVELS = {
     Protection.FULL: "namespaces, Landlock, filter and limits",
     Protection.LANDLOCK: "Landlock, filter and limits, no namespaces",
     Protection.NAMESPACES: "namespaces, filter and limits, no Landlock",
-    Protection.PROCESS: "a process of its own, and nothing to rely on",
+    Protection.PROCESS: "a separate process, and nothing to rely on",
 }
 
 
@@ -61,7 +61,7 @@ def _table(title: str, columns: tuple[str, str], rows: list[tuple[Text, str, str
 
 
 def _trials(found: Examination) -> Table:
-    title = "What a worker must be denied; each time the control went through"
+    title = "What a worker must be denied, while the control next to it succeeds"
     table = _empty(title, "a worker tries to", "ends in", "control")
     for demand in found.demands:
         table.add_row(_sign(demand.met), Text(demand.name, style="bold"), "", "")
@@ -92,7 +92,7 @@ def _sign(held: bool) -> Text:
 
 
 def _sign_of(part: Part) -> Text:
-    """Nothing is wrong where a part is missing that not everybody needs."""
+    """Return the sign of a part; a missing part that only some people need is not an error."""
     return _sign(part.found) if part.found or part.need in (LEARNING, PLACE) else Text(_NOT_THERE)
 
 
@@ -106,7 +106,7 @@ def _answers(found: Examination) -> list[Text]:
         lines += [Text(f"  why:  {found.shortfall.fact}"), Text(f"  cure: {found.shortfall.cure}")]
     missing = _remedies(found)
     if missing and found.learning and found.grading:
-        lines.append(Text("What is missing is not needed for that:"))
+        lines.append(Text("The missing parts are not needed for that:"))
     return [*lines, *(Text(line, style="yellow") for line in missing)]
 
 
@@ -115,7 +115,7 @@ def _answer(words: str, possible: bool) -> Text:
 
 
 def _remedies(found: Examination) -> list[str]:
-    """Say what each missing piece needs, once; a missing layer or part may not be needed."""
+    """Say once how to get each missing layer or part, which may not be needed."""
     missing = [(layer.remedy, layer.name) for layer in found.layers]
     missing += [(part.remedy, f"{part.name} ({part.purpose})") for part in found.parts]
     names: dict[str, list[str]] = {}

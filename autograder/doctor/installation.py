@@ -1,7 +1,7 @@
 """What is installed, and who needs it: learners need little, instructors more.
 
-Versions come from the packages' own records: nothing heavy is imported, and a
-student without nbgrader or PyTorch is not told that anything is wrong.
+Versions come from the packages' metadata, so nothing heavy is imported. A student
+without nbgrader or PyTorch is not told that anything is wrong.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to have: whether it is there, which one, and what it is needed for.
+    """One thing to have installed: whether it is there, which one, and what it is for.
 
     `need` is one of "the exercises", "a place to work", "PyTorch", "a course" and "grading".
     """
@@ -43,7 +43,7 @@ class Part:
 
 
 def installation(folder: Path) -> tuple[Part, ...]:
-    """Return the parts, those that everybody needs first; `folder` is where work is done."""
+    """Return the parts, with those that everybody needs first; work is done in `folder`."""
     linux = sys.platform == "linux"
     return (
         _python(),
@@ -74,7 +74,7 @@ def _package(name: str, need: str, purpose: str, cure: str) -> Part:
 
 
 def _version(name: str) -> str:
-    """Return a package's version, or where it lies when nothing records it; "" without it."""
+    """Return a package's version, or its place if no version is recorded, or ""."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -93,7 +93,7 @@ def _exercises_of(library: str, roots: Iterable[Path]) -> list[str]:
         try:
             exercise = read_exercise(manifest.parent)
         except (KitError, OSError):
-            continue  # `attn verify` speaks of broken exercises
+            continue  # `attn verify` reports broken exercises
         if exercise.library == library:
             found.add(exercise.name)
     return sorted(found)
@@ -104,7 +104,7 @@ def _disk(folder: Path) -> Iterable[Part]:
     try:
         yield _place("temporary files", Path(tempfile.gettempdir()))
     except FileNotFoundError as error:
-        cure = "make room on the disk, or set TMPDIR to a folder that can be written"
+        cure = "free some disk space, or set TMPDIR to a folder that you may write to"
         yield Part("temporary files", False, str(error), PLACE, "can be written", cure)
 
 
@@ -116,17 +116,17 @@ def _place(name: str, folder: Path) -> Part:
             file.flush()
         fact, free = str(folder.resolve()), shutil.disk_usage(folder).free // _MEGABYTE
     except OSError as error:
-        cure = "work in a folder that you may write in, on a disk with room"
+        cure = "work in a folder that you may write to, on a disk with free space"
         return Part(name, False, f"{folder}: {error.strerror}", PLACE, purpose, cure)
     enough = free >= _LEAST_MEGABYTES
-    cure = "" if enough else f"make room: up to {_LEAST_MEGABYTES} MB are used"
+    cure = "" if enough else f"free some disk space: up to {_LEAST_MEGABYTES} MB are needed"
     return Part(name, enough, f"{fact}, {free:,} MB free", PLACE, purpose, cure)
 
 
 def _libseccomp() -> Part:
     purpose = "the filter of system calls"
     try:
-        import_module("pyseccomp")  # it looks for the library as soon as it is imported
+        import_module("pyseccomp")  # the import itself looks for the library
     except (ImportError, RuntimeError) as error:
         why = str(error)
         return Part("libseccomp", False, why, GRADING, purpose, remedy("seccomp", why))

@@ -1,8 +1,8 @@
 """Judge a batch of submissions in this process: one pytest session, one zygote.
 
 This is the function that runs in every grader process, on this machine or on
-another. Starting pytest and the zygote is paid once for many submissions, and
-once more only when a zygote had to be given up.
+another. The cost of starting pytest and the zygote is paid once for many
+submissions, and again only when a zygote had to be given up.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
@@ -47,12 +47,12 @@ def grade_batch(
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
 
     What the `journal` (prepared before) holds is not judged again, and a verdict counts once the
-    journal holds it. Hidden inputs are drawn from `secret` and a submission's code. No folder of
-    packages that holds `graded`, where all hand-ins lie, is shown to workers. `progress` is told of
-    every verdict, and of every step on the way. Raises `KitError` when the exercise cannot
-    be used or the sandbox falls short of what is demanded, and MemoryError.
+    journal holds it. Hidden inputs are drawn from `secret` and a submission's code. All hand-ins
+    lie in `graded`; workers see no folder of packages that holds it. `progress` gets every verdict,
+    and every step on the way. Raises `KitError` when the exercise cannot be used or the sandbox
+    falls short of the demand, and MemoryError.
     """
-    reference, told = read_reference(folder), progress or WorkProgress(lambda message: None, None)
+    reference, sender = read_reference(folder), progress or WorkProgress(lambda message: None, None)
     ledger = Journal(journal) if journal else None
     digest = exercise_hash(folder)
     keys = [judging_key(submission, digest, allow_process) for submission in submissions]
@@ -60,16 +60,16 @@ def grade_batch(
     for number, (key, submission) in enumerate(zip(keys, submissions)):
         if found := _found(ledger, key, submission, reference.exercise):
             known[number] = found
-            told.done(found, number)
+            sender.done(found, number)
 
     def judge(plugin: GradingPlugin) -> None:
         for number in [each for each in range(len(submissions)) if each not in known]:
-            told.begin(number)
-            verdict = _tried(plugin, reference, zygote, submissions[number], secret, told)
+            sender.begin(number)
+            verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
             if verdict.infrastructure:
-                verdict = _tried(plugin, reference, zygote, submissions[number], secret, told)
+                verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
             known[number] = _kept(ledger, keys[number], verdict, reference, submissions[number])
-            told.done(known[number])
+            sender.done(known[number])
 
     if len(known) < len(submissions):
         exercise = reference.exercise
@@ -83,7 +83,7 @@ def grade_batch(
 def _found(
     ledger: Journal | None, key: str, submission: Submission, exercise: Exercise
 ) -> Verdict | None:
-    with contextlib.suppress(JournalFault):  # judged again then; to keep it is tried again too
+    with contextlib.suppress(JournalFault):  # then it is judged again, and kept if possible
         return ledger.find(key, submission.student, exercise) if ledger else None
     return None
 
@@ -112,7 +112,7 @@ def _tried(
     secret: bytes,
     progress: WorkProgress,
 ) -> Verdict:
-    """Judge one submission; a fault of ours costs nobody else a verdict, and its owner no point."""
+    """Judge one submission; a fault of ours takes no points, and nobody else's verdict."""
     try:
         return _judged(plugin, reference, zygote, submission, secret, progress)
     except (KitError, MemoryError):
@@ -146,14 +146,14 @@ def _judged(
     if submission.rejected:
         return without_judging(exercise, submission, submission.rejected)
 
-    def told(step: StepVerdict) -> None:
+    def send_step(step: StepVerdict) -> None:
         progress.part(JudgedStep(step, str(zygote.protection)))
 
     seed = input_seed(secret, exercise, submission.code_hash)
     generators = worker_seed(secret, exercise, submission.code_hash)
     answer = partial(reference_answer, reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
-        judged = plugin.judged_by(loaded, told, seed=seed)
+        judged = plugin.judged_by(loaded, send_step, seed=seed)
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
     return Verdict(
         exercise=submission.exercise,

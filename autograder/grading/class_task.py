@@ -37,7 +37,7 @@ class GradingOptions:
 @dataclass(frozen=True)
 class ClassTask:
     """One class and one exercise: who handed in what and where, where results go (and whether
-    somebody named that folder), where the secret of its inputs lies."""
+    somebody named that folder), and where the secret of its inputs lies."""
 
     exercise: Exercise
     hand_ins: tuple[HandIn, ...]
@@ -50,7 +50,7 @@ class ClassTask:
 def grade_task(
     task: ClassTask, pool: GraderPool, options: GradingOptions, console: Console
 ) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
-    """Read and grade with a progress bar; what the journal in the output holds is not judged again."""
+    """Read and grade with a progress bar; what the journal holds is not judged again."""
     journal, exercise = Journal(task.output / JOURNAL), task.exercise
     if not journal.path.exists() or sys.platform != "linux":
         _demand_protection(task, options)  # a refusal leaves nothing behind

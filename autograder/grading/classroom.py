@@ -1,7 +1,7 @@
-"""Read and grade a whole class: equal submissions once, side by side, nobody lost.
+"""Read and grade a whole class: equal submissions once, many at a time, nobody lost.
 
-Everything that is done because of one hand-in is done in a grader process under watch
-(`grader_pool.py`), reading as well as judging, so that no hand-in can hold up the class.
+All work on a hand-in, reading as well as judging, is done in a watched grader process
+(`grader_pool.py`), so that no hand-in can hold up the class.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 # Copying a hand-in into a notebook or a page.
 HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 JUDGING_SECONDS = 60.0
-# A submission's own time, three times as much on the wall, for each of the runs that it may take.
+# Wall time is three times a submission's own time, for each of the runs that it may take.
 _WALL_PER_SECOND = 3.0 * 5
 
 
 @dataclass(frozen=True)
 class GradingRun:
-    """How a class is judged: where verdicts are kept, by which secret inputs are drawn.
+    """How a class is judged: where verdicts are kept, from which secret inputs are drawn.
 
-    `journal` has been prepared before; `allow_process` accepts a machine that isolates nobody. All
-    hand-ins lie in `graded`.
+    `journal` has been prepared before; `allow_process` accepts a machine that does not isolate.
+    All hand-ins lie in `graded`.
     """
 
     journal: Path | None = None
@@ -82,7 +82,7 @@ def read_batch(exercise: Exercise, hand_ins: Sequence[HandIn], progress: WorkPro
 
 
 def judging_bounds(exercise: Exercise) -> Bounds:
-    """Return what judging one submission may take of a grader process."""
+    """Return what judging one submission may use of a grader process."""
     wall = _WALL_PER_SECOND * exercise.limits.seconds_per_submission + JUDGING_SECONDS
     return Bounds(JUDGING_SECONDS, wall)
 
@@ -99,9 +99,9 @@ def grade_class(
 ) -> tuple[Verdict, ...]:
     """Return a verdict for every submission, in their order; what the journal holds is not judged.
 
-    `on_verdict` is called for each as it becomes known. The processes of `pool` judge, else a pool
-    of so many `processes` (one per core) made for it. Raises `KitError` when the exercise cannot
-    be used or the sandbox falls short of what is demanded.
+    `on_verdict` is called with each one as it becomes known. The processes of `pool` judge; without
+    a pool, one of `processes` (default: one per core) is made. Raises `KitError` when the exercise
+    cannot be used or the sandbox falls short of the demand.
     """
     groups = _equal(submissions)
     firsts = [group[0] for group in groups]
@@ -149,17 +149,17 @@ _ENDS = {
 
 
 def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: GradingRun) -> Verdict:
-    """Return the verdict on a submission whose judging came to no end, and keep it.
+    """Return the verdict on a submission whose judging did not finish, and keep it.
 
-    When the grader was ended from outside it is no verdict on anybody.
+    When the grader was ended from outside, that is no verdict on anybody.
     """
     if loss.cause is Cause.ENDED:
         return infrastructure(exercise, submission, f"a grader process ended: {loss.detail}")
     finding = Finding(
         _ENDS[loss.cause],
         f"Judging your work was stopped here, since {_why(loss)}.",
-        look="What was judged before counts. Is a result or an error message of yours very large, "
-        "or nested very deep?",
+        look="What was judged before counts. Is a result or an error message of yours very large "
+        "or deeply nested?",
     )
     steps = [part for part in loss.parts if isinstance(part, JudgedStep)]
     seed = input_seed(run.secret, exercise, submission.code_hash)
@@ -177,11 +177,11 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
 def _why(loss: Loss) -> str:
     if loss.cause in (Cause.TIME, Cause.MEMORY):
         return f"the grader had used {loss.detail} on it"
-    return f"the grader's own process ended over it ({loss.detail})"
+    return f"the grader's own process ended while working on it ({loss.detail})"
 
 
 def _equal(submissions: Sequence[Submission]) -> list[list[Submission]]:
-    """Group by all that a verdict says: what is run, and what was found while reading it."""
+    """Group submissions whose verdicts will say the same: equal code, and equal remarks on it."""
     groups: dict[str, list[Submission]] = {}
     for submission in submissions:
         groups.setdefault(judging_key(submission, "", False), []).append(submission)

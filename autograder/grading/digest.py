@@ -1,4 +1,4 @@
-"""A hash of all that decides a verdict beside the submission: exercise, engine, libraries."""
+"""A hash of all that decides a verdict except the submission: exercise, engine, libraries."""
 
 from __future__ import annotations
 

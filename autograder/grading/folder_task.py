@@ -1,4 +1,4 @@
-"""A class without a course: a folder in which every file or folder is named by its student."""
+"""A class without a course: a folder in which every file or folder is named after its student."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder_task(
     """
     if exercise is None:
         raise KitError(
-            "it is not said which exercise this is",
+            "the kit does not know which exercise this is",
             place=str(path),
             cure="add --exercise, for example --exercise numpy_single_head",
         )
@@ -28,7 +28,7 @@ def folder_task(
     target = output or path.resolve().with_name(f"{path.resolve().name}-graded")
     if target.resolve().is_relative_to(path.resolve()):
         raise KitError(
-            "the results would lie among the submissions, and be graded as one the next time",
+            "the results would lie among the submissions, and next time they would be graded too",
             place=str(target),
             cure="name a folder outside with --output",
         )

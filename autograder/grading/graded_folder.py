@@ -1,7 +1,7 @@
 """What is graded: a course or a folder of files, never both, and never what holds the solutions.
 
-A course runs its own configuration and says where its solutions are, which are programs too. So
-nothing that students hand in may pass for a course, or for the solutions of one.
+A course runs its own configuration and says where its solutions are; both are programs. So nothing
+that students hand in may pass for a course, or for its solutions.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def is_course(folder: Path) -> bool:
             f"this folder holds {' and '.join(marks)}, as a course does, and {handed_in.name}, "
             "as a folder of submissions does",
             place=str(folder),
-            cure="if it is a folder of submissions, take those files out of it, since somebody may "
-            f"have handed them in; if it is a course, put {handed_in.name} elsewhere",
+            cure="if it is a folder of submissions, take those files out, since somebody may have "
+            f"handed them in; if it is a course, put {handed_in.name} elsewhere",
         )
     if not (folder / COURSE).is_file():
         raise KitError(
-            f"this folder holds {CONFIGURATION}, but it is no course: it has no {COURSE}",
+            f"this folder holds {CONFIGURATION}, but it is not a course: it has no {COURSE}",
             place=str(folder),
             cure="name a course that `attn course new` made, or take that file out of the folder",
         )
@@ -54,7 +54,7 @@ def _handed_in(folder: Path) -> Path | None:
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIGURATION):
             continue
-        # A folder that no course has may be a student's, whatever its files are called.
+        # A folder that is not a part of a course may be a student's, whatever its files are called.
         if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):
             return path
     return None
@@ -69,7 +69,7 @@ def _below(folder: Path) -> Iterator[Path]:
 def find_solutions(named: Path | None, graded: Path) -> Path:
     """Return the folder of solutions: the one that is `named`, else the one beside the kit.
 
-    Never one below the current folder by chance, which may be where students' files lie. Raises
+    Never one that happens to lie below the current folder, where students' files may be. Raises
     `KitError` when there is none, or when it lies in what is `graded`.
     """
     found = named or beside_the_kit()
@@ -82,7 +82,7 @@ def beside_the_kit() -> Path:
     found = OURS / "solutions"
     if not any(found.glob(f"*/{MANIFEST}")):
         raise KitError(
-            "it is not said where the exercises and their solutions are",
+            "the kit does not know where the exercises and their solutions are",
             place=str(Path.cwd()),
             cure="add --solutions, with the folder that holds them",
         )
@@ -90,10 +90,11 @@ def beside_the_kit() -> Path:
 
 
 def refuse_solutions_within(solutions: Path, graded: Path) -> None:
-    """Raise `KitError` when the solutions lie in what is graded: a student could have written them."""
+    """Raise `KitError` when the solutions lie in what is graded: students could write them."""
     if solutions.resolve().is_relative_to(graded.resolve()):
         raise KitError(
-            "the solutions lie in the folder that is graded, and they are programs that grading runs",
+            "the solutions lie in the folder that is graded, but they are programs that grading "
+            "runs",
             place=str(solutions),
             cure="keep the solutions outside what students hand in, and name them with --solutions",
         )

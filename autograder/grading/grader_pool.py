@@ -1,7 +1,7 @@
-"""Several grader processes under watch, and the work handed out to them.
+"""Several watched grader processes, and the work handed out to them.
 
-Whoever exceeds a bound loses only the rest of their own hand-in: the process is killed, a new one
-takes the others of its batch, and what had been judged before is kept. A process that ends
+A hand-in that exceeds a bound loses only the rest of its own verdict: the process is killed, a new
+one takes over the rest of its batch, and what was judged before is kept. A process that ends
 for no reason of ours is no verdict on anybody: its hand-in is tried once more, alone.
 """
 
@@ -37,7 +37,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class Loss:
-    """What is known of an item without a result; `parts` are what was handed over before."""
+    """What is known about an item without a result; `parts` were handed over before."""
 
     cause: Cause
     detail: str
@@ -46,7 +46,7 @@ class Loss:
 
 @dataclass
 class _Batch:
-    """Items that one process works on: their places, and where it is."""
+    """Items that one process works on: their places, and which one it works on now."""
 
     places: list[int]
     position: int | None = None
@@ -55,7 +55,7 @@ class _Batch:
 
 
 class GraderPool:
-    """So many grader processes (one per core when not said), kept until the end. A context manager."""
+    """Grader processes (default: one per core), kept until the end. A context manager."""
 
     def __init__(self, processes: int | None = None) -> None:
         demand_preconditions()
@@ -94,8 +94,8 @@ class GraderPool:
     ) -> None:
         """Have `work` done on every item, `batch` of them at a time.
 
-        `result` is called with an item's place and result, `lost` where there is none; each place
-        is told once. Raises `KitError` when the work itself cannot be done, or no process starts.
+        `result` is called with an item's place and result, `lost` when there is none; each place
+        is named once. Raises `KitError` when the work itself cannot be done, or no process starts.
         """
         waiting = deque(_batches(range(len(items)), batch))
         tries: Counter[int] = Counter()
@@ -115,7 +115,7 @@ class GraderPool:
         try:
             process.give(work, [items[place] for place in places], bounds)
         except OSError:
-            return  # it has ended, which is seen at the next look
+            return  # it has ended, which the next look will show
 
     def _ready(self) -> list[WatchedProcess]:
         handles = {handle: p for p in self._busy for handle in (p.line, p.sentinel)}
@@ -128,7 +128,7 @@ class GraderPool:
             while process in self._busy and process.line.poll():
                 self._take(process, batch, process.line.recv(), result)
         except (EOFError, OSError):
-            return  # it has ended, which is seen by its exit code
+            return  # it has ended, which its exit code shows
 
     def _take(
         self,
@@ -157,7 +157,7 @@ class GraderPool:
                 self._idle.append(process)
 
     def _loss(self, process: WatchedProcess, batch: _Batch) -> Loss | None:
-        """Return why a process will not go on with its batch, having ended it; None when it will."""
+        """Return why a process cannot go on with its batch, and end it; None when it can."""
         over = process.over() if batch.position is not None else ""
         if not over and not process.ending:
             return None
@@ -179,7 +179,7 @@ class GraderPool:
         tries: Counter[int],
         lost: Callable[[int, Loss], None],
     ) -> list[list[int]]:
-        """Tell who is lost; return the batches that are still to be done."""
+        """Report the item that is lost; return the batches that are still to be done."""
         left = [place for n, place in enumerate(batch.places) if n not in batch.done]
         if batch.position is None:
             self._false_starts += 1
@@ -187,7 +187,7 @@ class GraderPool:
                 raise KitError(
                     f"grader processes end before they begin ({loss.detail})",
                     place=sys.executable,
-                    cure="see what is printed above, and what `attn doctor` says of this machine",
+                    cure="read the output above, and what `attn doctor` says about this machine",
                 )
             return [left] if left else []
         place = batch.places[batch.position]

@@ -2,8 +2,8 @@
 
 Python puts the current folder first on its path when it is started with `-c` or `-m`, and
 `PYTHONPATH` may name it too. `cd homework; attn grade .` would then run a student's `pickle.py`
-in the trusted processes. A `sitecustomize.py` there even runs before the first line of ours: that
-cannot be undone, so a command refuses to go on where it may have happened.
+in the trusted processes. A `sitecustomize.py` there even runs before our first line. That cannot
+be undone, so a command refuses to go on where it may have happened.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ OURS = Path(__file__).resolve().parents[2]  # where the kit itself is imported f
 
 
 def refuse_the_current_folder() -> None:
-    """Raise `KitError` when Python has looked for modules in the current folder as it started.
+    """Raise `KitError` when Python looked for modules in the current folder as it started.
 
-    So it has when PYTHONPATH names that folder, or any by a path that begins there, and when a
-    module that Python runs by itself came from it. The kit's own folder is not meant.
+    It did when PYTHONPATH names that folder, or any folder by a relative path, and when a module
+    that Python runs by itself came from it. The kit's own folder is allowed.
     """
     named = os.environ.get(PYTHONPATH) if not sys.flags.ignore_environment else ""
     for entry in named.split(os.pathsep) if named else ():
@@ -48,7 +48,7 @@ def _shown(entry: str) -> str:
 
 def _ran_first(fact: str, cure: str) -> KitError:
     return KitError(
-        f"{fact}, so Python runs what lies there (a sitecustomize.py) before the kit begins, and "
+        f"{fact}, so Python runs what lies there (a sitecustomize.py) before the kit starts, and "
         "students' files may lie there",
         place=terminal_line(_current_folder(), 500),
         cure=f"{cure}, or work in another folder; then run the same command again",
@@ -59,11 +59,11 @@ def _current_folder() -> str:
     try:
         return os.getcwd()
     except OSError:
-        return "the current folder, which is gone"
+        return "the current folder, which no longer exists"
 
 
 def _run_by_itself() -> tuple[Path, ...]:
-    """The files of the modules that Python runs at its start, where there are such."""
+    """Return the files of the modules that Python runs by itself at its start, if any."""
     modules = (sys.modules.get(name) for name in ("sitecustomize", "usercustomize"))
     files = (getattr(module, "__file__", None) for module in modules)
     return tuple(Path(file).absolute() for file in files if file)
@@ -77,9 +77,9 @@ def leave_out_the_current_folder() -> None:
 
 @contextmanager
 def safe_for_a_new_process() -> Iterator[None]:
-    """Have a process that is started meanwhile look for modules outside the current folder.
+    """Make a process that is started in this block look for modules outside the current folder.
 
-    For programs that use the kit as a library, whose own import path stays as it is.
+    This is for programs that use the kit as a library: their own import path stays as it is.
     """
     path, kept = sys.path[:], {name: os.environ.get(name) for name in (SAFE_PATH, PYTHONPATH)}
     leave_out_the_current_folder()
@@ -97,8 +97,8 @@ def safe_for_a_new_process() -> Iterator[None]:
 def refuse_modules_in(folder: Path) -> None:
     """Raise `KitError` when Python looks for modules in `folder`, where submissions lie.
 
-    Or has run one from there as it started. The running interpreter's own folders are not a
-    student's, wherever they lie.
+    Also when Python ran a module from there as it started. The running interpreter's own folders
+    are not a student's, wherever they lie.
     """
     real = folder.resolve()
     own = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
@@ -121,7 +121,7 @@ def _without_the_current_folder(entries: list[str]) -> list[str]:
         for entry in entries
         if os.path.isabs(entry) and (not _same(Path(entry), here) or _same(Path(entry), OURS))
     ]
-    # A zip file or a folder that is not there (yet) does no harm.
+    # A zip file or a folder that does not exist (yet) does no harm.
     return list(dict.fromkeys(kept))
 
 

@@ -1,8 +1,9 @@
 """The seeds of one hand-in: drawn from a secret of the course and from the code itself.
 
-Whoever changes a letter gets other inputs, so what one hand-in learns of its own is of no use to
-the next; the same code gets the same, so that a regrade gives the same verdict. The generators
-of a worker are seeded apart from the inputs: what code can read in them tells nothing of these.
+Changing one letter of the code changes the inputs, so what one hand-in learns of its own is of no
+use to the next. The same code gets the same inputs, so that a regrade gives the same verdict. The
+generators of a worker have a seed of their own: what code reads in them tells nothing about the
+inputs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What has been judged already, so that a run that was stopped goes on where it stood.
+"""What has been judged already, so that a run that was stopped continues where it was.
 
-A verdict is kept under a key of all that decides it: the code that is run, what was
-remarked while reading it, the exercise, the engine, and the protection that was asked
-for. Whatever of these changes, the submission is judged anew; nothing is ever out of date.
-A row counts only when its verdict is on the very code and exercise of its key, and a sound
-one; a file that holds more than our one table (a trigger could change what is kept) is set aside.
-Each verdict is one transaction in a SQLite file, written by the process that judged.
+A verdict is kept under a key of all that decides it: the code that is run, the remarks on
+reading it, the exercise, the engine, and the protection that was asked for. When any of these
+changes, the submission is judged again; nothing is ever out of date. A row counts only when its
+verdict is sound, and on the very code and exercise of its key. A file that holds more than our
+one table (a trigger could change what is kept) is set aside. Each verdict is one transaction in a
+SQLite file, written by the process that judged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from autograder.submission.reading import Submission, hash_of
 JOURNAL = "journal.sqlite"
 VERSION = 1
 SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
-MOST_BYTES = 16_000_000  # of one verdict; the longest of ours takes a hundredth of it
+MOST_BYTES = 16_000_000  # of one verdict; our longest takes a hundredth of that
 TRIES, PAUSE = 3, 0.2  # seconds between two tries to write
 _BESIDE = ("", "-wal", "-shm")
 _TABLE = """
@@ -44,10 +44,10 @@ class JournalFault(Exception):
 
 
 def judging_key(submission: Submission, exercise_hash: str, allow_process: bool) -> str:
-    """Return what all that decides the verdict on `submission` is known by, whoever handed it in.
+    """Return the key of all that decides the verdict on `submission`, whoever handed it in.
 
-    It begins with the exercise, the hash of the code and that of the exercise; a hash of the rest
-    ends it.
+    It consists of the exercise's name, the hashes of the code and the exercise, and a hash of the
+    rest.
     """
     demand = "process" if allow_process else "isolated"
     rest = hash_of([submission.remarks, demand])
@@ -65,9 +65,9 @@ class Journal:
     path: Path
 
     def prepare(self) -> str | None:
-        """Make the journal ready; return a sentence when one that was broken was set aside.
+        """Make the journal ready; return a sentence when a broken one was set aside.
 
-        Raise `KitError` when it can be neither used nor made.
+        Raises `KitError` when it can be neither used nor made.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,20 +82,21 @@ class Journal:
             self._check()
         except (OSError, sqlite3.Error) as error:
             raise KitError(
-                f"the journal of what has been graded cannot be used: {error}",
+                f"the journal of earlier verdicts cannot be used: {error}",
                 place=str(self.path),
-                cure="grade where you may write and the disk has room, or name another folder "
-                "with --output; then run the same command again",
+                cure="grade where you may write and the disk has free space, or name another "
+                "folder with --output; then run the same command again",
             ) from error
         return (
-            f"The journal could not be read and lies in {aside.name} now; everybody is graded anew."
+            f"The journal could not be read and was moved to {aside.name}; everyone is graded "
+            "again."
         )
 
     def find(self, key: str, student: str, exercise: Exercise) -> Verdict | None:
-        """Return what is kept under `key`, as the verdict of `student`; None when there is nothing.
+        """Return the verdict kept under `key`, as that of `student`; None when there is none.
 
-        So it is with a verdict that is not on `exercise` as it is now, does not agree with itself,
-        or is larger than any that we give. Raise `JournalFault` when the journal cannot be read.
+        Also None when the verdict is not on `exercise` as it is now, contradicts itself, or is
+        larger than any that we give. Raises `JournalFault` when the journal cannot be read.
         """
         text = self._text(key)
         if text is None:
@@ -108,7 +109,7 @@ class Journal:
         return verdict if key.startswith(head) and is_sound(verdict, exercise) else None
 
     def keep(self, key: str, verdict: Verdict) -> None:
-        """Keep `verdict` for good; raise `JournalFault` when that fails again and again."""
+        """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
         for last in (*[False] * (TRIES - 1), True):
             try:
                 with self._faults(), self._open() as connection:

@@ -42,7 +42,7 @@ def class_lock(folder: Path, waits: Callable[[], None]) -> Iterator[None]:
 def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end this process as an error does, so that nothing is left behind.
 
-    Only where nobody else handles them, and in the main thread.
+    Only in the main thread, and only where nobody else handles them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

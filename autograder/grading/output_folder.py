@@ -25,8 +25,9 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)  # a file system without 
 def claim_output(output: Path, graded: Path, exercise: str, *, named: bool) -> None:
     """Note in `output` whose results it holds; raise `KitError` when they are another class's.
 
-    `named` is whether somebody chose the folder: then results of unknown origin are not overwritten.
-    So it is with a note that cannot be understood; one that is no plain file is refused as such.
+    `named` says whether somebody chose the folder: then results of unknown origin are not
+    overwritten. A note that cannot be understood counts as another class's, and one that is not
+    a plain file is refused.
     """
     owner = {"class": os.fsencode(graded.resolve()).decode("utf-8", "backslashreplace")}
     owner["exercise"] = exercise
@@ -53,7 +54,7 @@ def _read(file: Path) -> dict[str, object]:
 
 
 def _whose(found: dict[str, object]) -> str:
-    """Whose results they are, as a line that a terminal only shows."""
+    """Return whose results they are, as a line that is safe in a terminal."""
     exercise, graded = found.get("exercise"), found.get("class")
     if not isinstance(exercise, str) or not isinstance(graded, str):
         return _UNKNOWN
@@ -70,10 +71,10 @@ def _taken(output: Path, whose: str, exercise: str) -> KitError:
 
 
 def input_secret(folder: Path) -> bytes:
-    """Return the secret that hidden inputs are drawn from, made at the first time.
+    """Return the secret that hidden inputs are drawn from; the first call makes it.
 
-    With it a submission gets the same inputs at every regrade, and nobody else's. Raises `KitError`
-    when it is damaged, no plain file, or cannot be kept.
+    With it, a submission gets the same inputs at every regrade, and nobody else's. Raises
+    `KitError` when it is damaged, not a plain file, or cannot be stored.
     """
     file = folder / SECRET
     try:
@@ -83,24 +84,26 @@ def input_secret(folder: Path) -> bytes:
         secret = read_small(file, MOST_BYTES)
     except OSError as error:
         raise KitError(
-            f"the secret that hidden inputs are drawn from cannot be kept: {error.strerror}",
+            f"the secret that hidden inputs are drawn from cannot be stored: {error.strerror}",
             place=str(file),
-            cure="make room, or let yourself write there; then run the same command again",
+            cure="free some space, or give yourself the right to write there; then run the same "
+            "command again",
         ) from error
     if len(secret) != SECRET_BYTES:
         raise KitError(
             "the secret that hidden inputs are drawn from is damaged",
             place=str(file),
-            cure="delete that file: a new one is made, and who is graded again gets other inputs",
+            cure="delete that file: a new one is made, and students who are graded again get "
+            "other inputs",
         )
     return secret
 
 
 def _make(file: Path) -> None:
-    """Write a new secret, whole or not at all; who comes second gets FileExistsError."""
+    """Write a new secret, whole or not at all; raise FileExistsError when there is one."""
     if file.exists():
         raise FileExistsError(file)
-    # Whoever may write the class's results may read it, and nobody else.
+    # Only those who may write the class's results may read it.
     shared = file.parent.stat().st_mode & _GROUP_MAY_WRITE
     partial = file.with_name(f"{file.name}.{os.getpid()}")
     partial.unlink(missing_ok=True)  # left by a killed run, or a link to elsewhere

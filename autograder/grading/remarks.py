@@ -1,8 +1,8 @@
 """Remarks on what a submission calls: worth a word, never worth a point.
 
 The author names calls in `exercise.toml`. They are looked for in the syntax tree,
-so a comment or a string is no call; whoever wants to hide one can. So this is a
-remark, not a boundary.
+so a comment or a string is not a call. A student who wants to hide a call can do
+so: this is a remark, not a boundary.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who handed in what: which files and folders below a path are whose. Nothing is read here.
 
 A path is a course directory (nbgrader's `submitted/STUDENT/EXERCISE/`) or a flat
-folder in which every file or folder is named by its student.
+folder in which every file or folder is named after its student.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the
 class HandIn:
     """The files and folders that one student handed in.
 
-    `root` is the folder below which all is the student's, where it is not the one they lie in.
+    Everything below the folder `root` is the student's; None stands for the folder they lie in.
     """
 
     student: str
@@ -33,15 +33,16 @@ class HandIn:
 def course_roster(folders: Iterable[tuple[str, Path]]) -> tuple[HandIn, ...]:
     """Return the hand-ins of a course: pairs of a student and the folder handed in.
 
-    Such a folder lies in the student's own, which can be a link as well.
+    That folder lies in the student's own folder, which may be a link.
     """
     return tuple(HandIn(student, (folder,), folder.parent.parent) for student, folder in folders)
 
 
 def flat_roster(folder: Path) -> tuple[HandIn, ...]:
-    """Return the hand-ins in a folder of files named by student; `KitError` when there are none.
+    """Return the hand-ins in a folder of files named after students.
 
-    Whatever has a student's name is theirs, also a file of a wrong kind: nobody is left out.
+    Whatever has a student's name is theirs, even a file of the wrong kind: nobody is left out.
+    Raises `KitError` when there are none.
     """
     by_student: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.iterdir()):
@@ -55,6 +56,6 @@ def flat_roster(folder: Path) -> tuple[HandIn, ...]:
         raise KitError(
             "there are no submissions here",
             place=str(folder),
-            cure="put one .py or .ipynb file per student into it, named by student",
+            cure="put one .py or .ipynb file per student into it, named after the student",
         )
     return tuple(HandIn(student, tuple(paths)) for student, paths in by_student.items())

@@ -1,7 +1,7 @@
-"""Whether a verdict that was read back can be one that the kit gave: nothing of it is believed.
+"""Whether a verdict that was read back can be one that the kit gave; nothing is taken on trust.
 
-Whoever may write to the folder of results may write to its journal. What is odd in any way is
-judged anew, which costs seconds; what is believed goes into a gradebook.
+Anybody who may write to the folder of results may write to its journal. Anything odd is judged
+again, which costs seconds; what is believed goes into a gradebook.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from autograder.model.exercise import Exercise, Step
-from autograder.model.verdict import CheckVerdict, Outcome, StepVerdict, Verdict
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
 
 _NEVER_KEPT = (Outcome.REJECTED, Outcome.INFRASTRUCTURE)  # nothing was judged then
 
@@ -40,20 +40,12 @@ def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
 
 def _fits(judged: StepVerdict, step: Step) -> bool:
     """Whether a step is judged under its own name, for what it is worth."""
-    passed = judged.outcome is Outcome.PASSED
     return (
-        (judged.name, judged.title, judged.max_points) == (step.name, step.title, step.points)
-        and judged.points == (step.points if passed else 0.0)
+        bool(judged.checks)
+        and all((check.finding is None) == check.passes for check in judged.checks)
         and judged.outcome not in _NEVER_KEPT
-        and _follows_from(judged.outcome, judged.checks)
+        and judged == StepVerdict.of(step, judged.checks, judged.leaning)
     )
-
-
-def _follows_from(outcome: Outcome, checks: tuple[CheckVerdict, ...]) -> bool:
-    """Whether a step with these checks ends so: as the first one that did not pass."""
-    ends = [check.outcome for check in checks if check.outcome is not Outcome.PASSED]
-    found = all((check.finding is None) == (check.outcome is Outcome.PASSED) for check in checks)
-    return bool(checks) and found and outcome is (ends[0] if ends else Outcome.PASSED)
 
 
 def _has_type(value: object, declared: Any) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Exercise, Step
+from autograder.model.symbols import our_fault
 from autograder.model.verdict import (
     NOT_RUN,
     ChainVerdict,
@@ -19,7 +20,7 @@ from autograder.model.verdict import (
 from autograder.submission.reading import Submission
 
 _READ = ("read", "the submission can be read")
-_STOPPED = ("stopped", "judging comes to its end")
+_STOPPED = ("stopped", "judging finishes")
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,7 @@ def without_judging(exercise: Exercise, submission: Submission, finding: Finding
 
 def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> Verdict:
     """Return the verdict on a submission that we failed to judge."""
-    finding = Finding(
-        Outcome.INFRASTRUCTURE,
-        "It could not be judged, through no fault of yours. Your instructor is told.",
-        details=(detail,),
-    )
-    return without_judging(exercise, submission, finding)
+    return without_judging(exercise, submission, our_fault((detail,)))
 
 
 def unfinished(
@@ -90,5 +86,4 @@ def _verdict(
 def _ended(step: Step, finding: Finding) -> StepVerdict:
     known = finding.outcome in (Outcome.REJECTED, Outcome.INFRASTRUCTURE)
     name, title = _READ if known else _STOPPED
-    check = CheckVerdict(name, title, finding.outcome, finding)
-    return StepVerdict(step.name, step.title, finding.outcome, 0.0, step.points, (check,))
+    return StepVerdict.of(step, (CheckVerdict.of(name, title, finding),))

@@ -1,8 +1,8 @@
 """One grader process as its starter sees it: given work, listened to, and bounded from outside.
 
-It runs code of ours only, but over what was handed in, and a regular expression, a parser or a
-comparison may take for ever over text that was made for it. So the starter looks at its
-processor time and the clock, and the kernel bounds its memory; neither asks the code that runs.
+It runs only our code, but on what was handed in. A regular expression, a parser or a comparison
+may take for ever on text that was made to slow it down. So the starter looks at its processor
+time and the clock, and the kernel limits its memory; neither depends on the code that runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one hand-in may take of the grader itself, beside what its own code uses.
+    """What one hand-in may use of the grader itself, apart from what its own code uses.
 
     `seconds` of processor time and `wall_seconds` on the clock of a grader process, `megabytes`
     of memory on top of what that process holds when it begins.
@@ -42,7 +42,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Message:
-    """What a grader process says: `kind` is begin, part, done, failed or finished."""
+    """What a grader process says: `kind` is begin, part, done, memory, failed or finished."""
 
     kind: str
     number: int = 0
@@ -57,7 +57,7 @@ class WorkProgress:
         self._number = 0
 
     def begin(self, number: int) -> None:
-        """Say that the work on an item begins: from here on the bounds count for it."""
+        """Say that the work on an item begins: from now on, the bounds apply to it."""
         self._number = number
         if self._megabytes is not None:
             _bound_memory(self._megabytes)
@@ -68,7 +68,7 @@ class WorkProgress:
         self._send(Message("part", self._number, value))
 
     def done(self, result: Any, number: int | None = None) -> None:
-        """Hand over the result of the item: the one that was begun last, or the one said."""
+        """Hand over the result of item `number`, by default the one that was begun last."""
         self._send(Message("done", self._number if number is None else number, result))
 
 
@@ -104,7 +104,7 @@ class WatchedProcess:
 
     @property
     def crashed(self) -> bool:
-        """Whether it ended by a fault within the process, and not by what somebody sent it."""
+        """Whether a fault within the process ended it, and not a signal from somebody else."""
         faults = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
         return self._process.exitcode in [-fault for fault in faults]
 
@@ -115,7 +115,7 @@ class WatchedProcess:
         self.begin()
 
     def begin(self) -> None:
-        """Count the bounds from now on."""
+        """Start counting time against the bounds."""
         self._begun, self._processor = time.monotonic(), self._used()
 
     def over(self) -> str:
@@ -127,7 +127,7 @@ class WatchedProcess:
         return ""
 
     def end(self) -> None:
-        """End the process and all that it has started; take away what it left on the disk."""
+        """End the process and all that it has started; remove what it left on the disk."""
         if self._process.is_alive():
             self._process.kill()  # its zygote and its workers die with it
         self._process.join()
@@ -143,9 +143,9 @@ class WatchedProcess:
 
 def _serve(line: Connection) -> None:
     """Do batch after batch until the starter is gone; the main function of a grader process."""
-    # Nothing is found by chance in the folder in which a command was typed.
+    # So that nothing is found by chance in the folder where the command was typed.
     os.chdir("/")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the starter's, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the starter, which ends this
     _end_with_starter()
     while True:
         try:
@@ -164,7 +164,7 @@ def _serve(line: Connection) -> None:
 
 
 def _bound_memory(megabytes: int) -> None:
-    """Let this process have so much more than it holds now; the kernel sees to it."""
+    """Have the kernel limit this process to `megabytes` on top of what it holds now."""
     import resource
 
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
@@ -175,7 +175,7 @@ def _bound_memory(megabytes: int) -> None:
 
 
 def _end_with_starter() -> None:
-    """Have this process end when the one that started it is killed: else it would wait for ever."""
+    """End this process when its starter is killed; otherwise it would wait for ever."""
     starter = multiprocessing.parent_process()
     assert starter is not None
 

@@ -1,15 +1,15 @@
 """Heat maps of arrays: in a terminal, in a notebook's card, as plain text, as a PNG or SVG file.
 
-A picture has to read without its colors (every cell shows its number) and in any theme,
-and whoever imports this loads neither rich nor matplotlib before one is needed: a check
-in a notebook draws with NumPy and the standard library alone.
+A picture must be readable without colors (every cell shows its number) and in any theme.
+Importing this package loads neither rich nor matplotlib before they are needed: a check in a
+notebook draws with NumPy and the standard library alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autograder.heatmaps.panel import Comparison, Panel, comparison, panel
 
@@ -22,29 +22,12 @@ __all__ = [
     "comparison",
     "panel",
     "save",
-    "terminal_heatmap",
     "terminal_panels",
 ]
 
 
-def terminal_heatmap(
-    array: Any,
-    *,
-    title: str,
-    axes: Sequence[str] | str | None = ("query", "key"),
-    labels: Sequence[str] | None = None,
-) -> RenderableType:
-    """Return a heat map of `array` for a rich console.
-
-    array: (rows, columns), or more axes, of which the last two are shown.
-    axes: the names of the last two axes or of all ("B heads S S" is taken too).
-    labels: tokens, for the axes that are as long as they are many.
-    """
-    return terminal_panels((panel(array, title=title, axes=axes, labels=labels),))
-
-
 def terminal_panels(panels: Sequence[Panel]) -> RenderableType:
-    """Return heat maps for a rich console: side by side where it is wide enough."""
+    """Return heat maps for a rich console, side by side if it is wide enough."""
     from autograder.heatmaps.terminal import Blocks
 
     return Blocks(tuple(panels))
@@ -53,8 +36,8 @@ def terminal_panels(panels: Sequence[Panel]) -> RenderableType:
 def save(path: Path, panels: Sequence[Panel]) -> None:
     """Draw heat maps side by side into a `.png` or `.svg` file.
 
-    Raises `KitError` when matplotlib is missing, the suffix is another, or the file cannot
-    be written.
+    Raises `KitError` when matplotlib is missing, the suffix is a different one, or the file
+    cannot be written.
     """
     from autograder.heatmaps.figure import save_figure
 

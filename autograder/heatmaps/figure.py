@@ -1,8 +1,8 @@
 """Heat maps as a PNG or SVG file, drawn by matplotlib.
 
-matplotlib is an extra: with what it needs it would double the size of what a student of the
-NumPy exercise installs, and only this file format needs it. The figure is made without
-pyplot, so the backend that a learner has chosen stays as it is.
+matplotlib is an extra, because it would double the size of what a student of the NumPy exercise
+installs, and only picture files need it. The figure is made without pyplot, so the backend that a
+learner has chosen stays in use.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from autograder.heatmaps.panel import Panel
 
 FORMATS = (".png", ".svg")
 MOST = (24, 24)
-# Light enough for black numbers on them; apart for those who see no red or no green.
+# Light enough for black numbers, and easy to tell apart for people who are color-blind.
 POSITIVE, NEGATIVE = "#56b4e9", "#e69f40"
-# Inches of a cell, and around the cells.
+# Inches: the side of a cell, and the margin around the cells.
 CELL = 0.5
 MARGIN = 0.9
 DOTS_PER_INCH = 150
 
 
 def save_figure(path: Path, panels: tuple[Panel, ...]) -> None:
-    """Draw `panels` side by side into `path`; raise `KitError` when that cannot be."""
+    """Draw `panels` side by side into `path`; raise `KitError` if that is not possible."""
     if path.suffix.lower() not in FORMATS:
         raise KitError(
             f"a picture cannot be saved as {path.suffix or 'a file without a suffix'}",
             place=str(path),
-            cure=f"let the name end with {' or '.join(FORMATS)}",
+            cure=f"give the file a name that ends in {' or '.join(FORMATS)}",
         )
     matplotlib = _matplotlib(path)
     figure = _figure(matplotlib, tuple(panel.cut(*MOST) for panel in panels))
     try:
-        # Without a date, and with ids that are not drawn, the same picture is the same file.
+        # Without a date or random ids, the same picture gives the same file.
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
         with matplotlib.rc_context({"svg.hashsalt": "heat map"}):
             figure.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata)
@@ -44,7 +44,7 @@ def save_figure(path: Path, panels: tuple[Panel, ...]) -> None:
         raise KitError(
             f"the picture cannot be written: {error.strerror}",
             place=str(path),
-            cure="name a file in a folder that is there and that you may write to",
+            cure="name a file in an existing folder that you may write to",
         ) from None
 
 
@@ -57,7 +57,7 @@ def _matplotlib(path: Path) -> Any:
             "matplotlib, which draws pictures into files, is not installed",
             place=str(path),
             cure='python -m pip install "attention-kit[pictures]"; '
-            "pictures in the terminal and in the notebook need none",
+            "pictures in the terminal and in the notebook do not need it",
         ) from None
     return matplotlib
 
@@ -84,7 +84,7 @@ def _draw(place: Any, panel: Panel, colors: Any) -> None:
             for column in range(columns)
         ]
     ).reshape(rows, columns)
-    place.set_facecolor("0.85")  # seen where a number has no place on the scale
+    place.set_facecolor("0.85")  # the color of a number that is not on the scale
     place.imshow(np.ma.masked_invalid(strengths), cmap=colors, vmin=-1, vmax=1)
     place.set_title(panel.title, fontsize=10)
     place.set_xticks(range(columns), panel.labels[1], rotation=45, ha="left", fontsize=8)

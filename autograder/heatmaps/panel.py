@@ -1,8 +1,8 @@
 """One heat map as data: two axes of an array, their labels, and one scale of colors.
 
-Whoever draws it (terminal, notebook, plain text, file) shows the same cells in the same
-words, so what is shown is decided here: which sequence and head of a batch, how a number
-is shortened, what is no number at all, and how strong each cell's color is.
+Terminal, notebook, plain text and file all show the same cells with the same words. So it is
+decided here what they show: which sequence and head of a batch, how numbers are shortened,
+what is not a number, and how strong each cell's color is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from autograder.judging.compare import FLOOR, agree
 from autograder.judging.value_words import first_place, place_words, shape_words
 
-# The letters of a sequence axis. An array that has it twice at its end is (query, key).
+# Letters for a sequence axis. An array that ends with the same one twice is (query, key).
 SEQUENCE = ("S", "N", "T", "L")
 Axes = Sequence[str] | str | None
 
@@ -26,8 +26,9 @@ Axes = Sequence[str] | str | None
 class Panel:
     """What one heat map shows.
 
-    values: (rows, columns). axes: the names of the two. labels: a name per row and per column.
-    bound: the absolute value that gets the strongest color. notes: what is not shown, in words.
+    values: (rows, columns). axes: the names of these two axes. labels: the names of the rows, and
+    those of the columns. bound: the absolute value with the strongest color. notes: sentences
+    about what is not shown.
     """
 
     title: str
@@ -43,14 +44,14 @@ class Panel:
         return tuple(tuple(short(float(value)) for value in row) for row in self.values)
 
     def strength(self, row: int, column: int) -> float | None:
-        """How strong a cell's color is, from -1 to 1; None for what has no place on the scale."""
+        """Return how strong a cell's color is, from -1 to 1, or None if it is off the scale."""
         value = float(self.values[row, column])
         if not math.isfinite(value) or value <= FLOOR:
             return None
         return max(-1.0, min(1.0, value / self.bound))
 
     def cut(self, rows: int, columns: int) -> Panel:
-        """Return the panel with at most so many rows and columns, and a note about the rest."""
+        """Return at most this many rows and columns of the panel, and a note about the rest."""
         there = self.values.shape
         if there[0] <= rows and there[1] <= columns:
             return self
@@ -70,8 +71,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Yours, expected and the difference, and what there is to say; no panels without a shape
-    in common."""
+    """Panels of yours, expected and the difference (none if the shapes differ), and words."""
 
     words: str
     panels: tuple[Panel, ...] = ()
@@ -86,11 +86,11 @@ def panel(
     labels: Sequence[str] | None = None,
     index: Sequence[int] | None = None,
 ) -> Panel:
-    """Return the last two axes of `array` as a panel; of the axes before, one entry.
+    """Return the last two axes of `array` as a panel, at one entry of the other axes.
 
     array: (..., rows, columns); an array with fewer axes is one row. axes: the names of the
-    last two axes, or of all, also as "B S S". labels: tokens, for each of the two axes that
-    is as long. index: which entry of the leading axes; the first one by default.
+    last two axes or of all axes, as a list or as "B S S". labels: tokens, used for each of the
+    two axes that has this length. index: the entry of the leading axes, the first by default.
     """
     numbers = np.asarray(array)
     names = axis_names(axes, numbers.ndim)
@@ -118,24 +118,25 @@ def comparison(
     labels: Sequence[str] | None = None,
     precision: str = "",
 ) -> Comparison:
-    """Set `yours` beside `expected`, at the first entry of the leading axes that differs.
+    """Show `yours` beside `expected`, at the first entry of the leading axes that differs.
 
-    axes: the names of all axes, such as "B S S". precision: the dtype that was asked for.
+    yours, expected: arrays with these axes. axes: the names of all axes, such as "B S S".
+    precision: the dtype that was asked for.
     """
-    one, two = np.asarray(yours), np.asarray(expected)
+    actual, wanted = np.asarray(yours), np.asarray(expected)
     letters = axes if isinstance(axes, str) or axes is None else " ".join(axes)
-    if one.shape != two.shape:
-        due = shape_words(two.shape, letters)
+    if actual.shape != wanted.shape:
+        shape = shape_words(wanted.shape, letters)
         return Comparison(
-            f"Yours has the shape {shape_words(one.shape, letters)}, and {due} is expected."
+            f"Yours has the shape {shape_words(actual.shape, letters)}, but {shape} is expected."
         )
-    one, two = _floating(one), _floating(two)
-    wrong = _differing(one, two, precision)
-    place = first_place(wrong) if wrong.any() else (0,) * one.ndim
+    actual, wanted = _floating(actual), _floating(wanted)
+    wrong = _differing(actual, wanted, precision)
+    place = first_place(wrong) if wrong.any() else (0,) * actual.ndim
     with np.errstate(all="ignore"):
-        # What agrees differs by 0: the last digits are no news.
-        difference = np.where(wrong, one - two, 0.0)
-    arrays = {"yours": one, "expected": two, "difference": difference}
+        # Where numbers agree, show a difference of 0: rounding is not of interest.
+        difference = np.where(wrong, actual - wanted, 0.0)
+    arrays = {"yours": actual, "expected": wanted, "difference": difference}
     panels = [
         panel(array, title=title, axes=axes, labels=labels, index=place[:-2])
         for title, array in arrays.items()
@@ -148,7 +149,7 @@ def comparison(
 
 
 def axis_names(axes: Axes, count: int) -> tuple[str, ...]:
-    """Return a name for each of `count` axes, "query" and "key" for a sequence axis twice."""
+    """Return a name for each of `count` axes; a final pair like "S S" is "query", "key"."""
     names = axes.split() if isinstance(axes, str) else list(axes or ())
     if len(names) > count:
         names = names[len(names) - count :]
@@ -159,13 +160,13 @@ def axis_names(axes: Axes, count: int) -> tuple[str, ...]:
 
 
 def is_attention(axes: str) -> bool:
-    """Whether axes such as "B heads S S" end with one sequence axis twice: queries and keys."""
+    """Whether axes such as "B heads S S" end with the same sequence axis twice."""
     last = axes.split()[-2:]
     return len(last) == 2 and last[0] == last[1] and last[0] in SEQUENCE
 
 
 def short(value: float) -> str:
-    """Write a number in at most six characters; what is none is a word.
+    """Write a number in at most six characters; NaN and infinity are words.
 
     >>> [short(value) for value in (0.416, -12.34, -1e9, float("nan"))]
     ['0.42', '-12.3', '-1e9', 'NaN']
@@ -200,12 +201,18 @@ def _bound(values: np.ndarray) -> float:
     return float(sizes.max()) if sizes.size and sizes.max() > 0 else 1.0
 
 
-def _differing(one: np.ndarray, two: np.ndarray, precision: str) -> np.ndarray:
-    """(of the arrays' shape) True where they differ: NaN is like NaN, and below the floor all is
-    one."""
+def _differing(actual: np.ndarray, wanted: np.ndarray, precision: str) -> np.ndarray:
+    """Return a mask, in the arrays' shape, that is True where they differ.
+
+    NaN equals NaN, and all numbers below the floor are equal.
+    """
     with np.errstate(all="ignore"):
-        alike = (one == two) | (np.isnan(one) & np.isnan(two)) | ((one <= FLOOR) & (two <= FLOOR))
-    return np.asarray(~(agree(one, two, precision) | alike))
+        alike = (
+            (actual == wanted)
+            | (np.isnan(actual) & np.isnan(wanted))
+            | ((actual <= FLOOR) & (wanted <= FLOOR))
+        )
+    return np.asarray(~(agree(actual, wanted, precision) | alike))
 
 
 def _difference_words(difference: np.ndarray, wrong: np.ndarray, letters: str | None) -> str:

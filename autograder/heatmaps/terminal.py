@@ -1,7 +1,7 @@
 """Heat maps in a terminal: blocks of color with a number in each.
 
-A terminal does not say whether it is light or dark, so every block brings its own
-background and a text color that stands out from it. Without color the numbers remain.
+A terminal does not say whether it is light or dark, so every block has its own background,
+and a text color that stands out from it. Without color, the numbers remain.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from rich.text import Text
 
 from autograder.heatmaps.panel import Panel
 
-# (red, green, blue) of zero, of the largest and of the most negative number; blue and orange
-# can be told apart by those who see no red or no green, too.
+# (red, green, blue) of zero, of the largest and of the most negative number. People who are
+# color-blind can tell blue from orange.
 ZERO = (32, 36, 48)
 POSITIVE = (86, 180, 233)
 NEGATIVE = (230, 120, 30)
-EVEN = 0.179  # the luminance on which black and white stand out alike
+EVEN = 0.179  # the luminance on which black and white stand out equally
 OFF_THE_SCALE = Style(bold=True, italic=True)
 DIM = Style(dim=True)
-CELL = 5  # the least width of a cell, the space beside the number included
-LABEL = 9  # what is longer is cut
+CELL = 5  # the least width of a cell, including the space beside the number
+LABEL = 9  # the greatest width of a label
 ROWS = 24
 GAP = 2
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Heat maps that rich prints, side by side where the console is wide enough."""
+    """Heat maps that rich prints, side by side if the console is wide enough."""
 
     panels: tuple[Panel, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give shelves of panels, each as full as the console is wide."""
+        """Give rows of panels, with as many in each row as fit the console."""
         shelf: list[Text] = []
         for number, text in enumerate(block(each, options.max_width) for each in self.panels):
             if shelf and _width([*shelf, text]) > options.max_width:
@@ -53,13 +53,13 @@ class Blocks:
                 yield _side_by_side(shelf)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """The width of the widest panel, and of all side by side."""
+        """Return the width of the widest panel, and that of all panels side by side."""
         texts = [block(each, options.max_width) for each in self.panels]
         return Measurement(max(map(_width_of, texts), default=0), _width(texts))
 
 
 def block(panel: Panel, width: int) -> Text:
-    """Return one panel as lines at most `width` wide; what does not fit is cut, and said."""
+    """Return one panel as lines at most `width` wide, with a note about what is cut off."""
     rows, columns = _arrow(panel.axes[0], "↓"), _arrow(panel.axes[1], "→")
     margin = min(LABEL, _widest(panel.labels[0], (rows,)))
     column = max(CELL, min(LABEL, _widest(panel.labels[1], *panel.cells) + 1))
@@ -81,11 +81,11 @@ def block(panel: Panel, width: int) -> Text:
 
 
 def style(strength: float | None) -> Style:
-    """The colors of a cell: its own background, and black or white on it."""
+    """Return the colors of a cell: its own background, with black or white text."""
     if strength is None:
         return OFF_THE_SCALE
     end = POSITIVE if strength >= 0 else NEGATIVE
-    mixed = [zero + (one - zero) * abs(strength) for zero, one in zip(ZERO, end)]
+    mixed = [zero + (full - zero) * abs(strength) for zero, full in zip(ZERO, end)]
     bright = _luminance(mixed) > EVEN
     return Style(
         color=Color.from_rgb(0, 0, 0) if bright else Color.from_rgb(255, 255, 255),
@@ -94,7 +94,7 @@ def style(strength: float | None) -> Style:
 
 
 def _luminance(color: Sequence[float]) -> float:
-    """How bright a color looks, from 0 to 1 (the relative luminance of WCAG, sRGB as a power)."""
+    """Return how bright an sRGB color looks, from 0 to 1 (WCAG's relative luminance)."""
     red, green, blue = (math.pow(part / 255, 2.2) for part in color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

@@ -1,6 +1,6 @@
 """Heat maps as plain text: the numbers, with the names of the axes and of their entries.
 
-What nbgrader's feedback, a log or an editor without HTML shows of a picture.
+This is how nbgrader's feedback, a log or an editor without HTML shows a picture.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOST = (12, 10)
 
 
 def text_lines(panels: Sequence[Panel]) -> tuple[str, ...]:
-    """Return heat maps as lines: side by side where all fit, else one below the other."""
+    """Return heat maps as lines: side by side if all fit, or else one below the other."""
     blocks = [_block(panel.cut(*MOST)) for panel in panels]
     widths = [max(map(len, block)) for block in blocks]
     if sum(widths) + len(GAP) * (len(blocks) - 1) > WIDEST:
@@ -30,7 +30,7 @@ def text_lines(panels: Sequence[Panel]) -> tuple[str, ...]:
 
 
 def _block(panel: Panel) -> list[str]:
-    """The title, the names of the axes and of the columns, the rows, and the notes."""
+    """Return the lines: title, names of the axes and columns, rows, notes."""
     rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(panel.axes, "↓→"))
     names = (rows, *panel.labels[0])
     cells = (panel.labels[1], *panel.cells)

@@ -1,1 +1,1 @@
-"""From what came back to what is said of it: compare, explain, name. No pytest, no sandbox."""
+"""From a reply to what is said about it: compare, explain, name. No pytest, no sandbox."""

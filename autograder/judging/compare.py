@@ -1,8 +1,8 @@
 """Is a returned value the expected one? Type, dtype, shape, finiteness, and only then values.
 
-The order is the requirement: `allclose` on unchecked shapes broadcasts, so a
-wrong answer of shape (1,) would pass. Nothing here knows what attention is; the
-words name axes by the letters of the reference's signature, such as B S D.
+The order matters: `allclose` on unchecked shapes broadcasts, so a wrong answer of shape (1,)
+would pass. Nothing here knows what attention is; messages name axes by the letters of the
+reference's signature, such as B S D.
 """
 
 from __future__ import annotations
@@ -70,19 +70,15 @@ def compare(returned: Value, expected: Value, form: ResultSpec) -> Finding | Non
 
 def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
     """Compare number, type, dtype and shape of the arrays, but not their values."""
-    wanted = arrays_of(expected, form)
+    wanted, names = arrays_of(expected, form), ", ".join(form.names)
     if len(wanted) > 1 and not isinstance(returned, tuple):
-        return Finding(
-            Outcome.WRONG_TYPE,
-            f"It returns {type_words(returned, form.noun)}, and {len(wanted)} {form.noun}s are expected: "
-            f"{', '.join(form.names)}.",
-        )
-    given = arrays_of(returned, form)
-    if len(given) != len(wanted):
-        return Finding(
-            Outcome.WRONG_TYPE,
-            f"It returns {len(given)} values, and {len(wanted)} are expected: {', '.join(form.names)}.",
-        )
+        given = type_words(returned, form.noun)
+        fact = f"It returns {given}, but {len(wanted)} {form.noun}s are expected: {names}."
+        return Finding(Outcome.WRONG_TYPE, fact)
+    parts = arrays_of(returned, form)
+    if len(parts) != len(wanted):
+        fact = f"It returns {len(parts)} values, but {len(wanted)} are expected: {names}."
+        return Finding(Outcome.WRONG_TYPE, fact)
     return (
         _number(returned, expected, form)
         or _each(_type, returned, expected, form)
@@ -91,19 +87,20 @@ def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding 
 
 
 def _number(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
-    """Compare what is expected as a whole number."""
-    for name, one, due in zip(form.names, arrays_of(returned, form), arrays_of(expected, form)):
-        if type(due) is int and (type(one) is not int or one != due):
-            given = str(one) if type(one) is int else type_words(one)
-            return Finding(Outcome.WRONG_VALUES, f"`{name}` is {given}, and {due} is expected.")
+    """Compare the parts that should be whole numbers."""
+    parts = zip(form.names, arrays_of(returned, form), arrays_of(expected, form))
+    for name, given, wanted in parts:
+        if type(wanted) is int and (type(given) is not int or given != wanted):
+            value = str(given) if type(given) is int else type_words(given)
+            return Finding(Outcome.WRONG_VALUES, f"`{name}` is {value}, but {wanted} is expected.")
     return None
 
 
 def _each(
     compare_one: CompareOne, returned: Value, expected: Value, form: ResultSpec
 ) -> Finding | None:
-    for name, axes, one, due in _arrays(returned, expected, form):
-        finding = compare_one(one, due, name, axes, form)
+    for name, axes, given, wanted in _arrays(returned, expected, form):
+        finding = compare_one(given, wanted, name, axes, form)
         if finding:
             return finding
     return None
@@ -113,16 +110,16 @@ def _arrays(
     returned: Value, expected: Value, form: ResultSpec
 ) -> Iterator[tuple[str, str | None, Value, np.ndarray]]:
     """Give (label, axes, returned, expected) of every array; the label is "" for the only one."""
-    given, wanted = arrays_of(returned, form), arrays_of(expected, form)
-    for name, axes, one, due in zip(form.names, form.axes, given, wanted):
-        if type(due) is not int:
-            yield name if len(wanted) > 1 else "", axes, one, np.asarray(due)
+    parts = arrays_of(expected, form)
+    for name, axes, given, wanted in zip(form.names, form.axes, arrays_of(returned, form), parts):
+        if type(wanted) is not int:
+            yield name if len(parts) > 1 else "", axes, given, np.asarray(wanted)
 
 
 def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np.ndarray:
     """Say per entry whether two arrays of one shape agree, within the tolerance of what was asked.
 
-    That is a result like `expected`, or one of the dtype `precision`.
+    What was asked for is the dtype of `expected`, or `precision` where one is named.
     """
     relative, absolute = tolerance(returned, expected, precision)
     with np.errstate(all="ignore"):
@@ -134,18 +131,19 @@ def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np
 def coarse(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
     """Return the finding when all that differs does so by rounding to a lower precision.
 
-    The form has to be right. None when nothing differs, or when anything differs by more.
+    The form must be right. None when nothing differs, or when anything differs by more.
     """
     found: list[Finding] = []
-    for name, axes, one, due in _arrays(returned, expected, form):
-        one, due = comparable(one, form.compare), comparable(due, form.compare)
-        wrong = ~agree(one, due, form.precision)
+    for name, axes, given, wanted in _arrays(returned, expected, form):
+        given, wanted = comparable(given, form.compare), comparable(wanted, form.compare)
+        wrong = ~agree(given, wanted, form.precision)
         if not wrong.any():
             continue
-        lower = rounded_to(one[wrong], due[wrong], form.precision)
+        lower = rounded_to(given[wrong], wanted[wrong], form.precision)
         if not lower:
             return None
-        found.append(_coarse(lower, asked_precision(due, form.precision), name, due.shape, axes))
+        asked = asked_precision(wanted, form.precision)
+        found.append(_coarse(lower, asked, name, wanted.shape, axes))
     return found[0] if found else None
 
 
@@ -156,10 +154,10 @@ def _coarse(
     back = "float32" if asked == "float32" else "at least float32"
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{subject} agree with the expected ones to about {DIGITS[lower]} digits only: they are "
+        f"{subject} agree with the expected ones only to about {DIGITS[lower]} digits: they are "
         f"{LOWER[lower]}.",
         right=_right_shape(label, shape, axes),
-        look=f"The inputs are {asked}, and {back} is expected back. Where is the precision lost?",
+        look=f"The inputs are {asked}, so {back} is expected back. Where is the precision lost?",
     )
 
 
@@ -173,57 +171,58 @@ def comparable(array: np.ndarray, mode: str) -> np.ndarray:
 
 
 def _type(
-    one: Value, due: np.ndarray, label: str, axes: str | None, form: ResultSpec
+    actual: Value, expected: np.ndarray, label: str, axes: str | None, form: ResultSpec
 ) -> Finding | None:
     subject = f"`{label}`" if label else "It"
-    if not isinstance(one, np.ndarray):
+    if not isinstance(actual, np.ndarray):
         verb = "is" if label else "returns"
-        look = "Is there a `return` at the end?" if one is None and not label else ""
-        wanted = f"{with_article(form.noun)} of shape {shape_words(due.shape, axes)}"
-        given = type_words(one, form.noun)
+        look = "Is there a `return` at the end?" if actual is None and not label else ""
+        wanted = f"{with_article(form.noun)} of shape {shape_words(expected.shape, axes)}"
+        given = type_words(actual, form.noun)
         return Finding(
-            Outcome.WRONG_TYPE, f"{subject} {verb} {given}, and {wanted} is expected.", look=look
+            Outcome.WRONG_TYPE, f"{subject} {verb} {given}, but {wanted} is expected.", look=look
         )
     numbers = "fbui" if form.compare == "numbers" else "f"
-    if one.dtype.kind not in numbers:
+    if actual.dtype.kind not in numbers:
         has = "has" if label else "returns"
         return Finding(
             Outcome.WRONG_TYPE,
-            f"{subject} {has} numbers of type {one.dtype}, and floating-point numbers are expected.",
-            look="Somewhere on the way the fractions are lost.",
+            f"{subject} {has} numbers of type {actual.dtype}, but floating-point numbers are "
+            "expected.",
+            look="The fractions get lost somewhere on the way.",
         )
     return None
 
 
 def _shape(
-    one: Value, due: np.ndarray, label: str, axes: str | None, form: ResultSpec
+    actual: Value, expected: np.ndarray, label: str, axes: str | None, form: ResultSpec
 ) -> Finding | None:
-    if one.shape == due.shape:
+    if actual.shape == expected.shape:
         return None
     subject = f"The shape of `{label}`" if label else "The shape of the result"
     return Finding(
         Outcome.WRONG_SHAPE,
-        f"{subject} is {one.shape}, and {shape_words(due.shape, axes)} is expected.",
+        f"{subject} is {actual.shape}, but {shape_words(expected.shape, axes)} is expected.",
         right="It returns floating-point numbers." if not label else "",
     )
 
 
 def _values(
-    one: Value, due: np.ndarray, label: str, axes: str | None, form: ResultSpec
+    actual: Value, expected: np.ndarray, label: str, axes: str | None, form: ResultSpec
 ) -> Finding | None:
-    one, due = comparable(one, form.compare), comparable(due, form.compare)
-    right = _right_shape(label, due.shape, axes)
-    broken = ~np.isfinite(one) & np.isfinite(due)
+    actual, expected = comparable(actual, form.compare), comparable(expected, form.compare)
+    right = _right_shape(label, expected.shape, axes)
+    broken = ~np.isfinite(actual) & np.isfinite(expected)
     if broken.any():
-        kinds = "NaN" if np.isnan(one[broken]).all() else "NaN or infinite"
-        count = "All" if broken.all() else f"{int(broken.sum())} of"
+        kinds = "NaN" if np.isnan(actual[broken]).all() else "NaN or infinite"
+        count = "All of" if broken.all() else f"{int(broken.sum())} of"
         return Finding(
             Outcome.WRONG_VALUES,
             f"{count} its {broken.size} numbers are {kinds}.",
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
-    wrong = ~agree(one, due, form.precision)
+    wrong = ~agree(actual, expected, form.precision)
     if not wrong.any():
         return None
     count = (
@@ -232,13 +231,19 @@ def _values(
         else (f"{int(wrong.sum())} of its {wrong.size} numbers are not")
     )
     place = first_place(wrong)
-    example = f"{place_words(wrong, axes)} it is {one[place]:.4g}, and {due[place]:.4g} is expected"
+    given, wanted = (_number_words(array[place], form) for array in (actual, expected))
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{count.capitalize()} as expected.{_lower_words(one, due, form)}",
+        f"{count.capitalize()} as expected.{_lower_words(actual, expected, form)}",
         right=right,
-        look=f"For example, {example}.",
+        look=f"For example, {place_words(wrong, axes)} it is {given}, but {wanted} is expected.",
     )
+
+
+def _number_words(number: float, form: ResultSpec) -> str:
+    """Write a number; one that is a forbidden score has lost its own digits by now."""
+    forbidden = form.compare == "floor" and number <= FLOOR
+    return "a very negative number" if forbidden else f"{number:.4g}"
 
 
 def _right_shape(label: str, shape: tuple[int, ...], axes: str | None) -> str:
@@ -246,9 +251,9 @@ def _right_shape(label: str, shape: tuple[int, ...], axes: str | None) -> str:
     return f"The shape of {subject} is right, {shape_words(shape, axes)}."
 
 
-def _lower_words(one: np.ndarray, due: np.ndarray, form: ResultSpec) -> str:
+def _lower_words(actual: np.ndarray, expected: np.ndarray, form: ResultSpec) -> str:
     """Name the precision of an array that has less than was asked for."""
-    if not is_lower(one, asked_precision(due, form.precision)):
+    if not is_lower(actual, asked_precision(expected, form.precision)):
         return ""
-    name = one.dtype.name
+    name = actual.dtype.name
     return f" They are {LOWER[name]}, which keeps about {DIGITS[name]} digits."

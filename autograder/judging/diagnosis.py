@@ -1,9 +1,9 @@
 """From what a student's code gave to the sentence the student reads.
 
-The first means is counterfactual replay: every known wrong implementation of the
-step is run on the same inputs, and the one that gives the student's own result
-names the mistake. When none does, a fingerprint of the difference (a constant
-factor, swapped axes, the rows that agree) says more than "values differ".
+Counterfactual replay comes first: every known wrong implementation of the step is
+run on the same inputs, and one that gives the student's own result names the mistake.
+When none does, a fingerprint of the difference (a constant factor, swapped axes, the
+rows that agree) says more than "values differ".
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, com
 from autograder.judging.explanation import meaning
 from autograder.judging.fingerprint import fingerprint, near, numbers
 from autograder.model.request import ExceptionReport, Failed, Reply, Returned
+from autograder.model.symbols import our_fault
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A known wrong implementation and what it gives for the inputs at hand.
+    """A known wrong implementation and its reply to the inputs at hand.
 
-    `words` is its docstring: the first paragraph says what the code does, the
-    rest where to look.
+    `words` is its docstring: the first paragraph says what the code does, the rest says
+    where to look.
     """
 
     name: str
@@ -39,7 +40,7 @@ def diagnose(
 ) -> Finding | None:
     """Return what is wrong with `reply`, named when it can be; None when it is right."""
     finding = failure(reply) if isinstance(reply, Failed) else compare(reply.value, expected, form)
-    # Where precision alone is lacking, no mistake is near enough to be told instead.
+    # Where only precision is lacking, no known mistake fits better than saying so.
     if finding is None or finding.outcome is Outcome.NOT_WRITTEN or _coarse(reply, expected, form):
         return finding
     matching = [
@@ -49,7 +50,7 @@ def diagnose(
     ]
     if matching:
         return named(finding, matching)
-    if isinstance(reply, Failed):
+    if isinstance(reply, Failed) or finding.outcome is Outcome.WRONG_TYPE:
         return finding
     return replace(finding, look=fingerprint(reply.value, expected, form) or finding.look)
 
@@ -61,23 +62,23 @@ def _coarse(reply: Reply, expected: Value, form: ResultSpec) -> bool:
 
 
 def _right(reply: Reply, expected: Value, form: ResultSpec) -> bool:
-    """Say whether a mistake does not show on these inputs, so that it explains nothing."""
+    """Say whether a mistake stays hidden on these inputs, so that it explains nothing."""
     return isinstance(reply, Returned) and compare(reply.value, expected, form) is None
 
 
 def named(finding: Finding, matching: Iterable[Candidate]) -> Finding:
-    """Trace a difference to the known mistakes that give the same result; the first is told.
+    """Trace a difference to the known mistakes that give the same result, and name the first.
 
-    The bare difference is folded away. Without a match the finding stays as it is.
+    The bare difference moves to the details. Without a match the finding stays as it is.
     """
     matches = tuple((candidate.name, candidate.words) for candidate in matching)
     if not matches:
         return finding
     seen = f"{finding.fact} {finding.look}".strip()
-    return _told(replace(finding, matches=matches, details=(*finding.details, seen)), *matches[0])
+    return _worded(replace(finding, matches=matches, details=(*finding.details, seen)), *matches[0])
 
 
-def _told(finding: Finding, name: str, words: str) -> Finding:
+def _worded(finding: Finding, name: str, words: str) -> Finding:
     fact, _, look = words.partition("\n\n")
     return replace(
         finding, misconception=name, fact=" ".join(fact.split()), look=" ".join(look.split())
@@ -85,9 +86,9 @@ def _told(finding: Finding, name: str, words: str) -> Finding:
 
 
 def reconciled(findings: Sequence[Finding | None]) -> tuple[Finding | None, ...]:
-    """Tell the mistake that explains all the findings of a step, where several explain one.
+    """Name the one mistake that explains all findings of a step, where several explain some.
 
-    On some inputs two mistakes give the same result; on those of another check they do not.
+    Two mistakes may give the same result on the inputs of one check and not on another's.
     """
     matched = [dict(finding.matches) for finding in findings if finding and finding.matches]
     common = [name for name in (matched[0] if matched else ()) if all(name in m for m in matched)]
@@ -98,8 +99,8 @@ def _settled(finding: Finding | None, name: str | None) -> Finding | None:
     if finding is None or not finding.matches:
         return finding
     words = dict(finding.matches)
-    told = _told(finding, name, words[name]) if name in words else finding
-    return replace(told, matches=())
+    worded = _worded(finding, name, words[name]) if name in words else finding
+    return replace(worded, matches=())
 
 
 def same(reply: Reply, other: Reply, form: ResultSpec) -> bool:
@@ -109,28 +110,30 @@ def same(reply: Reply, other: Reply, form: ResultSpec) -> bool:
     ours, theirs = arrays_of(reply.value, form), arrays_of(other.value, form)
     if len(ours) != len(theirs):
         return False
-    return all(_same_array(one, two, form) for one, two in zip(ours, theirs))
+    return all(_same_array(part, like, form) for part, like in zip(ours, theirs))
 
 
 def _same_exception(reply: Reply, other: Reply) -> bool:
     if not (isinstance(reply, Failed) and isinstance(other, Failed)):
         return False
-    one, two = reply.exception, other.exception
-    return bool(one and two and (one.type_name, one.message) == (two.type_name, two.message))
-
-
-def _same_array(one: Value, two: Value, form: ResultSpec) -> bool:
-    if type(one) in (int, float) and type(one) is type(two):
-        return bool(one == two)
-    if not (isinstance(one, np.ndarray) and isinstance(two, np.ndarray)):
-        return one is None and two is None
-    if one.shape != two.shape or not {one.dtype.kind, two.dtype.kind} <= set("biuf"):
+    first, second = reply.exception, other.exception
+    if not first or not second:
         return False
-    precision = near(one, form)
-    one, two = numbers(one, form), numbers(two, form)
-    nowhere = np.isnan(one) & np.isnan(two)
-    infinite = np.isinf(one) & (one == two)
-    return bool((agree(one, two, precision) | nowhere | infinite).all())
+    return (first.type_name, first.message) == (second.type_name, second.message)
+
+
+def _same_array(actual: Value, other: Value, form: ResultSpec) -> bool:
+    if type(actual) in (int, float) and type(actual) is type(other):
+        return bool(actual == other)
+    if not (isinstance(actual, np.ndarray) and isinstance(other, np.ndarray)):
+        return actual is None and other is None
+    if actual.shape != other.shape or not {actual.dtype.kind, other.dtype.kind} <= set("biuf"):
+        return False
+    precision = near(actual, form)
+    actual, other = numbers(actual, form), numbers(other, form)
+    both_nan = np.isnan(actual) & np.isnan(other)
+    infinite = np.isinf(actual) & (actual == other)
+    return bool((agree(actual, other, precision) | both_nan | infinite).all())
 
 
 def failure(reply: Failed) -> Finding:
@@ -144,10 +147,11 @@ def failure(reply: Failed) -> Finding:
             return Finding(reply.outcome, _raised(exception), look=meaning(exception))
         case Outcome.TIMED_OUT:
             fact = "It was still running at the time limit and was stopped."
-            return Finding(reply.outcome, fact, look=reply.detail or "Is there a loop without end?")
+            return Finding(reply.outcome, fact, look=reply.detail or "Is there an endless loop?")
         case Outcome.OUT_OF_MEMORY:
             fact = "It asked for more memory than a submission may use."
-            return Finding(reply.outcome, fact, look="Is an array much larger than it has to be?")
+            look = "Is an array much larger than it needs to be?"
+            return Finding(reply.outcome, fact, look=look)
         case Outcome.CRASHED:
             fact = "It ended the Python process instead of returning a result."
             look = "Is there a call such as `exit()` or `os._exit()`?"
@@ -156,11 +160,10 @@ def failure(reply: Failed) -> Finding:
             fact = "It printed more than a submission may print."
             return Finding(reply.outcome, fact, look="Is there a `print` inside a loop?")
         case Outcome.PROTOCOL | Outcome.PASSED:  # what did not return has not passed
-            fact = "What it returned is not something that can be sent back as arrays."
+            fact = "What it returned cannot be sent back as arrays."
             return Finding(Outcome.PROTOCOL, fact, details=_details(reply.detail))
         case Outcome.INFRASTRUCTURE:
-            fact = "It could not be judged, through no fault of yours. Your instructor is told."
-            return Finding(reply.outcome, fact, details=_details(reply.detail))
+            return our_fault(_details(reply.detail))
     return Finding(reply.outcome, reply.detail or "It did not return a result.")
 
 
@@ -170,5 +173,7 @@ def _details(detail: str) -> tuple[str, ...]:
 
 def _raised(exception: ExceptionReport) -> str:
     place = f"Line {exception.line}, `{exception.code}`, raises" if exception.line else "It raises"
+    # In backticks, since these are the words of Python or of a library.
     message = f": {exception.message}" if exception.message else ""
-    return f"{place} {exception.type_name}{message}."
+    quoted = f"{exception.type_name}{message}".replace("`", "'")
+    return f"{place} `{quoted}`."

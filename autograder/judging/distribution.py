@@ -1,7 +1,6 @@
 """Is every array a normal draw of its own? Judged by its statistics, never by its values.
 
-With the sizes that the checks use, a right answer stays within the bounds by six standard
-errors or more.
+With the sizes that the checks use, the bounds are at least six standard errors wide.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Distributed:
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with a set of draws: its kind, which array, and the number that shows it."""
+    """What is wrong with a set of draws: what kind of fault, in which array, and how far off."""
 
     kind: str
     array: str
@@ -45,7 +44,7 @@ class _Fault:
 def judge_distribution(
     expectation: Distributed, reply: Reply, candidates: Iterable[Candidate]
 ) -> Finding | None:
-    """Return what shows that a draw is not as expected, or None."""
+    """Return what is not as expected about a draw, or None."""
     if isinstance(reply, Failed):
         return diagnose(reply, expectation.expected, expectation.form, candidates)
     finding = compare_form(reply.value, expectation.expected, expectation.form)
@@ -74,11 +73,11 @@ def _candidate_fault(expectation: Distributed, value: Value) -> _Fault | None:
     return _fault(expectation, value)
 
 
-def _alike(one: _Fault, two: _Fault | None) -> bool:
+def _alike(actual: _Fault, known: _Fault | None) -> bool:
     return (
-        two is not None
-        and (one.kind, one.array) == (two.kind, two.array)
-        and bool(np.isclose(one.measure, two.measure, rtol=0.2, atol=1e-3))
+        known is not None
+        and (actual.kind, actual.array) == (known.kind, known.array)
+        and bool(np.isclose(actual.measure, known.measure, rtol=0.2, atol=1e-3))
     )
 
 
@@ -89,24 +88,27 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         if not np.isfinite(array).all():
             return _Fault("finite", name, 0.0, f"`{name}` holds numbers that are not finite.")
         if array.dtype.name in LOWER:
-            kept = f"`{name}` holds {LOWER[array.dtype.name]} numbers, and at least float32 is expected."
-            return _Fault("precision", name, 0.0, kept)
+            kind = LOWER[array.dtype.name]
+            sentence = f"`{name}` holds {kind} numbers, but at least float32 is expected."
+            return _Fault("precision", name, 0.0, sentence)
         spread = float(array.std())
         if not abs(spread / deviation - 1) < 0.08:
             sentence = (
-                f"The standard deviation of `{name}` is {spread:.3g}, and {deviation} is expected."
+                f"The standard deviation of `{name}` is {spread:.3g}, but {deviation} is expected."
             )
             return _Fault("spread", name, spread / deviation, sentence)
         if abs(array.mean() - mean) > 6 * deviation / np.sqrt(array.size):
-            sentence = f"The mean of `{name}` is {array.mean():.3g}, and {mean} is expected."
+            sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
             return _Fault("mean", name, float(array.mean()) / deviation, sentence)
     names = list(arrays)
-    for index, one in enumerate(names):
-        for two in names[:index]:
-            correlation = float(np.corrcoef(arrays[one].ravel(), arrays[two].ravel())[0, 1])
-            if abs(correlation) > 6 / np.sqrt(arrays[one].size):
-                sentence = f"`{two}` and `{one}` are not drawn independently of each other."
-                return _Fault("independence", one, correlation, sentence)
+    for index, second in enumerate(names):
+        for first in names[:index]:
+            correlation = float(np.corrcoef(arrays[second].ravel(), arrays[first].ravel())[0, 1])
+            if abs(correlation) > 6 / np.sqrt(arrays[second].size):
+                sentence = (
+                    f"`{first}` and `{second}` are not separate draws: their numbers go together."
+                )
+                return _Fault("independence", second, correlation, sentence)
     for name, array in arrays.items():
         tails = float((((array - array.mean()) / array.std()) ** 4).mean())
         if abs(tails - 3) > 8 * np.sqrt(24 / array.size):

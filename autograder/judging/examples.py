@@ -1,9 +1,9 @@
 """Worked examples: a check's questions as JSON, so that a student needs no solution.
 
 `attn build` runs the public checks with the reference as the student, on inputs
-small enough to work by hand, and writes down every question with the expected
-result and with what each known mistake gives. A learner's notebook and the
-terminal ask the same questions with the same engine as the hidden graders.
+small enough to work by hand. It writes down every question, the expected result,
+and what each known mistake gives. A learner's notebook and the terminal ask the
+same questions with the same engine as the hidden graders.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.distribution import Distributed
-from autograder.judging.expectation import Agrees, Expectation, Refused, Unchanged, judge
+from autograder.judging.expectation import Agrees, Expectation, Refused, Unchanged
 from autograder.judging.layers import LinearLayers
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Respondent, Returned
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 FORMAT_VERSION = 1
@@ -44,13 +44,9 @@ class Example:
     expectation: Expectation
     mistakes: tuple[Candidate, ...]
 
-    def finding(self, respondent: Respondent) -> Finding | None:
-        """Ask a student's code the question; return what is wrong, or None."""
-        return judge(self.expectation, self.request, respondent.ask(self.request), self.mistakes)
-
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
-    """Read the worked examples of an assignment; raise `KitError` when they are not there."""
+    """Read the worked examples of an assignment; raise `KitError` when they cannot be read."""
     file = folder / FILE
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))

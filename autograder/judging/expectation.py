@@ -21,7 +21,7 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
-# What a student's process calls attributes is quoted only where it can be one.
+# A name that a student's process gives is quoted only when it can be an attribute's.
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _LONGEST_NAME, _MOST_NAMES = 60, 16
 
@@ -44,7 +44,7 @@ class Agrees:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """The arrays given as arguments are afterwards what they were before."""
+    """The arrays given as arguments are the same after the call as before."""
 
     form: ResultSpec
 
@@ -86,7 +86,7 @@ def judge(
 
 
 def _attributes(request: Request, reply: Reply) -> Reply:
-    """When attributes were read, they are the result: one value each, None where missing."""
+    """When attributes were read, they become the result: one value each, None where missing."""
     if isinstance(reply, Failed) or not request.read:
         return reply
     names = [name for name in request.read if name != "*"]
@@ -104,8 +104,8 @@ def _missing(request: Request, reply: Reply) -> Finding | None:
     return Finding(
         Outcome.WRONG_TYPE,
         f"After `__init__` there is no attribute `{absent[0]}`.",
-        look="The check reads what the class keeps by the names in its docstring."
-        + (f" There are {others}." if others else ""),
+        look="The check reads the attributes that the docstring of the class names."
+        + (f" Yours are {others}." if others else ""),
     )
 
 
@@ -127,7 +127,7 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
     finding = Finding(
         Outcome.WRONG_VALUES,
         f"It overwrites argument number {changed + 1}, an array that belongs to the caller.",
-        look="Operators such as `-=` and `out=` change an array in place; `a = a - b` makes a new one.",
+        look="`-=` and `out=` change an array in place, while `a = a - b` makes a new one.",
     )
     return named(
         finding,
@@ -141,9 +141,9 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
 
 
 def _changed(before: tuple[Value, ...], after: tuple[Value, ...]) -> int | None:
-    for number, (one, two) in enumerate(zip_longest(before, after)):
-        if isinstance(one, np.ndarray) and not (
-            isinstance(two, np.ndarray) and np.array_equal(one, two, equal_nan=True)
+    for number, (given, left) in enumerate(zip_longest(before, after)):
+        if isinstance(given, np.ndarray) and not (
+            isinstance(left, np.ndarray) and np.array_equal(given, left, equal_nan=True)
         ):
             return number
     return None

@@ -1,7 +1,7 @@
 """What an exception of the student's code means, in the words of this subject.
 
-NumPy and PyTorch speak of gufunc signatures and non-singleton dimensions; a student who
-multiplies two arrays wants to know which two axes do not meet.
+NumPy and PyTorch speak of gufunc signatures and non-singleton dimensions. A student who
+multiplies two arrays wants to know which two axes do not fit.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ IMPORTS = {
 }
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MEET = (
-    "In a matrix product the last axis of the left factor has to be as long as the second-to-last "
-    "axis of the right one; here they have {left} and {right}."
+    "In a matrix product, the last axis of the left factor must be as long as the second-to-last "
+    "axis of the right one. Here they have {left} and {right}."
 )
 # A pattern of the library's message, and the sentence for it; groups are named for the sentence.
 MEANINGS = (
@@ -39,25 +39,25 @@ MEANINGS = (
     ),
     (
         r"could not be broadcast together with (?:remapped )?shapes (?P<shapes>[^\[]+\))",
-        "The shapes {shapes} do not line up: from the last axis on, two axes have to be equal, or "
-        "one of them has to be 1.",
+        "The shapes {shapes} do not line up. From the last axis on, two axes must be equal, or one "
+        "of them must be 1.",
     ),
     (
         r"size of tensor a \((?P<left>\d+)\) must match the size of tensor b \((?P<right>\d+)\) "
         r"at non-singleton dimension (?P<axis>\d+)",
-        "The shapes do not line up: at axis {axis} one has {left} and the other {right}, and they "
-        "have to be equal, or one of them 1.",
+        "The shapes do not line up: at axis {axis} one has {left} and the other {right}. They must "
+        "be equal, or one of them must be 1.",
     ),
     (
         r"cannot reshape array of size (?P<size>\d+) into shape|"
         r"shape '.*' is invalid for input of size (?P<torch_size>\d+)",
-        "A reshape keeps all the numbers: the sizes of the new axes have to multiply to what "
-        "there is.",
+        "A reshape keeps all the numbers, so the sizes of the new axes must multiply to as many as "
+        "there are.",
     ),
     (
         r"view size is not compatible with input tensor's size and stride",
-        "After a transpose or permute the numbers no longer lie in memory in the order of the "
-        "axes, and a view cannot be made of them. What makes a copy that lies in order?",
+        "After a transpose or permute, the numbers in memory no longer follow the order of the "
+        "axes, so there can be no view of them. What makes a copy that is in order?",
     ),
     (
         r"before Module\.__init__\(\) call",
@@ -65,7 +65,7 @@ MEANINGS = (
     ),
     (
         r"takes .*positional argument|missing \d+ required|unexpected keyword argument",
-        "Keep the parameters as they were handed out: the check calls with those.",
+        "Keep the parameters as they were handed out: the check calls your code with those.",
     ),
     (
         r"does not require grad and does not have a grad_fn",
@@ -73,7 +73,7 @@ MEANINGS = (
     ),
     (
         r"expected .*same dtype|must have the same dtype",
-        "Two tensors of different precision meet: follow the dtype of the input.",
+        "Two tensors of different precision meet: keep to the dtype of the input.",
     ),
 )
 
@@ -85,7 +85,7 @@ def missing_name(exception: ExceptionReport) -> str | None:
 
 
 def meaning(exception: ExceptionReport) -> str:
-    """Return where to look for an exception; the shapes at the line, where nothing better is known."""
+    """Return where to look for an exception; failing that, the shapes of the arrays at the line."""
     missing = missing_name(exception)
     if missing:
         return _missing_name(missing, exception)
@@ -96,29 +96,29 @@ def meaning(exception: ExceptionReport) -> str:
     return cause(exception) or shapes(exception)
 
 
-# What keeps a line beside the steps from being run: the exception's type and a pattern of its
-# message, and what to do.
+# Why a line outside the steps cannot be run: the exception's type, a pattern of its message, and
+# what to tell the student.
 CAUSES = (
     ("ModuleNotFoundError", r"", "The grader has only what the exercise itself imports."),
-    ("EOFError", r"EOF when reading a line", "While grading, nobody answers `input()`."),
+    ("EOFError", r"EOF when reading a line", "No one answers `input()` while your code is graded."),
     (
         "FileNotFoundError",
         r"",
-        "While grading, your code is alone: no other file is there.",
+        "During grading your code runs alone: there are no other files.",
     ),
     (
         "SyntaxError",
         r"[\u2018\u2019\u201c\u201d]",
-        "A curly quote comes from a word processor: type it anew as a plain one.",
+        "A curly quote comes from a word processor: type it again as a plain one.",
     ),
 )
 CONFLICT = re.compile(r"<{7}|={7}|>{7}")
 
 
 def cause(exception: ExceptionReport) -> str:
-    """Return what to do about an exception that has to do with where the code is run."""
+    """Return what to do about an exception that comes from where the code is run."""
     if exception.type_name == "SyntaxError" and CONFLICT.match(exception.code):
-        return "That line is a mark which git leaves where two versions differ: choose one of them."
+        return "That line is a mark that git leaves where two versions differ: choose one of them."
     for kind, pattern, sentence in CAUSES:
         if exception.type_name == kind and re.search(pattern, exception.message):
             return sentence
@@ -126,7 +126,7 @@ def cause(exception: ExceptionReport) -> str:
 
 
 def shapes(exception: ExceptionReport) -> str:
-    """Return the shapes of the arrays at the line, those that the line names first of all."""
+    """Return the shapes of the arrays at the line, or only of those that the line names."""
     named = {name: shape for name, shape in exception.shapes.items() if name in exception.code}
     shown = named or exception.shapes
     if not shown:
@@ -138,4 +138,4 @@ def _missing_name(name: str, exception: ExceptionReport) -> str:
     if name in IMPORTS:
         return f"`{name}` is not imported: `{IMPORTS[name]}` is missing at the top."
     close = difflib.get_close_matches(name, list(exception.shapes), n=1)
-    return f"There is a `{close[0]}`: is the name misspelt?" if close else ""
+    return f"Did you mean `{close[0]}`?" if close else ""

@@ -2,8 +2,8 @@
 
 For code that is trusted to run here: the reference, the known wrong
 implementations, and a learner's own function in the learner's own notebook.
-Values take the same way over the wire as everywhere else, so that an answer is
-judged alike wherever it was given.
+Values are encoded and decoded as on the wire, so that an answer is judged the
+same wherever it came from.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class InProcess:
                 Outcome.NOT_WRITTEN, f"There is no `{missing}` in `{request.target}` yet."
             )
         except NotImplementedError as error:
-            # The stub's own words: it may be an earlier step that is called.
+            # The stub names itself, and it may be an earlier step.
             name, _, rest = str(error).partition(" ")
             stub = rest == "is not written yet"
             detail = f"`{name if stub else request.target}` is not written yet."
@@ -126,7 +126,7 @@ def _file(frame: FrameType) -> str:
 
 
 def _shapes(frame: FrameType) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays that the code had there, by name; the first twelve."""
+    """The shapes of the first twelve arrays that the code had there, by name."""
     found = {name: shape(value) for name, value in frame.f_locals.items()}
     known = {name: size for name, size in found.items() if size is not None}
     return dict(list(known.items())[:SHAPES])

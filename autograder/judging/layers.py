@@ -1,4 +1,4 @@
-"""Are linear layers shaped as they should be? Named by what they map, and by their bias."""
+"""Do linear layers have the right shapes? Messages say what a layer maps, and name its bias."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from autograder.protocol.wire import Linear, Value
 class LinearLayers:
     """The linear layers have the expected shapes, and a bias exactly where one is expected.
 
-    `expected` is a `Linear` per name of the form (the only one without a tuple around it); its
-    numbers are another draw.
+    `expected` is a `Linear` for each name of the form (without a tuple when there is only one);
+    its numbers are another draw.
     """
 
     expected: tuple[Linear, ...]
@@ -51,8 +51,8 @@ def judge_layers(
 
 @dataclass(frozen=True)
 class _Look:
-    """What can be told of a value without its numbers: (outputs, inputs, has no bias) of each
-    layer, words for what is none, and the first two that hold the same weights."""
+    """What a value looks like apart from its numbers: (outputs, inputs, no bias) of each layer,
+    words for what is not a layer, and the first two layers that hold the same weights."""
 
     layers: tuple[tuple[int, int, bool] | str, ...]
     equal: tuple[int, int] | None
@@ -71,70 +71,73 @@ def _look(value: Value, form: ResultSpec) -> _Look:
 
 def _equal(layers: tuple[Value, ...]) -> tuple[int, int] | None:
     """Return the first two of `layers` that hold the same weights."""
-    for two, layer in enumerate(layers):
-        for one, other in enumerate(layers[:two]):
+    for second, layer in enumerate(layers):
+        for first, other in enumerate(layers[:second]):
             both = isinstance(layer, Linear) and isinstance(other, Linear)
             if both and np.array_equal(layer.weight, other.weight):
-                return one, two
+                return first, second
     return None
 
 
 def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -> Finding | None:
     given = arrays_of(value, form)
     if len(given) != len(expected):
+        returned = f"{len(given)} values" if len(given) > 1 else type_words(value)
         return Finding(
             Outcome.WRONG_TYPE,
-            f"It returns {type_words(value)}, and {len(expected)} linear layers are expected: "
-            f"{', '.join(form.names)}.",
+            f"It returns {returned}, but {len(expected)} linear layers are expected.",
+            look=f"They are {', '.join(f'`{name}`' for name in form.names)}, in this order.",
         )
-    for name, layer, due in zip(form.names, given, expected):
-        finding = _fault(name, layer, due)
+    for name, layer, wanted in zip(form.names, given, expected):
+        finding = _fault(name, layer, wanted)
         if finding:
             return finding
     equal = _equal(given)
     if equal:
-        one, two = (form.names[place] for place in equal)
-        fact = (
-            f"`{one}` and `{two}` are one and the same layer: what one learns, the other has too."
-        )
+        first, second = (form.names[place] for place in equal)
+        fact = f"`{first}` and `{second}` are one and the same layer, so they learn the same."
         return Finding(Outcome.WRONG_VALUES, fact, right="The sizes of the layers are right.")
     return None
 
 
-def _fault(name: str, layer: Value, due: Linear) -> Finding | None:
+def _fault(name: str, actual: Value, expected: Linear) -> Finding | None:
     """Return what is wrong with one layer by itself."""
-    if not isinstance(layer, Linear):
-        fact = f"`{name}` is {type_words(layer)}, and a linear layer (nn.Linear) is expected."
+    if not isinstance(actual, Linear):
+        fact = f"`{name}` is {type_words(actual)}, but a linear layer (`nn.Linear`) is expected."
         return Finding(Outcome.WRONG_TYPE, fact)
-    (outputs, inputs), (due_outputs, due_inputs) = layer.weight.shape, due.weight.shape
-    if (outputs, inputs) != (due_outputs, due_inputs):
-        other_way = (outputs, inputs) == (due_inputs, due_outputs)
-        return Finding(
-            Outcome.WRONG_SHAPE,
-            f"`{name}` maps {inputs} numbers to {outputs}, "
-            f"and {due_inputs} to {due_outputs} are expected.",
-            look="It is the other way round." if other_way else "",
-        )
-    if (layer.bias is None) != (due.bias is None):
-        has, wanted = ("no", "one") if layer.bias is None else ("a", "none")
-        fact = f"`{name}` has {has} bias, and {wanted} is expected."
+    if actual.weight.shape != expected.weight.shape:
+        return _wrong_size(name, actual.weight.shape, expected.weight.shape)
+    outputs = expected.weight.shape[0]
+    if (actual.bias is None) != (expected.bias is None):
+        has, wanted = ("no", "one") if actual.bias is None else ("a", "none")
+        fact = f"`{name}` has {has} bias, but {wanted} is expected."
         return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
-    if layer.bias is not None and layer.bias.shape != (outputs,):
+    if actual.bias is not None and actual.bias.shape != (outputs,):
         fact = (
-            f"The bias of `{name}` holds {layer.bias.size} numbers, and {outputs} are expected: "
+            f"The bias of `{name}` holds {actual.bias.size} numbers, but {outputs} are expected: "
             "one for each number that comes out."
         )
         return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
-    parts = [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
+    parts = [actual.weight] if actual.bias is None else [actual.weight, actual.bias]
     return next((fault for part in parts if (fault := _number_fault(name, part))), None)
 
 
+def _wrong_size(name: str, actual: tuple[int, ...], expected: tuple[int, ...]) -> Finding:
+    """Say what a layer maps; PyTorch stores its weight as (outputs, inputs)."""
+    return Finding(
+        Outcome.WRONG_SHAPE,
+        f"`{name}` maps {actual[1]} numbers to {actual[0]}, but it is expected to map "
+        f"{expected[1]} to {expected[0]}.",
+        look="It is the other way round." if actual == expected[::-1] else "",
+    )
+
+
 def _number_fault(name: str, part: np.ndarray) -> Finding | None:
-    """Return what is wrong with the numbers of a layer, whatever was drawn."""
+    """Return what is wrong with the numbers of a layer, whichever were drawn."""
     right = f"The size of `{name}` is right."
     if part.dtype.kind != "f" or part.dtype.name in LOWER:
         kind = LOWER.get(part.dtype.name, part.dtype.name)
-        fact = f"`{name}` holds {kind} numbers, and float32 is expected."
+        fact = f"`{name}` holds {kind} numbers, but float32 is expected."
         return Finding(Outcome.WRONG_TYPE, fact, right=right)
     if not np.isfinite(part).all():
         fact = f"`{name}` holds numbers that are NaN or infinite."

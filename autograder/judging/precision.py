@@ -1,8 +1,8 @@
 """Which precision was asked for, which one came back, and how near is near enough.
 
-What is asked is the dtype of the inputs, which is the dtype of the reference's result, unless
-a check names another one. The dtype that comes back never widens the tolerance by more than
-one step: float64 in allows float32 back, and nothing less.
+What is asked for is the dtype of the inputs, which is also that of the reference's result, unless
+a check names another. The dtype that comes back widens the tolerance by one step at most: float64
+in allows float32 back, and nothing less.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ TOLERANCES = {
     "float32": (1e-4, 1e-5),
     "float64": (1e-5, 1e-6),
 }
-# The precisions that are less than any exercise asks for by itself, and what a student calls them.
+# The precisions lower than any that an exercise asks for by default, and what students call them.
 LOWER = {"float16": "float16 (half precision)", "bfloat16": "bfloat16"}
-# How many decimal digits of a number they keep, and how far rounding to them moves it.
+# How many decimal digits they keep, and how far rounding to them moves a number.
 DIGITS = {"float16": 3, "bfloat16": 2}
 _ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
-# A result goes through a few roundings on its way; more than this many is an error.
+# A result is rounded a few times on its way; being off by more than this is an error.
 _ROUNDINGS = 8
 
 
@@ -45,16 +45,16 @@ def tolerance(
 
 
 def is_lower(array: np.ndarray, asked: str) -> bool:
-    """Say whether an array's own dtype is a lower precision than any that `asked` allows."""
+    """Say whether an array's own dtype has less precision than `asked` allows."""
     return asked not in LOWER and array.dtype.name in LOWER
 
 
 def rounded_to(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> str:
     """Name the lower precision that alone explains a difference, or return "".
 
-    returned, expected: the numbers that differ, of one shape. They have to be numbers of that
-    precision, whatever dtype holds them (bfloat16 crosses the wire as float32), and as near to
-    the expected ones as a few roundings leave them.
+    returned, expected: the numbers that differ, of one shape. Each must be a number of that
+    precision, whatever dtype holds it (bfloat16 crosses the wire as float32). It must also be as
+    near to the expected one as a few roundings leave it.
     """
     finite = np.isfinite(returned).all() and np.isfinite(expected).all()
     if asked_precision(expected, precision) in LOWER or not finite or not returned.size:
@@ -62,7 +62,7 @@ def rounded_to(returned: np.ndarray, expected: np.ndarray, precision: str = "") 
     with np.errstate(all="ignore"):
         off = np.abs(returned.astype(np.float64) - expected).max()
         size = np.abs(expected).max()
-    # What bfloat16 holds fits into float16 too, mostly; an array's own dtype is beyond doubt.
+    # Most numbers that bfloat16 holds fit into float16 too; an array's own dtype leaves no doubt.
     own = returned.dtype.name
     for name in (own,) if own in LOWER else ("bfloat16", "float16"):
         if off <= _ROUNDINGS * _ROUNDING[name] * size and _is_of(returned, name):

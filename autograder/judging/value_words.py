@@ -1,4 +1,4 @@
-"""What a student calls a value: its type, its shape, a place in it.
+"""How messages name a value: its type, its shape, a place in it.
 
 Axes are named by the letters of the reference's signature, such as B S D.
 """
@@ -38,7 +38,7 @@ def type_words(value: Value, noun: str = "array") -> str:
     if isinstance(value, Seed):
         return "a random generator"
     if isinstance(value, Opaque):
-        # Written in the student's process, by the student's own class or by whatever is there.
+        # It comes from the student's process, and may be any text.
         name = clean_line(value.type_name, LONGEST_NAME)
         return f"an object of type {name}" if name else "an object"
     return f"a single value of type {type(value).__name__}"

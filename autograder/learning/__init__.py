@@ -1,6 +1,6 @@
-"""The learner's day in a terminal: a workspace, checks, hints, pictures, and a watch on saves.
+"""The learner's commands in a terminal: workspace, checks, hints, pictures, watching for saves.
 
-The learner's own code runs in a process of its own with a time limit (`child.py`), on any
-system and without the sandbox. What talks to the learner imports neither NumPy nor
-PyTorch, so that an answer is there as soon as the child has one.
+The learner's own code runs in a separate process with a time limit (`child.py`), on any system
+and without the sandbox. The process that talks to the learner imports neither NumPy nor
+PyTorch, so it shows an answer as soon as the child has one.
 """

@@ -1,1 +1,1 @@
-"""The values that everything passes on: exercise, request, verdict; and how text is made safe."""
+"""The values that packages pass on: exercise, request, verdict; and how text is made safe."""

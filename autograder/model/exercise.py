@@ -26,8 +26,9 @@ RANDOM = ("distribution", "layers")
 class Limits:
     """What one submission may use while it is graded.
 
-    Seconds are of processor time, so that a busy machine fails nobody; a call, or all of them
-    together, may take three times as many on the wall. Loading the cells may take two calls' time.
+    Seconds are processor time, so that a busy machine fails nobody. One call, and all calls
+    together, may take three times as long in wall time. Loading the cells may take as long as
+    two calls.
     """
 
     seconds_per_call: float = 2.0
@@ -40,10 +41,10 @@ class Limits:
 class Step:
     """One function (or the class) that a student writes.
 
-    `compare` says how a result is made comparable: `values` as they are,
-    `numbers` (booleans count as 0 and 1), `floor` (every very negative score,
-    -inf included, is the same), `distribution` (random, never compared by value),
-    `layers` (PyTorch modules, compared by the shapes of their parameters).
+    `compare` says how a result is made comparable. `values` are compared as they are.
+    With `numbers`, booleans count as 0 and 1. With `floor`, all very negative scores,
+    -inf included, are the same. A `distribution` is random and never compared by value.
+    `layers` are PyTorch modules, compared by the shapes of their parameters.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Grading:
 
 @dataclass(frozen=True)
 class Remark:
-    """What to say about a submission that calls `uses`; it costs nothing."""
+    """What to say about a submission that calls `uses`; it costs no points."""
 
     uses: str
     words: str
@@ -83,7 +84,7 @@ class Remark:
 class Exercise:
     """A chain of steps that ends in a class.
 
-    `words` are what it calls things in the texts that it shares with other exercises.
+    `words` fills the placeholders in the texts that it shares with other exercises.
     """
 
     name: str
@@ -99,7 +100,7 @@ class Exercise:
 
     @property
     def secret_folders(self) -> tuple[Path, ...]:
-        """What no student's code may read: its own folder, and those it shares with others."""
+        """Folders that no student's code may read: its own, and those it shares with others."""
         return (self.folder.resolve(), *shared_folders(self.folder))
 
     @property
@@ -135,7 +136,7 @@ class Exercise:
 
 
 def read_exercise(folder: Path) -> Exercise:
-    """Read `folder/exercise.toml`; raise `KitError` when it is missing or does not fit."""
+    """Read `folder/exercise.toml`; raise `KitError` when it is missing or not valid."""
     manifest = folder / MANIFEST
     try:
         facts = tomllib.loads(manifest.read_text(encoding="utf-8"))
@@ -153,7 +154,7 @@ def read_exercise(folder: Path) -> Exercise:
 
 
 def find_exercise(name: str, root: Path) -> Exercise:
-    """Read the exercise `name` below `root`; the error lists what is there."""
+    """Read the exercise `name` below `root`; the `KitError` lists the names that exist."""
     if not (root / name / MANIFEST).is_file():
         known = sorted(path.parent.name for path in root.glob(f"*/{MANIFEST}"))
         raise KitError(
@@ -165,9 +166,9 @@ def find_exercise(name: str, root: Path) -> Exercise:
 
 
 def shared_folders(folder: Path) -> tuple[Path, ...]:
-    """Return the folders beside the exercise in `folder` that exercises share code from.
+    """Return the folders of shared code beside the exercise in `folder`.
 
-    Their names begin with an underscore, such as `_attention`; they are no exercises.
+    Their names begin with an underscore, such as `_attention`; they are not exercises.
     """
     beside = folder.resolve().parent.glob("_[!_]*")
     return tuple(sorted(path for path in beside if path.is_dir()))
@@ -204,9 +205,9 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         raise wrong(f"library is {exercise.library!r}", f"use one of: {', '.join(LIBRARIES)}")
     names = [step.name for step in steps]
     if not names or len(set(names)) != len(names):
-        raise wrong("the steps are missing or one name stands twice", "name every step once")
+        raise wrong("the steps are missing, or two have the same name", "name every step once")
     if not all(isinstance(word, str) for word in exercise.words.values()):
-        raise wrong("[words] holds something that is no text", "write every word in quotes")
+        raise wrong("[words] holds something that is not text", "write every word in quotes")
     for step in steps:
         if step.compare not in COMPARISONS:
             raise wrong(

@@ -1,33 +1,27 @@
-"""File names from student ids, and files that are whole or not there and plain when read.
+"""File names from student ids; files written whole or not at all, and read only when plain.
 
-An id comes from a folder, a form or a learning platform: it may hold slashes,
-`..`, any script, or a thousand characters, and two ids may differ only in what
-a file system folds away (case, normal form). Two ids never share a name.
+An id comes from a folder, a form or a learning platform. It may hold slashes,
+`..`, any script, or a thousand characters. Two ids may differ only in what a
+file system ignores (case, normal form), yet they never share a name.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
-import stat
 import unicodedata
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.model.plain_file import NotPlain, opened
 
-# Ids that every file system keeps as they are. "~" is not among the characters, so that no
-# such id can equal the name made for another one. "index" is the class page's own, and the
-# other words are devices on Windows, whatever follows a dot.
+# Ids that every file system keeps as they are. "~" is not among the characters, so no such id
+# can equal a name made for another id. "index" is the name of the class page, and the other
+# words are devices on Windows, whatever follows a dot.
 KEPT = re.compile(
     r"(?!(?:index|con|prn|aux|nul|com\d|lpt\d)(?:\.|$))"
     r"[a-z0-9_](?:[a-z0-9_.@-]{0,62}[a-z0-9_-])?"
-)
-
-# Windows has neither; opening a pipe there does not wait, and a link needs an administrator.
-_NO_WAITING = (
-    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
 
 
@@ -35,7 +29,7 @@ def file_stem(student: str) -> str:
     """Return a file name without suffix for `student`, at most 73 ASCII characters.
 
     A short id of lower-case letters, digits and "_", with "-", ".", "@" inside, stays as it is;
-    any other becomes what is readable of it, "~" and a hash of the whole id.
+    any other id becomes its readable part, "~" and a hash of the whole id.
     """
     if KEPT.fullmatch(student):
         return student
@@ -46,60 +40,53 @@ def file_stem(student: str) -> str:
 
 
 def read_small(path: Path, most_bytes: int) -> bytes:
-    """Return what the file at `path` holds: a plain file, of at most `most_bytes` bytes.
+    """Return the content of the plain file at `path`, at most `most_bytes` bytes.
 
-    It never waits for a pipe, reads a device or follows a link at the end of `path`. Raise
-    `KitError` for these and for a larger file, OSError when it is missing or cannot be read.
+    It never waits for a pipe, reads a device or follows a link at the end of `path`: these, and
+    larger files, raise `KitError`. Raises OSError when the file is missing or cannot be read.
     """
     try:
-        opened = os.open(path, os.O_RDONLY | _NO_WAITING)
-    except OSError as error:
-        if not path.is_symlink() and error.errno != errno.ENXIO:  # ENXIO: a socket
-            raise
-        raise _not_plain(path) from None
-    try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise _not_plain(path)
-        with open(opened, "rb", closefd=False) as stream:
-            content = stream.read(most_bytes + 1)  # it may grow, and in /proc has no size
-    finally:
-        os.close(opened)
+        with opened(path) as found:
+            content = found.content(most_bytes + 1)
+    except NotPlain:
+        raise KitError(
+            f"{path.name} is a link, a folder, a pipe or a device, but a plain file is expected",
+            place=str(path),
+            cure="put a plain file there, or remove what is there",
+        ) from None
     if len(content) > most_bytes:
         raise KitError(
-            f"{path.name} is larger than {most_bytes} bytes, and the kit writes no such file",
+            f"{path.name} is larger than {most_bytes} bytes, and the kit never writes such a file",
             place=str(path),
-            cure="look where it comes from, and delete it or put the right one there",
+            cure="find out where it comes from, and delete it or replace it with the right one",
         )
     return content
 
 
-def _not_plain(path: Path) -> KitError:
-    return KitError(
-        f"{path.name} is a link, a folder, a pipe or a device, and should be a plain file",
-        place=str(path),
-        cure="put a plain file there, or take away what is there",
-    )
-
-
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` to `path` as UTF-8, so that a reader finds all of it or the file before.
+    """Write `text` to `path` as UTF-8, so that a reader finds all of it or the previous file.
 
-    A lone surrogate is written as its escape, which JSON reads back as it was. Raise
-    `KitError` when the folder cannot be written.
+    A lone surrogate is written as its escape, which JSON reads back unchanged. Raises
+    `KitError` when the folder cannot be written to.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.unlink(missing_ok=True)  # left by a killed run, or a link to elsewhere
-            with part.open("xb") as stream:
-                stream.write(text.encode("utf-8", "backslashreplace"))
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        replace_file(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise KitError(
             f"{path.name} cannot be written: {error.strerror}",
             place=str(path.parent),
-            cure="name a folder that you may write to, on a disk with room",
+            cure="name a folder that you may write to, on a disk with free space",
         ) from error
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file with this content at `path`, whole or not at all; raise OSError."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.unlink(missing_ok=True)  # left by a killed run, or a link to elsewhere
+        with part.open("xb") as stream:
+            stream.write(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Faults of the machine, in words: what it refuses, where that is, and what to do about it.
 
-No command can foresee a full disk, a limit that somebody has set, or a package that is not there,
-and none of them is worth a traceback.
+No command can foresee a full disk, a limit that somebody has set, or a missing package, and none
+of them deserves a traceback.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from pathlib import Path
 
 from autograder.errors import KitError
 
-_FULL = "make room on that disk, and run the same command again"
-_CLOSED = "work where you may write, or change the permissions there"
+_FULL = "free some space on that disk, and run the same command again"
+_CLOSED = "work in a folder that you may write to, or change the permissions there"
 _CURES = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
     errno.EROFS: _CLOSED,
     errno.EACCES: _CLOSED,
     errno.EPERM: _CLOSED,
-    errno.EIO: "look after that disk: it does not read or write",
-    errno.EFBIG: "let files be larger (`ulimit -f unlimited`), and run the same command again",
+    errno.EIO: "check that disk: it cannot be read or written",
+    errno.EFBIG: "allow larger files (`ulimit -f unlimited`), and run the same command again",
 }
-# Limits of a process have no file: where they are set, and what raises them.
+# The limits of a process belong to no file: where each one is set, and how to raise it.
 _LIMITS = {
     errno.EMFILE: (
         "the limit on open files of this process (`ulimit -n`)",
-        "raise it (`ulimit -n 1024`; a container is started with `--ulimit nofile=1024`)",
+        "raise it (`ulimit -n 1024`; for a container, start it with `--ulimit nofile=1024`)",
     ),
     errno.ENFILE: (
         "the limit on open files of this machine (sysctl fs.file-max)",
-        "end what holds many files open, and run the same command again",
+        "close programs that hold many files open, and run the same command again",
     ),
     errno.EAGAIN: (
         "the limit on processes and threads of this user (`ulimit -u`, or the container's)",
@@ -44,11 +44,11 @@ _LIMITS = {
     ),
 }
 _OF_A_LIMIT = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
-# Which extra of ours brings a package; what is not named here is installed by its own name.
+# The extra of the kit that brings a package; any other package is installed by its own name.
 _EXTRAS = {
     "course": "nbgrader sqlalchemy alembic jupyter_core jupyterlab traitlets nbconvert bleach "
     "jinja2 pyseccomp",
-    "author": "jupytext nbformat packaging setuptools",
+    "author": "nbformat packaging setuptools tomli_w",
     "torch": "torch",
     "pictures": "matplotlib",
 }
@@ -56,7 +56,7 @@ _EXTRA_OF = {name: extra for extra, names in _EXTRAS.items() for name in names.s
 
 
 def fault_of(error: BaseException) -> KitError | None:
-    """Return the fault of the machine that `error` speaks of, None when it may be a fault of ours."""
+    """Return the fault of the machine behind `error`, or None when the fault may be ours."""
     if isinstance(error, ImportError):
         return _not_importable(error)
     if isinstance(error, MemoryError):
@@ -68,7 +68,7 @@ def fault_of(error: BaseException) -> KitError | None:
 
 
 def limit_reached(error: OSError) -> KitError | None:
-    """Return the error about a limit of this process or user, None when `error` is about a file."""
+    """Return the error about a limit of this process or user, or None when there is none."""
     if error.errno not in _LIMITS:
         return None
     place, cure = _LIMITS[error.errno]
@@ -76,7 +76,7 @@ def limit_reached(error: OSError) -> KitError | None:
 
 
 def limit_named_in(words: str) -> KitError | None:
-    """Return the error about a limit that another process of ours ran into, by its last words."""
+    """Return the error about the limit that the last words of another process name, or None."""
     reached = (number for number in _LIMITS if os.strerror(number) in words)
     return next((limit_reached(OSError(number, os.strerror(number))) for number in reached), None)
 
@@ -95,9 +95,9 @@ def _refused(error: OSError, number: int) -> KitError | None:
 def no_proc() -> KitError:
     """Return the error about a machine without /proc."""
     return KitError(
-        "there is no /proc, by which processes are bounded and watched",
+        "there is no /proc, which the kit needs to limit and watch processes",
         place="/proc",
-        cure="mount it (`mount -t proc proc /proc`), or start the container so that it has one",
+        cure="mount it (`mount -t proc proc /proc`), or start the container with one",
     )
 
 
@@ -116,14 +116,14 @@ def _not_importable(error: ImportError) -> KitError | None:
         )
     if not isinstance(error, ModuleNotFoundError):
         return KitError(
-            f"{name} is installed and cannot be imported: {_first_line(error)}",
+            f"{name} is installed but cannot be imported: {_first_line(error)}",
             place=str(error.path or sys.prefix),
-            cure=f"install it anew (`{sys.executable} -m pip install --force-reinstall {name}`)",
+            cure=f"reinstall it (`{sys.executable} -m pip install --force-reinstall {name}`)",
         )
     extra = _EXTRA_OF.get(name)
     wanted = f"'attention-kit[{extra}]'" if extra else name
     return KitError(
-        f"{name} is not installed for this Python, and is needed for this",
+        f"{name} is not installed for this Python, but this command needs it",
         place=sys.executable,
         cure=f"install it: `{sys.executable} -m pip install {wanted}`",
     )
@@ -137,4 +137,4 @@ def _current_folder() -> str:
     try:
         return str(Path.cwd())
     except OSError:
-        return "the current folder, which is gone"
+        return "the current folder, which no longer exists"

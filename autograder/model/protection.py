@@ -1,4 +1,4 @@
-"""How well a submission was isolated while it was graded; every verdict says it."""
+"""How well a submission was isolated while it was graded; every verdict records it."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class Protection(enum.StrEnum):
     FULL = "full"  # namespaces, Landlock, system call filter, limits
     LANDLOCK = "landlock"  # Landlock, system call filter, limits: most containers
     NAMESPACES = "namespaces"  # namespaces, system call filter, limits: an older kernel
-    PROCESS = "process"  # a process of its own, and nothing to rely on
+    PROCESS = "process"  # only a process of its own, which is nothing to rely on

@@ -23,11 +23,11 @@ from autograder.protocol.wire import Value, encode
 class Request:
     """One call of the student's code.
 
-    Without `method`, `target` is a function that gets `arguments`. With it,
-    `target` is a class: it is constructed with `arguments`, gets `attributes`
-    (name to array) set, `before` names methods to call on it first, and `method` (none when
-    it is "") is called with `method_arguments` and `keywords`, `calls` times. `read` names
-    attributes to send back ("*": the names of all there are).
+    Without `method`, `target` is a function that gets `arguments`. With it, `target` is a class,
+    which is constructed with `arguments`. Its `attributes` (name to array) are set, and the
+    methods in `before` are called. Then `method` (none when it is "") is called `calls` times
+    with `method_arguments` and `keywords`. `read` names the attributes to send back ("*" stands
+    for the names of all attributes).
 
     With PyTorch only: `dtype` names the type that every floating-point input is cast to, and
     `backward` is a gradient, shaped as the result, to propagate back from it.
@@ -61,11 +61,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Returned:
-    """The code returned: its value, the arguments as they were afterwards, attributes read.
+    """What the code returned, its arguments after the call, and the attributes that were read.
 
-    `after` holds the call's array arguments after the call (of the method, when
-    there is one), so that an input overwritten in place can be seen. An attribute
-    that does not exist is left out of `attributes`.
+    `after` holds the arguments of the call (of the method, when there is one) as
+    they are afterwards, so that an input overwritten in place can be seen. An
+    attribute that does not exist is left out of `attributes`.
     """
 
     value: Value

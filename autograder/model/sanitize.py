@@ -20,23 +20,23 @@ ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 LINE_ENDS = re.compile("\r\n?|[\x85\u2028\u2029]")
-# What is hidden and yet a letter, a mark or a symbol: fillers, joiners, variation selectors, tags.
+# Hidden, although letters, marks or symbols: fillers, joiners, variation selectors, tags.
 HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-# By category: controls (bidi among them), private use, not assigned (noncharacters among them).
+# By category: controls (bidi included), private use, not assigned (noncharacters included).
 UNSEEN = ("Cc", "Cf", "Co", "Cn")
 SURROGATES = re.compile("[\ud800-\udfff]")
-# What Python makes of a byte in a file's name that is not UTF-8.
+# What Python makes of a byte in a file name that is not UTF-8.
 RAW_BYTES = range(0xDC80, 0xDD00)
 # A tower of combining marks covers the lines around it; no language needs more than four.
 TOWERS = re.compile(
     "([\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4})"
     "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
-# What GitHub's runner, which reads every line that a job prints, takes for an order.
+# GitHub's runner reads every line that a job prints, and takes these for commands.
 ORDERS = re.compile(r":(?=:[A-Za-z])|##(?=\[)")
 ELLIPSIS = "…"
 LONGEST_NAME = 80
@@ -63,7 +63,7 @@ def clean_line(text: str, longest: int) -> str:
 
 
 def terminal_line(text: str, longest: int) -> str:
-    """Return `text` as `clean_line` does, such that a terminal or a CI job only shows it."""
+    """Return `text` as `clean_line` does, so that a terminal or a CI job only displays it."""
     return ORDERS.sub(r"\g<0> ", clean_line(text, longest))
 
 

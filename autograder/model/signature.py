@@ -33,10 +33,6 @@ class Signature:
     parameters: tuple[tuple[str, str | None], ...]
     returns: tuple[str | None, ...]
 
-    def axes_of(self, parameter: str) -> str | None:
-        """Return the axes of `parameter`; None when it is not an array or not there."""
-        return dict(self.parameters).get(parameter)
-
     def text(self, name: str) -> str:
         """Return the signature as a person reads it: `softmax(scores: (B, S, S)) -> (B, S, S)`."""
         taken = ", ".join(

@@ -1,14 +1,19 @@
-"""The sign and the words of every outcome, for tables and pages alike.
+"""The sign and the words of every outcome, for the class and for a learner alike.
 
 A sign is never alone: it stands beside words or above a key, so that nobody
 has to tell outcomes apart by colour. No word here depends on the sandbox.
+Sentences that people read in several places have their home here too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.model.verdict import Outcome
+from autograder.model.verdict import Finding, Outcome
+
+HIDDEN = "Hidden graders ask the same with other inputs, after you hand in."
+OUR_FAULT = "The fault is on our side and costs you nothing."
 
 
 @dataclass(frozen=True)
@@ -23,13 +28,13 @@ class Mark:
 MARKS: dict[Outcome, Mark] = {
     Outcome.PASSED: Mark("✓", "right", "This step is right."),
     Outcome.WRONG_TYPE: Mark(
-        "✗", "wrong type", "Your code returns a value of another type than asked for."
+        "✗", "wrong type", "Your code returns a value of another type than expected."
     ),
     Outcome.WRONG_SHAPE: Mark(
-        "✗", "wrong shape", "Your code returns an array of another shape than asked for."
+        "✗", "wrong shape", "Your code returns an array of another shape than expected."
     ),
     Outcome.WRONG_VALUES: Mark(
-        "✗", "wrong values", "Your code returns other values than asked for."
+        "✗", "wrong values", "Your code returns other values than expected."
     ),
     Outcome.RAISED: Mark("!", "stopped with an error", "Your code stops with an error."),
     Outcome.NOT_WRITTEN: Mark("·", "not written yet", "This step is not written yet."),
@@ -48,9 +53,7 @@ MARKS: dict[Outcome, Mark] = {
         "⊘", "not accepted", "What you handed in cannot be read, so no step was run."
     ),
     Outcome.INFRASTRUCTURE: Mark(
-        "?",
-        "not judged yet",
-        "This step is not judged yet. The fault is on our side and costs you nothing.",
+        "?", "not judged yet", f"This step is not judged yet. {OUR_FAULT}"
     ),
 }
 
@@ -67,14 +70,35 @@ KEY: dict[str, str] = {
 }
 
 
+# What a terminal calls the colour of each tone.
+STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
+
+
 def mark(outcome: Outcome) -> Mark:
     """Return the mark of `outcome`; every outcome has one."""
     return MARKS[outcome]
 
 
+def key(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """Return what the signs of these outcomes stand for, as "✓ right", in the order of KEY."""
+    signs = {mark(outcome).sign for outcome in outcomes}
+    return tuple(f"{sign} {words}" for sign, words in KEY.items() if sign in signs)
+
+
 def tone(sign: str) -> str:
     """Return the colour family of a sign: "right", "wrong" or "other"."""
     return {"✓": "right", "✗": "wrong", "!": "wrong", "☠": "wrong"}.get(sign, "other")
+
+
+def style(sign: str) -> str:
+    """Return the colour of a sign in a terminal."""
+    return STYLES[tone(sign)]
+
+
+def our_fault(details: tuple[str, ...], subject: str = "It could not be judged") -> Finding:
+    """Return the finding on what failed on our side; `details` are for the instructor."""
+    fact, look = f"{subject}, through no fault of yours.", "Your instructor has been told."
+    return Finding(Outcome.INFRASTRUCTURE, fact, look=look, details=details)
 
 
 def number(points: float) -> str:

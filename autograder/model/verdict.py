@@ -1,16 +1,19 @@
 """The verdict on one submission: outcomes, points and findings, frozen.
 
 Everything downstream (gradebook, feedback, reports, exports) reads these
-values and nothing else. The outcomes are a closed enum: what is not `passed`
-earns nothing, and `infrastructure` is a fault of ours that scores nobody.
+values and nothing else. The outcomes are a closed enum: only `passed` earns
+points, and `infrastructure` is a fault of ours, which grades nobody.
 """
 
 from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from autograder.model.exercise import Step
 
 
 class Outcome(enum.StrEnum):
@@ -31,7 +34,7 @@ class Outcome(enum.StrEnum):
     INFRASTRUCTURE = "infrastructure"
 
 
-# In place of a protection level where nothing of a submission could be run.
+# Stands in place of a protection level when nothing of a submission could be run.
 NOT_RUN = "not run"
 
 
@@ -42,7 +45,7 @@ class Finding:
     `right` is what the answer has right so far, `fact` the one thing that is not,
     `look` where to look next. `misconception` names the known wrong
     implementation that gives the same array, when there is one. `details` are
-    folded away by whoever shows the finding. `matches` are all known mistakes that give
+    folded away where the finding is shown. `matches` are all known mistakes that give
     this result, with their words, until the findings of a step are reconciled.
     """
 
@@ -74,6 +77,16 @@ class CheckVerdict:
     outcome: Outcome
     finding: Finding | None = None
 
+    @classmethod
+    def of(cls, name: str, title: str, finding: Finding | None) -> CheckVerdict:
+        """Return the verdict of a check with this finding, or with none."""
+        return cls(name, title, finding.outcome if finding else Outcome.PASSED, finding)
+
+    @property
+    def passes(self) -> bool:
+        """Whether the check passed."""
+        return self.outcome is Outcome.PASSED
+
 
 @dataclass(frozen=True)
 class StepVerdict:
@@ -91,15 +104,38 @@ class StepVerdict:
     checks: tuple[CheckVerdict, ...]
     leaning: bool = False
 
+    @classmethod
+    def of(cls, step: Step, checks: tuple[CheckVerdict, ...], leaning: bool = False) -> StepVerdict:
+        """Return the verdict on a step; its outcome is that of the first check that failed."""
+        failed = (check.outcome for check in checks if not check.passes)
+        outcome = next(failed, Outcome.PASSED)
+        points = step.points if outcome is Outcome.PASSED else 0.0
+        return cls(step.name, step.title, outcome, points, step.points, checks, leaning)
+
+    @property
+    def passes(self) -> bool:
+        """Whether every check passed."""
+        return self.outcome is Outcome.PASSED
+
+    @property
+    def checks_passed(self) -> int:
+        """How many checks passed."""
+        return sum(check.passes for check in self.checks)
+
+    @property
+    def failing(self) -> CheckVerdict | None:
+        """The first check that found something, or None when every check passed."""
+        return next((check for check in self.checks if check.finding), None)
+
     @property
     def finding(self) -> Finding | None:
         """The first thing to look at, or None when every check passed."""
-        return next((check.finding for check in self.checks if check.finding), None)
+        return self.failing.finding if self.failing else None
 
 
 @dataclass(frozen=True)
 class ChainVerdict:
-    """How the student's own steps do end to end; `breaks_at` names the first wrong one."""
+    """How the student's own steps work end to end; `breaks_at` names the first wrong one."""
 
     outcome: Outcome
     breaks_at: str | None = None
@@ -157,23 +193,39 @@ class Verdict:
         return cls(**fields)
 
 
-def _finding(facts: dict[str, Any] | None) -> Finding | None:
+def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
+    """Return a finding as facts for JSON, without the known mistakes that match it."""
+    if finding is None:
+        return None
+    facts = asdict(finding)
+    del facts["matches"]
+    return facts
+
+
+def read_finding(facts: Mapping[str, Any] | None) -> Finding | None:
+    """Read what `finding_facts` gave, or the finding of a verdict file."""
     if facts is None:
         return None
     changed = {"outcome": Outcome(facts["outcome"]), "details": tuple(facts["details"])}
-    return Finding(**(facts | changed | {"matches": ()}))
+    return Finding(**{**facts, **changed, "matches": ()})
 
 
-def _check(facts: dict[str, Any]) -> CheckVerdict:
-    changed = {"outcome": Outcome(facts["outcome"]), "finding": _finding(facts["finding"])}
-    return CheckVerdict(**(facts | changed))
+def check_facts(check: CheckVerdict) -> dict[str, Any]:
+    """Return the verdict of a check as facts for JSON."""
+    return {**asdict(check), "finding": finding_facts(check.finding)}
 
 
-def _step(facts: dict[str, Any]) -> StepVerdict:
-    checks = tuple(_check(check) for check in facts["checks"])
-    return StepVerdict(**(facts | {"outcome": Outcome(facts["outcome"]), "checks": checks}))
+def read_check(facts: Mapping[str, Any]) -> CheckVerdict:
+    """Read what `check_facts` gave, or a check of a verdict file."""
+    changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
+    return CheckVerdict(**{**facts, **changed})
 
 
-def _chain(facts: dict[str, Any]) -> ChainVerdict:
-    changed = {"outcome": Outcome(facts["outcome"]), "finding": _finding(facts["finding"])}
-    return ChainVerdict(**(facts | changed))
+def _step(facts: Mapping[str, Any]) -> StepVerdict:
+    checks = tuple(read_check(check) for check in facts["checks"])
+    return StepVerdict(**{**facts, "outcome": Outcome(facts["outcome"]), "checks": checks})
+
+
+def _chain(facts: Mapping[str, Any]) -> ChainVerdict:
+    changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
+    return ChainVerdict(**{**facts, **changed})

@@ -1,1 +1,1 @@
-"""The learner's notebook: checks, the card under them, the finale."""
+"""The learner's notebook: the checks, the card under each, and the last cells."""

@@ -1,11 +1,11 @@
-"""Checking a step from a cell of the learner's own notebook.
+"""Checks a step from a cell of the learner's own notebook.
 
-`check(softmax)` asks the worked examples' questions and shows what passed and the one
-thing to look at next. It raises when something is wrong, so that nbgrader's Validate
-button says the same. It runs no hidden grader, and its words say so.
+`check(softmax)` asks the worked examples, and shows what passed and the one thing to look
+at next. It raises when something is wrong, so that nbgrader's Validate button says the
+same. It runs no hidden grader, and says so.
 
-A person sees a card and one line under it; a run that nobody watches (Validate,
-nbclient, a terminal) keeps only the error, so there the error holds all the words.
+A person sees a card and one line under it. A run that nobody watches (Validate, nbclient,
+a terminal) keeps only the error, so there the error has the full text.
 """
 
 from __future__ import annotations
@@ -20,102 +20,93 @@ from autograder.errors import KitError
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
-from autograder.notebook.card import WAITING
+from autograder.model.verdict import Outcome
 from autograder.notebook.preserved_state import undisturbed
-from autograder.notebook.report import HIDDEN, Checked, ask_examples
+from autograder.notebook.step_report import StepReport, report_on
 
-__all__ = ["HIDDEN", "Check", "NotRightYet", "open_exercise"]
-
-WIDTH = 96  # characters: what Validate's dialog shows of a line, with some to spare
+WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
 
 def _watched() -> bool:
-    """Whether a person runs this cell: only then does the kernel's client take input."""
+    """Whether a person runs this cell; only then does the kernel's client accept input."""
     ipython = sys.modules.get("IPython")
     kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
-    asked = kernel.get_parent().get("content", {}) if kernel else {}
-    return bool(asked.get("allow_stdin"))
+    request = kernel.get_parent().get("content", {}) if kernel else {}
+    return bool(request.get("allow_stdin"))
 
 
 def _folded(line: str) -> list[str]:
-    """A long line as several: Validate's dialog cuts off what does not fit into it."""
+    """Break up a long line, because Validate's dialog cuts off what does not fit."""
     return [line] if len(line) <= WIDTH else wrap(line, WIDTH)
 
 
 class NotRightYet(Exception):
     """A step does not pass its public checks; the text says what to look at."""
 
-    def __init__(self, checked: Checked) -> None:
-        super().__init__("\n".join(checked.lines()))
-        self.checked = checked
+    def __init__(self, report: StepReport) -> None:
+        super().__init__("\n".join(report.lines()))
+        self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        # IPython shows this instead of a traceback through our own code.
+        # IPython shows this instead of a traceback into our own code.
         if not _watched():
             return [part for line in str(self).splitlines() for part in _folded(line)]
-        waits = self.checked.mark == WAITING
-        return [f"{self.checked.step.name}: not {'written' if waits else 'right'} yet"]
-
-
-class NotebookError(KitError):
-    """A `KitError` as a notebook shows it: its three lines, no traceback through our code."""
-
-    def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
+        unwritten = self.report.verdict.outcome is Outcome.NOT_WRITTEN
+        return [f"{self.report.step.name}: not {'written' if unwritten else 'right'} yet"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a notebook calls: `check(softmax)`, with the function or the class itself."""
+    """The `check` of a notebook: call it with a function or class, as in `check(softmax)`."""
 
     exercise: Exercise
     examples: tuple[Example, ...]
 
-    def __call__(self, step: Any) -> Checked:
+    def __call__(self, step: Any) -> StepReport:
         """Check one step; raise `NotRightYet` when something is wrong."""
         if not callable(step):
-            raise NotebookError(
+            raise KitError(
                 f"a value of type {type(step).__name__} is not a step",
                 place="check(...)",
-                cure=f"give it the function or class itself, such as {self._call}",
+                cure=f"give it the function or class itself, as in {self._call}",
             )
         name = getattr(step, "__name__", str(step))
         names = [known.name for known in self.exercise.steps]
         if name not in names:
-            raise NotebookError(
+            raise KitError(
                 f"{name!r} is not a step of {self.exercise.name}",
                 place="check(...)",
-                cure=f"keep the names that the notebook gives the steps, as in {self._call}",
+                cure=f"keep the names that the notebook gives to the steps, as in {self._call}",
             )
         respondent = InProcess({name: step}, self.exercise.library)
         with undisturbed():
-            checked = ask_examples(self.exercise.step(name), self.examples, respondent)
-        if checked.finding:
+            report = report_on(self.exercise.step(name), self.examples, respondent)
+        if not report.verdict.passes:
             if _watched():
-                checked._ipython_display_()
-            raise NotRightYet(checked)
-        return checked
+                report._ipython_display_()
+            raise NotRightYet(report)
+        return report
 
     @property
     def _call(self) -> str:
         return f"check({self.exercise.steps[0].name})"
 
     def __repr__(self) -> str:
-        return f"checks of {self.exercise.name}: call {self._call}, with your function in it"
+        return f"checks for {self.exercise.name}: call {self._call} with your own function"
 
 
 def open_exercise(name: str, folder: Path | str | None = None) -> Check:
     """Return the checks of an exercise, from the worked examples beside the notebook.
 
-    `folder` is where `exercise.toml` and `examples.json` lie: the working directory by
-    default, or its subfolder `name`. Raises `KitError` when they are not there.
+    `folder` holds `exercise.toml` and `examples.json`, directly or in its subfolder `name`. It
+    is the working directory by default. Raises `KitError` when the files are missing.
     """
     here = Path(folder) if folder else Path.cwd()
     places = [place for place in (here, here / name) if (place / MANIFEST).is_file()]
     found = next((place for place in places if read_exercise(place).name == name), None)
     if found is None:
-        raise NotebookError(
-            f"the files of {name} are not here",
+        raise KitError(
+            f"the files for {name} are not here",
             place=str(here),
             cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
         )

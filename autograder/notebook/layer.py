@@ -1,8 +1,8 @@
-"""The end of a notebook: the learner's whole layer, seen at work and beside the library's.
+"""The last cells of a notebook: pictures of the learner's layer, and PyTorch's beside it.
 
-These cells are no steps and earn no points, so they never raise: where a step is not
-written yet, one sentence says which. They hold no attention of their own either: a picture
-shows what the learner's layer gives, and the comparison calls PyTorch.
+These cells are not steps and earn no points, so they never raise. If a step is not written
+yet, one sentence says which. They do not compute attention themselves: a picture shows what
+the learner's layer gives, and the comparison calls PyTorch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.heatmaps.page import render_panels
+from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree
@@ -32,7 +32,7 @@ class NotYet(Exception):
 def show_attention(weights: Callable[[], Mapping[str, Any]], tokens: Sequence[str]) -> None:
     """Draw attention weights as heat maps with tokens on both axes.
 
-    weights: gives, by title, arrays or tensors (query, key), as many of each as tokens.
+    weights: returns arrays or tensors by title, each (query, key) with an entry per token.
     """
     try:
         found = _asked(weights)
@@ -44,22 +44,24 @@ def show_attention(weights: Callable[[], Mapping[str, Any]], tokens: Sequence[st
 
 
 def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> None:
-    """Print the largest difference between the learner's output and that of the library.
+    """Print the largest difference between the learner's output and the library's.
 
-    both: gives the two, arrays or tensors of one shape. library: what the second came from.
+    both: returns the two, arrays or tensors of the same shape. library: the name of the library.
     """
     try:
         yours, theirs = (_array(each) for each in _asked(both))
         if yours.shape != theirs.shape:
-            due = shape_words(theirs.shape, None)
-            raise NotYet(f"your layer gives the shape {yours.shape}, and {library} gives {due}.")
+            expected = shape_words(theirs.shape, None)
+            raise NotYet(
+                f"your layer gives the shape {yours.shape}, but {library} gives {expected}."
+            )
     except NotYet as reason:
         _say(f"No comparison yet: {reason}")
         return
     except ModuleNotFoundError:
         _say(
-            "PyTorch is not installed here, and nothing else in this exercise needs it: your "
-            f"layer is not set beside {library}. The checks above compare it with known results."
+            f"PyTorch is not installed here, so your layer is not compared with {library}. Nothing "
+            "else needs PyTorch: the checks above compare your layer with known results."
         )
         return
     with np.errstate(all="ignore"):
@@ -67,16 +69,16 @@ def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> N
     same = bool(agree(yours, theirs).all())
     _say(
         f"The largest difference between your output and that of {library} is {largest:.1e}, "
-        f"over {yours.size} numbers of a size around {np.abs(theirs).mean():.1g}: "
-        + ("equal, up to rounding." if same else "that is more than rounding explains.")
+        f"over {yours.size} numbers of about {np.abs(theirs).mean():.1g} in size: "
+        + ("equal, up to rounding." if same else "more than rounding can explain.")
     )
 
 
 def pytorch_attention(x: np.ndarray, *weights: np.ndarray, causal: bool = False) -> np.ndarray:
     """Return what PyTorch's `scaled_dot_product_attention` gives for single-head attention.
 
-    x: (B, S, D). weights: query, key, value and output, (D, D) each, to the right of x.
-    Returns (B, S, D). Raises ModuleNotFoundError where PyTorch is not installed.
+    x: (B, S, D). weights: query, key, value and output, (D, D) each, multiplied from the right.
+    Returns an array (B, S, D). Raises ModuleNotFoundError where PyTorch is not installed.
     """
     import torch
 
@@ -89,12 +91,12 @@ def pytorch_attention(x: np.ndarray, *weights: np.ndarray, causal: bool = False)
 
 
 def _say(sentence: str) -> None:
-    # A notebook breaks a long line of output anywhere, also within a number.
+    # A notebook breaks a long line of output anywhere, even within a number.
     print(textwrap.fill(sentence, WIDEST, break_long_words=False))
 
 
 def _asked(question: Callable[[], Any]) -> Any:
-    """Call the learner's layer; raise `NotYet` in place of what it raises."""
+    """Call the learner's layer; raise `NotYet` instead of its own errors."""
     try:
         with undisturbed():
             return question()
@@ -106,7 +108,7 @@ def _asked(question: Callable[[], Any]) -> Any:
         raise NotYet(f"{what} is not written yet.") from None
     except NameError as error:
         raise NotYet(
-            f"there is no `{error.name}`: run the cells above, from the first one on."
+            f"there is no `{error.name}`: run the cells above, starting with the first."
         ) from None
     except Exception as error:
         raise NotYet(
@@ -115,28 +117,28 @@ def _asked(question: Callable[[], Any]) -> Any:
 
 
 def _array(value: Any) -> np.ndarray:
-    """A copy of an array or tensor, as floating-point numbers."""
+    """Return a copy of an array or tensor as floating-point numbers; raise `NotYet`."""
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
     try:
         return np.array(value, dtype=np.result_type(value, np.float32))
     except (TypeError, ValueError):
         raise NotYet(
-            f"your layer gives an object of type {type(value).__name__}, and an array is expected."
+            f"your layer gives an object of type {type(value).__name__}, but an array is expected."
         ) from None
 
 
 def _drawn(title: str, value: Any, tokens: Sequence[str]) -> Panel:
     array, count = _array(value), len(tokens)
     if array.shape != (count, count):
-        due = shape_words((count, count), "query key")
-        raise NotYet(f"the weights have the shape {array.shape}, and {due} is expected.")
+        expected = shape_words((count, count), "query key")
+        raise NotYet(f"the weights have the shape {array.shape}, but {expected} is expected.")
     sums = array.sum(axis=-1)
     if not np.isfinite(sums).all() or np.abs(sums - 1).max() > ROW_SUM_TOLERANCE:
         wrong = int(np.argmax(~(np.abs(sums - 1) <= ROW_SUM_TOLERANCE)))
         raise NotYet(
-            f"the row of query “{tokens[wrong]}” sums to {sums[wrong]:.3g}, and shares sum to 1. "
-            "The checks above say more."
+            f"the row of query “{tokens[wrong]}” sums to {sums[wrong]:.3g}, but its shares "
+            "must sum to 1. The checks above say more."
         )
     return panel(array, title=title, labels=tokens)
 

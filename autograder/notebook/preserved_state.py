@@ -1,8 +1,7 @@
-"""What a check leaves as it was: the random state and the settings of the libraries.
+"""Keeps the random state and the settings of the libraries as they were before a check.
 
-A learner who presses check between two cells gets the same numbers as one who does not.
-A learner's code may seed, draw or switch off gradients while it is checked; all of that is
-put back.
+A learner gets the same numbers with and without a check between two cells. While it is
+checked, the learner's code may seed, draw or switch off gradients; all of that is undone.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ import numpy as np
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Put back, at the end, the random state and the settings of Python, NumPy and PyTorch.
+    """Restore the random state and the settings of Python, NumPy and PyTorch after the body.
 
-    Warnings are not shown meanwhile: the card says what an overflow did, and on stderr they
-    would fail nbgrader's Validate, even under an answer that is right.
+    Warnings are hidden in the body: the card says what an overflow did. On stderr, a warning
+    would make nbgrader's Validate fail even for a right answer.
     """
     python, numpy = random.getstate(), np.random.get_state(legacy=False)
     errors, printing = np.geterr(), np.get_printoptions()

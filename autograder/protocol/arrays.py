@@ -1,8 +1,8 @@
 """The array library of an exercise: imported and warmed up once, before any fork.
 
-What a worker would import or initialise on its first call costs up to 700 ms
-with PyTorch; done here it costs every worker nothing. One thread only, since a
-fork of a process with a thread pool may hang for ever.
+With PyTorch, imports and initialisation on a worker's first call would cost up
+to 700 ms; done here, they cost no worker anything. There is only one thread,
+since a fork of a process with a thread pool may hang for ever.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def seed(number: int) -> None:
 
 
 def to_library(value: wire.Value, library: str, dtype: str = "") -> Any:
-    """Return what a student's function gets for a value of the wire.
+    """Return what a student's function gets for a value that crossed the wire.
 
-    A seed becomes a NumPy generator, and with PyTorch every array a tensor and a linear
-    layer a module, floating-point numbers as `dtype` (as they are when it is "").
+    A seed becomes a NumPy generator. With PyTorch, an array becomes a tensor and a linear layer
+    a module; floating-point numbers are cast to `dtype`, or left as they are when it is "".
     """
     if isinstance(value, wire.Seed):
         return np.random.default_rng(value.seed)
@@ -83,10 +83,10 @@ def _module(linear: wire.Linear, dtype: str) -> Any:
 
 
 def from_library(value: Any, library: str = "numpy") -> Any:
-    """Return what the wire can carry of a student's value.
+    """Return the form in which a student's value can cross the wire.
 
-    A tensor's array (bfloat16 as float32), a linear layer's weight and bias; where tensors are
-    due, an array of NumPy's is none of what can be carried.
+    A tensor becomes an array (bfloat16 as float32), and a linear layer its weight and bias. A
+    NumPy array where tensors are expected becomes `Opaque`.
     """
     torch = sys.modules.get("torch")
     if torch and issubclass(type(value), torch.Tensor):
@@ -113,7 +113,7 @@ def propagate(value: Any, gradient: Any) -> None:
 
 
 def put(instance: Any, name: str, value: Any) -> None:
-    """Set an attribute, by a dotted name; what a PyTorch parameter holds is overwritten."""
+    """Set an attribute by its dotted name; a PyTorch parameter is overwritten in place."""
     *path, last = name.split(".")
     for part in path:
         instance = getattr(instance, part)
@@ -126,9 +126,9 @@ def put(instance: Any, name: str, value: Any) -> None:
 
 
 def read(instance: Any, name: str) -> Any:
-    """Return an attribute, by a dotted name; raise AttributeError when it is not there.
+    """Return an attribute by its dotted name; raise AttributeError when it does not exist.
 
-    "*" is the names of all attributes, a module's parameters among them.
+    "*" stands for the names of all attributes, including a module's parameters.
     """
     if name == "*":
         named = getattr(instance, "named_parameters", None)
@@ -141,7 +141,7 @@ def read(instance: Any, name: str) -> Any:
 
 
 def shape(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array or tensor, whatever its class pretends; None for the rest."""
+    """Return the shape of an array or tensor, whatever its class claims; else None."""
     if issubclass(type(value), np.ndarray):
         return tuple(np.ndarray.shape.__get__(value))
     torch = sys.modules.get("torch")

@@ -1,4 +1,4 @@
-"""One call of a student's code, on live values: the same beside a student and in process."""
+"""One call of a student's code on live values: the same in a worker and in process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Performed:
-    """What came of a call; an attribute that is not there is left out."""
+    """The result of a call; an attribute that does not exist is left out."""
 
     value: Any
     after: list[Any]
@@ -39,9 +39,9 @@ class Performed:
 
 
 def perform(target: Callable[..., Any], call: Call) -> Performed:
-    """Do what `call` says with a function, or with a class to construct.
+    """Make `call` on a function, or on a new instance of a class.
 
-    Raises `Missing`, and whatever the code raises.
+    Raises `Missing` when the class has no such method, and whatever the code raises.
     """
     if call.method is None:
         value = target(*call.arguments, **call.keywords)
@@ -59,7 +59,7 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
         try:
             found[name] = arrays.read(instance, name)
         except AttributeError:
-            continue  # left out: whoever asked can tell
+            continue  # left out: the caller can see that
     return Performed(value, call.method_arguments if call.method else [], found)
 
 

@@ -1,12 +1,12 @@
 """The array protocol between the trusted side and the worker with the student's code.
 
 A frame is `magic | u32 header length | u64 payload length | JSON header | raw
-little-endian arrays`. Nothing is ever unpickled. The side that decodes a frame
-of the worker's can only end with a value or with `WireError`, however the bytes
-were forged: lengths are capped before anything is allocated, types are checked
-exactly, and everything outside the closed list of kinds arrives as `Opaque`.
+little-endian arrays`. Nothing is ever unpickled. Decoding a worker's frame ends
+in a value or in `WireError`, however its bytes were forged: lengths are capped
+before anything is allocated, types are checked exactly, and everything outside
+the closed list of kinds arrives as `Opaque`.
 
-Of ours, only this package and `worker/` are loaded beside a student's code.
+Of the kit, only this package and `worker/` are loaded beside a student's code.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MAX_AXES = 8
 MAX_AXIS = 1 << 28
 MAX_ITEMS = 64
 MAX_DEPTH = 4
-# How much of an exception is told, in characters and in shapes: who reads it wants to know what
-# went wrong, and code has no other way to take numbers home.
+# How much of an exception is reported, in characters and in shapes: enough to see what went wrong.
+# Code has no other way to carry numbers out of the sandbox.
 MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 DTYPES = {
     name: np.dtype(f"<{name}" if name[-1] != "1" else ("?" if name == "b1" else name))
@@ -57,13 +57,14 @@ class Seed:
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear layer of PyTorch: weight (out, in) and bias (out,), None when it has none."""
+    """A linear layer of PyTorch: `weight` (out, in), and `bias` (out,) or None."""
 
     weight: np.ndarray
     bias: np.ndarray | None
 
 
-Value = Any  # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
+# numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
+Value = Any
 
 
 def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:
@@ -119,7 +120,7 @@ def decode(facts: Any, payload: Payload, depth: int = 0) -> Value:
         case "opaque":
             return Opaque(text(facts.get("type"), 80))
         case _:
-            raise WireError("a value is of no known kind")
+            raise WireError("a value is of an unknown kind")
 
 
 class Payload:
@@ -183,7 +184,7 @@ def _plain(value: Any) -> bool | int | str | None:
         return value
     if type(value) is str:
         return text(value, 4096)
-    raise WireError("a plain value is of no known type")
+    raise WireError("a plain value is of an unknown type")
 
 
 def _float(value: Any) -> float:
@@ -196,7 +197,7 @@ def _float(value: Any) -> float:
 
 
 def text(value: Any, longest: int) -> str:
-    """Return `value` when it is text of at most `longest` characters, cut to that; else raise."""
+    """Return text cut to `longest` characters; raise `WireError` when `value` is not text."""
     if type(value) is not str:
         raise WireError("text was expected")
     return value[:longest].encode("utf-8", "replace").decode("utf-8")
@@ -215,7 +216,7 @@ def read_prefix(data: bytes) -> tuple[int, int]:
     """Return (header length, payload length) of a frame; raise `WireError` when over the caps."""
     magic, head, size = PREFIX.unpack(data)
     if magic != MAGIC or head > MAX_HEADER or size > MAX_PAYLOAD:
-        raise WireError("a frame does not begin as one, or is over the limit")
+        raise WireError("the beginning of a frame is wrong, or it is over the limit")
     return head, size
 
 
@@ -234,7 +235,7 @@ def read_header(data: bytes) -> dict[str, Any]:
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 

@@ -1,7 +1,7 @@
 """The files of a release, made in memory: path inside the release to content.
 
-An exercise's folder stands alone, as a student who gets one archive has nothing else. At the
-top lies what a hosting service reads.
+Each exercise's folder is complete, because a student who gets one archive has nothing else. The
+files for a hosting service are at the top.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def exercise_files(
     packages: Sequence[Package],
     repository: str = "",
 ) -> Files:
-    """Return the files of one exercise, but for the wheel, which is only named."""
+    """Return the files of one exercise, except for the wheel, which is only named in them."""
     name = exercise.name
     texts = {
         path.name: path.read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def common_files(
     packages: Sequence[Package],
     repository: str = "",
 ) -> Files:
-    """Return what stands at the top: a page, and how Binder installs all that is in here."""
+    """Return the files at the top: a page, and what Binder needs to install everything."""
     ordered = sorted(exercises, key=lambda exercise: (exercise.difficulty, exercise.name))
     return _encoded(
         {

@@ -1,7 +1,7 @@
-"""The one cell by which a released notebook differs from the assignment: it installs the kit.
+"""The one cell that a released notebook has in addition to the assignment: it installs the kit.
 
-Google Colab begins with an empty machine and the notebook alone, so there the cell also gets
-the exercise's files. Where the kit is installed it does nothing.
+Google Colab begins with an empty machine and only the notebook, so there the cell also fetches
+the exercise's files. If the kit is already installed, the cell does nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 CELL_ID = "install"
 HEAD = """\
-# Installs the exercise kit where it is missing, as in Google Colab; elsewhere it does nothing.
+# Installs the exercise kit if it is missing, as on Google Colab; otherwise it does nothing.
 from importlib.util import find_spec
 """
 BESIDE = """
@@ -30,9 +30,9 @@ if find_spec("autograder") is None:
 
 
 def with_first_cell(notebook: str, exercise: str, wheel: str, address: str = "") -> str:
-    """Return the text of a notebook with the cell that installs `wheel` put before all others.
+    """Return the text of the notebook with a first cell that installs `wheel`.
 
-    `address` is where the folder of the exercise lies online, if it does.
+    `address` is the online address of the exercise's folder, or "".
     """
     facts: dict[str, Any] = json.loads(notebook)
     body = ONLINE if address else BESIDE

@@ -1,6 +1,6 @@
-"""What stands in a release to be read: five lines per exercise, and the page of the whole.
+"""The pages of a release: five lines per exercise, and a page for all of them.
 
-On a hosting service the page is the first thing a student sees, so it links to what runs there.
+On a hosting service that page is the first thing a student sees, so it links to what runs there.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def exercise_readme(exercise: Exercise, size: int) -> str:
 2. **Open** `{name}.py` in an editor, or `{name}.ipynb` in JupyterLab (`python -m pip install jupyterlab`, then `jupyter lab`).
 3. **Check** with the cell under each step, or in a terminal in this folder: `attn check {first}`, or `attn watch`.
 4. **Tick off** the steps in [{CHECKLIST}]({CHECKLIST}), which names every shape.
-5. **Hand in** the one file you work in, under the name it has.
+5. **Hand in** the one file you work in, without renaming it.
 """
 
 
 def release_readme(exercises: Sequence[Exercise], repository: str) -> str:
-    """Return the README of a release; with links to Colab and Binder when `repository` is known."""
+    """Return the README of a release, with links to Colab and Binder if `repository` is known."""
     head = ["exercise", "steps", "about", *(["open in a browser"] if repository else [])]
     rows = [_row(exercise, repository) for exercise in exercises]
     lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
@@ -48,12 +48,12 @@ def release_readme(exercises: Sequence[Exercise], repository: str) -> str:
 
 
 def binder_runtime() -> str:
-    """Return the runtime.txt for Binder, whose own default may be older than the kit allows."""
+    """Return the runtime.txt for Binder, because its default may be too old for the kit."""
     return f"python-{sys.version_info.major}.{sys.version_info.minor}\n"
 
 
 def files_address(repository: str, folder: str) -> str:
-    """Return where the files of a folder of a GitHub repository can be downloaded."""
+    """Return the address from which the files in a folder on GitHub can be downloaded."""
     return f"https://raw.githubusercontent.com/{repository}/HEAD/{folder}"
 
 

@@ -1,4 +1,4 @@
-"""Release exercises: all that goes out is made in memory, searched, and only then written."""
+"""Releases exercises: everything is made in memory, searched, and only then written."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tempfile import TemporaryDirectory
 
 from autograder.model.exercise import Exercise, find_exercise, read_exercise
 from autograder.releasing.contents import Files, archive_of, common_files, exercise_files
-from autograder.releasing.place import open_place
 from autograder.releasing.requirements import Package, needed
 from autograder.releasing.search import Source, refuse_secrets, refuse_stale, refuse_wheel
+from autograder.releasing.target_folder import open_target
 from autograder.releasing.wheel import build_wheel, read_wheel, wheel_requires, wheel_texts
 
 
 @dataclass(frozen=True)
 class ReleaseOptions:
-    """What is to be released: exercises, archives of them or not, and where it will lie online.
+    """What to release: the exercises, whether with archives, and the place online.
 
-    `repository` is OWNER/NAME on GitHub, or "". `wheel` is a wheel of the kit to hand out; it is
-    built when there is none.
+    `repository` is OWNER/NAME on GitHub, or "". `wheel` is a wheel of the kit to hand out; if it
+    is None, one is built.
     """
 
     exercises: tuple[str, ...]
@@ -38,14 +38,14 @@ class Wheel:
     requires: tuple[str, ...]
 
     def packages(self, exercises: Sequence[Exercise]) -> tuple[Package, ...]:
-        """Return what it needs for these exercises."""
+        """Return the packages that the kit needs for these exercises."""
         torch = any(exercise.library == "torch" for exercise in exercises)
         return needed(self.requires, ["torch"] if torch else [])
 
 
 @dataclass(frozen=True)
 class Released:
-    """One exercise as it went out: how many files and bytes, and what a student installs."""
+    """One released exercise: its files, its size in bytes, and what a student installs."""
 
     exercise: Exercise
     files: int
@@ -56,13 +56,13 @@ class Released:
 
 
 def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Released, ...]:
-    """Write the release into `folder` and return what went out.
+    """Write the release into `folder` and return what was released.
 
     An exercise that was released there before, and is not in this order, stays. Raises `KitError`
-    and writes nothing when an assignment is stale, when `folder` holds something that is not from
-    a release, and when a secret would go out.
+    and writes nothing if an assignment is stale, if `folder` holds something that is not from a
+    release, or if a secret would get out.
     """
-    place = open_place(folder)
+    place = open_target(folder)
     names = tuple(dict.fromkeys(order.exercises))
     exercises = [find_exercise(name, source.solutions) for name in names]
     refuse_stale(source, names)
@@ -72,7 +72,7 @@ def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Releas
     for exercise in exercises:
         own = _exercise(source, order, exercise, wheel)
         archive = {f"{exercise.name}.zip": archive_of(own)} if order.archives else {}
-        released.append(_told(exercise, own, archive, wheel))
+        released.append(_released(exercise, own, archive, wheel))
         files |= own | archive
     stay = place.kept(frozenset(names))
     every = [*exercises, *(read_exercise(folder / name) for name in stay)]
@@ -108,7 +108,7 @@ def _exercise(source: Source, order: ReleaseOptions, exercise: Exercise, wheel: 
     return files | {f"{exercise.name}/{wheel.name}": wheel.content}
 
 
-def _told(exercise: Exercise, own: Files, archive: Files, wheel: Wheel) -> Released:
+def _released(exercise: Exercise, own: Files, archive: Files, wheel: Wheel) -> Released:
     path = next(iter(archive), "")
     return Released(
         exercise,

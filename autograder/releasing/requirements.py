@@ -1,8 +1,7 @@
-"""What a student's `pip install` gets: the kit's wheel, and each package in one version.
+"""What a student's `pip install` installs: the kit's wheel, and one version of each package.
 
-The versions are those beside which the instructor grades, so that nobody's check differs from
-the grade because a library did. PyTorch's own requirements are left to pip: they differ from
-system to system.
+These are the versions with which the instructor grades, so that no check differs from the grade
+because of a library. PyTorch's own requirements differ between systems, so they are left to pip.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ CPU_REASON = "# PyTorch for the CPU, which is enough here and the smallest downl
 
 @dataclass(frozen=True)
 class Package:
-    """One package that a student needs; `installed` is the one found here, if there is one."""
+    """One package that a student needs; `installed` is the copy found here, if there is one."""
 
     name: str
     line: str
@@ -31,14 +30,14 @@ class Package:
 
     @property
     def size(self) -> int:
-        """How many bytes it takes when it is installed; 0 when it is not installed here."""
+        """The installed size in bytes, or 0 if it is not installed here."""
         files = (self.installed.files if self.installed else None) or ()
         paths = [Path(str(file.locate())) for file in files if ".." not in file.parts]
         return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def needed(requires: Sequence[str], extras: Sequence[str] = ()) -> tuple[Package, ...]:
-    """Return all packages that these requirements lead to, by name; each is named once."""
+    """Return all packages that these requirements need, directly or not, sorted by name."""
     found: dict[str, Package] = {}
     for requirement in _apply(requires, extras):
         _walk(requirement, found)
@@ -46,7 +45,7 @@ def needed(requires: Sequence[str], extras: Sequence[str] = ()) -> tuple[Package
 
 
 def total_size(packages: Sequence[Package]) -> int:
-    """Return how many bytes the packages take; 0 when that is not known of all of them."""
+    """Return the installed size of the packages in bytes, or 0 if one of them is unknown."""
     known = all(each.installed and each.name not in LEFT_TO_PIP for each in packages)
     return sum(each.size for each in packages) if known else 0
 
@@ -66,7 +65,7 @@ def _walk(requirement: Requirement, found: dict[str, Package]) -> None:
     except PackageNotFoundError:
         found[name] = Package(name, f"{name}{requirement.specifier}", None)
         return
-    # A build for one processor (+cpu) has a version that others do not find.
+    # Other systems do not find the version of a build for one processor (+cpu).
     version = Version(installed.version).public
     found[name] = Package(name, f"{name}=={version}", installed)
     if name not in LEFT_TO_PIP:
@@ -75,7 +74,7 @@ def _walk(requirement: Requirement, found: dict[str, Package]) -> None:
 
 
 def _apply(requires: Sequence[str], extras: Sequence[str]) -> Iterator[Requirement]:
-    """The requirements that hold here, with these extras."""
+    """Give the requirements that apply here, with these extras."""
     for text in requires:
         requirement = Requirement(text)
         marker = requirement.marker

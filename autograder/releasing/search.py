@@ -1,6 +1,6 @@
-"""What keeps a release back: a stale assignment, or anything that only instructors may read.
+"""Refuses a release with a stale assignment, or with anything that only instructors may read.
 
-The wheel is searched like every other file, for students can open it.
+The wheel is searched like every other file, because students can open it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autograder.building.regions import BEGIN, END, SOLUTION
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, read_exercise
 
-# The engine names these two; in what is made of a solution they would be a leak.
+# The engine's own code names these two. In files made from a solution they would be a leak.
 MARKERS = tuple("".join(marker.split()) for marker in (BEGIN, END))
 ASSIGNMENTS = "assignments"
 
@@ -30,22 +30,22 @@ class Source:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The exercises that have a solution, hence can be searched for it."""
+        """The exercises that have a solution, whose secrets are therefore known."""
         return tuple(sorted(path.parent.name for path in self.solutions.glob(f"*/{MANIFEST}")))
 
     @cached_property
     def secrets(self) -> tuple[Secret, ...]:
-        """What may not get out, of all exercises: one may not give away another."""
+        """The secrets of all exercises: one exercise must not give away another."""
         exercises = (read_exercise(self.solutions / name) for name in self.names)
         found = (secret for exercise in exercises for secret in secrets_of(exercise))
-        return tuple(dict.fromkeys(found))  # what exercises share is a secret of each
+        return tuple(dict.fromkeys(found))  # shared code is a secret of several exercises
 
 
 def refuse_stale(source: Source, chosen: Iterable[str]) -> None:
-    """Raise `KitError` when an assignment is not what its solution says today.
+    """Raise `KitError` if an assignment is not what its solution gives today.
 
-    All are in the wheel, so all are looked at; the worked examples, which take PyTorch where the
-    exercise does, only of the `chosen` ones.
+    All assignments are in the wheel, so all are compared. The worked examples may need PyTorch,
+    so they are compared only for the `chosen` ones.
     """
     from autograder.checks.recording import record_examples
 
@@ -62,22 +62,22 @@ def refuse_stale(source: Source, chosen: Iterable[str]) -> None:
 
 
 def refuse_secrets(source: Source, files: Mapping[str, bytes]) -> None:
-    """Raise `KitError` when a line that is secret stands in one of these files."""
+    """Raise `KitError` if a secret line is in one of these files."""
     refuse_leaks(source.secrets, {path: text.decode("utf-8") for path, text in files.items()})
 
 
 def refuse_wheel(source: Source, wheel: str, texts: Mapping[str, str]) -> None:
-    """Raise `KitError` when a wheel holds more than the engine and assignments, or a secret."""
+    """Raise `KitError` if a wheel holds a secret, or more than the engine and assignments."""
     for path in texts:
         if not _may_be_packaged(path):
             raise KitError(
                 f"{path} would be in the kit's wheel, which students get",
                 place=wheel,
-                cure="let pyproject.toml package autograder/ and assignments/ alone",
+                cure="let pyproject.toml package only autograder/ and assignments/",
             )
-    engine_may = tuple(each for each in source.secrets if each.text not in MARKERS)
+    engine_secrets = tuple(each for each in source.secrets if each.text not in MARKERS)
     for path, text in texts.items():
-        secrets = source.secrets if ASSIGNMENTS in path.split("/") else engine_may
+        secrets = source.secrets if ASSIGNMENTS in path.split("/") else engine_secrets
         refuse_leaks(secrets, {f"{wheel}/{path}": text})
 
 
@@ -85,14 +85,14 @@ def _may_be_packaged(path: str) -> bool:
     *folders, name = path.split("/")
     if not folders or not (folders[0] == "autograder" or folders[0].endswith(".dist-info")):
         return False
-    # The engine has a module of its own with one of these names.
+    # The engine has a module with one of these names, which is allowed.
     shared = any(folder.startswith("_") for folder in folders)
     secret = ASSIGNMENTS in folders and (shared or name in (SOLUTION, *CODE_FILES))
     return not secret and not {"solutions", "tests"} & set(folders)
 
 
 def _as_written(source: Source) -> Examples:
-    """The worked examples as they stand, in place of recording them anew."""
+    """Give the worked examples as they are, instead of recording them again."""
 
     def read(solution_folder: Path) -> str:
         file = source.assignments / solution_folder.name / EXAMPLES

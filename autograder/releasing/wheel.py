@@ -1,7 +1,7 @@
 """The kit as students install it: a wheel with the engine and the public files of exercises.
 
-It is built from a copy that holds nothing else. So neither solutions/ nor tests/ can get into
-it by a slip in the packaging, and no build leaves traces in the repository.
+It is built from a copy that holds nothing else. So a mistake in the packaging cannot put
+solutions/ or tests/ into it, and a build leaves no traces in the repository.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from autograder.errors import KitError
 
 PACKAGE = Path(__file__).resolve().parent.parent
-# What setuptools reads beside the package.
+# The other files that setuptools reads.
 SOURCES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
-# The same sources give the same bytes: the time in a zip file begins with the year 1980.
+# 1980, the earliest time in a zip file, so that the same sources give the same bytes.
 EPOCH = "315532800"
 LAST_LINES = 5
 
@@ -29,8 +29,8 @@ LAST_LINES = 5
 def build_wheel(exercises: Sequence[Path]) -> tuple[str, bytes]:
     """Build the wheel with these folders of assignments in it; return its file name and bytes.
 
-    Works without a network. Raises `KitError` when the kit runs from an installation, which has
-    no sources, or when the build fails.
+    This works without a network. Raises `KitError` if the build fails, or if the kit runs from an
+    installation, which has no sources.
     """
     root = PACKAGE.parent
     if not (root / "pyproject.toml").is_file():
@@ -49,10 +49,10 @@ def build_wheel(exercises: Sequence[Path]) -> tuple[str, bytes]:
 
 
 def read_wheel(path: Path) -> tuple[str, bytes]:
-    """Return the file name and bytes of a wheel of the kit; raise `KitError` when it is none."""
+    """Return the file name and bytes of a wheel; raise `KitError` if it is not the kit's."""
     if not (path.name.startswith("attention_kit-") and zipfile.is_zipfile(path)):
         raise KitError(
-            "that is no wheel of the kit", place=str(path), cure="name attention_kit-….whl"
+            "that is not a wheel of the kit", place=str(path), cure="name attention_kit-….whl"
         )
     return path.name, path.read_bytes()
 
@@ -67,7 +67,7 @@ def wheel_texts(path: Path) -> dict[str, str]:
 
 
 def wheel_requires(path: Path) -> list[str]:
-    """Return what the wheel requires, as it says in its metadata."""
+    """Return the requirements in the wheel's metadata."""
     name, version = path.name.split("-")[:2]
     inside = zipfile.Path(path, f"{name}-{version}.dist-info/")
     return PathDistribution(inside).requires or []
@@ -104,5 +104,5 @@ def _run_pip(stage: Path, out: Path) -> None:
         raise KitError(
             f"pip could not build the kit's wheel: {' / '.join(said[-LAST_LINES:])}",
             place=sys.executable,
-            cure="install what builds it and release again: python -m pip install 'setuptools>=77'",
+            cure="install the build tool and release again: python -m pip install 'setuptools>=77'",
         )

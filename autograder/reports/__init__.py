@@ -1,4 +1,4 @@
 """What people see after grading: a table, grades, verdict files, feedback pages.
 
-Everything here reads verdicts and writes words; nothing here decides a score.
+Everything here turns verdicts into words; nothing here decides a score.
 """

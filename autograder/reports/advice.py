@@ -1,7 +1,7 @@
-"""What is said about the whole: the chain end to end, joined with every step alone.
+"""Sentences about the whole: the chain end to end, together with every step alone.
 
 A student whose step 4 is wrong sees wrong results from step 4 on. The sentence
-made here says which later steps are right all the same, and where to begin.
+made here says which later steps are still right, and where to begin.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.model.exercise import Exercise
-from autograder.model.symbols import mark
+from autograder.model.symbols import OUR_FAULT
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
-
-OUR_FAULT = "The fault is on our side and costs you nothing."
+from autograder.reports.finding import told
 
 
 def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
-    """Return the sentence that tells how the steps do joined end to end, and where to begin."""
+    """Return the sentence that says how the steps work end to end, and where to begin."""
     chain = verdict.chain
     first = first_missed(verdict)
     if chain.outcome is Outcome.INFRASTRUCTURE:
@@ -39,9 +38,9 @@ def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
 
 
 def first_missed(verdict: Verdict) -> int:
-    """Return the number of the first step, from 1, that is the student's to put right, or 0."""
+    """Return the number (from 1) of the first step that the student should correct, or 0."""
     for position, step in enumerate(verdict.steps, start=1):
-        # A bonus is worth no points: nobody has to look at it.
+        # A bonus is worth no points, so nobody has to correct it.
         if step.max_points and step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
             return position
     return 0
@@ -50,8 +49,8 @@ def first_missed(verdict: Verdict) -> int:
 def first_line(verdict: Verdict) -> tuple[int, str]:
     """Return the first thing to look at in one line, and the number of its step.
 
-    The number is 0 when the line is about no single step. What was not judged comes first: no
-    points are written for it.
+    The number is 0 when the line is not about a single step. A step that was not judged comes
+    first, because no points are written for it.
     """
     outcomes = [step.outcome for step in verdict.steps]
     if verdict.infrastructure:
@@ -60,16 +59,14 @@ def first_line(verdict: Verdict) -> tuple[int, str]:
         position = first_missed(verdict)
     if position:
         step = verdict.steps[position - 1]
-        line = step.finding.line if step.finding else mark(step.outcome).sentence
-        return (0 if step.outcome is Outcome.REJECTED else position), line
+        return (0 if step.outcome is Outcome.REJECTED else position), told(step).line
     if verdict.chain.outcome is Outcome.PASSED:
         return 0, "every step is right, alone and end to end"
-    finding = verdict.chain.finding
-    return 0, f"end to end: {finding.line if finding else mark(verdict.chain.outcome).sentence}"
+    return 0, f"end to end: {told(verdict.chain).line}"
 
 
 def step_note(exercise: Exercise, verdict: Verdict, step: StepVerdict) -> str:
-    """Return what to add to "right" for a step whose inputs or earlier steps were put right."""
+    """Return what to add to "right" for a step that had correct inputs or earlier steps."""
     if step.outcome is not Outcome.PASSED:
         return ""
     if step.leaning:
@@ -88,7 +85,7 @@ def steps_words(positions: Sequence[int]) -> str:
             runs[-1].append(position)
         else:
             runs.append([position])
-    # A run of two reads better as two: "6 and 7", not "6 to 7".
+    # Two in a row are listed: "6 and 7", not "6 to 7".
     parts = [
         part
         for run in runs
@@ -110,7 +107,7 @@ def _broken(verdict: Verdict, broken: int) -> str:
     known = [f"{_are(before)} right"] if before else []
     known += [f"{_are(after)} right given correct inputs"] if after else []
     if verdict.steps[broken - 1].outcome is Outcome.NOT_WRITTEN:
-        end = f"your chain stops at step {broken}, which is not written yet, so go on there"
+        end = f"your chain stops at step {broken}, which is not written yet, so continue there"
     else:
         end = f"your chain breaks at step {broken}, so look there first"
     return _sentence(f"{', and '.join(known)}; {end}" if known else end) + "."

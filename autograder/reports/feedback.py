@@ -1,8 +1,8 @@
-"""The page that a student reads after grading, and the class page of the instructor.
+"""The page that a student reads after grading, and the instructor's class page.
 
-A page is one file without scripts or anything from outside, so that it opens
-from a mail or a learning platform. Parts of it were written by students: all
-text is cleaned and escaped where the template puts it out, whoever wrote it.
+A page is one file without scripts or outside resources, so that it opens from an
+email or a learning platform. Students wrote parts of it, so the template cleans
+and escapes all text that it shows.
 """
 
 from __future__ import annotations
@@ -13,37 +13,38 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem, write_whole
-from autograder.model.sanitize import clean
-from autograder.model.symbols import KEY, Mark, count, mark, number, tone
+from autograder.model.symbols import KEY, OUR_FAULT, count, mark, number, tone
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice, table
+from autograder.reports.class_summary import class_summary
+from autograder.reports.finding import (
+    NOT_TOLD,
+    FindingText,
+    StepText,
+    finding_text,
+    html,
+    shown,
+    step_text,
+    told,
+)
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
-from autograder.reports.summary import class_summary
-
-LONGEST = 2000
-MOST_DETAILS = 12
 
 
 @dataclass(frozen=True)
 class StepView:
-    """One step as the page shows it: what is right, the one thing to look at, the rest folded."""
+    """One step on the page: its position, its points and its text."""
 
     position: int
     title: str
     name: str
-    mark: Mark
     points: str
     note: str
-    right: str = ""
-    fact: str = ""
-    look: str = ""
-    checks: tuple[tuple[Mark, str], ...] = ()
-    details: tuple[str, ...] = ()
+    text: StepText
 
 
 def write_feedback(
@@ -58,7 +59,7 @@ def write_feedback(
     paths = [folder / "index.html", *(folder / page_name(verdict.student) for verdict in roll)]
     for path, verdict in zip(paths[1:], roll, strict=True):
         write_whole(path, feedback_page(exercise, verdict))
-    # The index last: what it links to is there.
+    # The index comes last, when the pages that it links to exist.
     write_whole(paths[0], class_page(exercise, roll))
     return tuple(paths)
 
@@ -74,7 +75,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
     Raise `KitError` when the verdict is not about this exercise.
     """
     class_roll(exercise, [verdict])
-    passed = sum(step.outcome is Outcome.PASSED for step in verdict.steps)
+    passed = sum(step.passes for step in verdict.steps)
     return (
         _environment()
         .get_template("feedback.html.j2")
@@ -88,6 +89,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
             chain=advice.chain_sentence(exercise, verdict),
             chain_finding=_chain_finding(verdict),
             rejected=_rejected(verdict),
+            our_fault=OUR_FAULT,
             unprotected=unprotected_words([verdict]),
             level=level_words([verdict]),
             steps=_steps(exercise, verdict),
@@ -96,7 +98,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
 
 
 def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
-    """Return the instructor's page as HTML: the table of the class, a link to every page.
+    """Return the instructor's page as HTML: the class table, with a link to every page.
 
     Raise `KitError` when a verdict is not about this exercise.
     """
@@ -129,18 +131,6 @@ def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def with_code(text: str) -> Markup:
-    """Return `text` cleaned and escaped, with what stands between backticks as code."""
-    parts = clean(text, LONGEST).split("`")
-    if len(parts) % 2 == 0:  # a backtick without its partner: all of it is plain text
-        return escape("`".join(parts))
-    marked = (
-        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
-        for index, part in enumerate(parts)
-    )
-    return Markup("").join(marked)
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -151,53 +141,46 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = with_code
+    environment.filters["code"] = lambda text: Markup(html(text))  # `html` escapes it
     environment.filters["tone"] = tone
     return environment
 
 
 def _shown(value: object) -> object:
-    """Clean whatever a template puts out; jinja2 escapes it afterwards."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean(value, LONGEST)
-    return value
+    """Clean a value that a template shows; jinja2 escapes it afterwards."""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
     views = []
-    told: dict[Finding, int] = {}
+    seen: dict[Finding, int] = {}
     for position, step in enumerate(verdict.steps, start=1):
-        view = _view(exercise, verdict, position, step)
-        if step.finding and told.setdefault(step.finding, position) != position:
-            # One cause that stops every step is told once.
-            same = f"The same as at step {told[step.finding]}." if view.fact else ""
-            view = replace(view, right="", fact=same, look="", details=())
-        views.append(view)
+        text = _text(step)
+        if step.finding and seen.setdefault(step.finding, position) != position:
+            # A cause that stops several steps is explained only once.
+            same = f"The same as at step {seen[step.finding]}." if text.finding.fact else ""
+            text = replace(text, finding=FindingText(fact=same))
+        views.append(
+            StepView(
+                position=position,
+                title=exercise.steps[position - 1].title,
+                name=step.name,
+                points=_points(step),
+                note=advice.step_note(exercise, verdict, step),
+                text=text,
+            )
+        )
     return tuple(views)
 
 
-def _view(exercise: Exercise, verdict: Verdict, position: int, step: StepVerdict) -> StepView:
-    finding = step.finding or Finding(step.outcome, fact=mark(step.outcome).sentence)
-    view = StepView(
-        position=position,
-        title=exercise.steps[position - 1].title,
-        name=step.name,
-        mark=mark(step.outcome),
-        points=_points(step),
-        note=advice.step_note(exercise, verdict, step),
-    )
-    if step.outcome in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
-        return view  # what failed on our side is not the student's to look at
-    if step.outcome is Outcome.NOT_WRITTEN:  # the mark says it; nothing ran, nothing to unfold
-        return replace(view, look=finding.look)
-    return replace(
-        view,
-        right=finding.right or _right(step),
-        fact=finding.fact,
-        look=finding.look,
-        checks=tuple((mark(check.outcome), check.title) for check in step.checks),
-        details=_details(step),
-    )
+def _text(step: StepVerdict) -> StepText:
+    """Return the text of a step, without what the mark beside it already says."""
+    text = step_text(step)
+    if step.outcome in NOT_TOLD:
+        return replace(text, checks=())
+    if step.outcome is Outcome.NOT_WRITTEN:  # nothing ran, so there is nothing to unfold
+        return replace(text, checks=(), finding=FindingText(look=text.finding.look))
+    return replace(text, finding=replace(text.finding, right=text.finding.right or text.passed))
 
 
 def _points(step: StepVerdict) -> str:
@@ -206,31 +189,16 @@ def _points(step: StepVerdict) -> str:
     return f"{earned} of {number(step.max_points)} {noun}"
 
 
-def _right(step: StepVerdict) -> str:
-    passed = [check.title for check in step.checks if check.outcome is Outcome.PASSED]
-    words = f"{'; '.join(passed)}." if passed else ""
-    return words[:1].upper() + words[1:]
+def _chain_finding(verdict: Verdict) -> FindingText | None:
+    """Return the chain's finding, unless a step's finding says the same."""
+    finding = verdict.chain.finding
+    if finding is None or verdict.chain.outcome is Outcome.INFRASTRUCTURE:
+        return None
+    return None if finding in {step.finding for step in verdict.steps} else finding_text(finding)
 
 
-def _details(step: StepVerdict) -> tuple[str, ...]:
-    """Return what is folded away: the details of the finding, then what other checks saw."""
-    findings = [check.finding for check in step.checks if check.finding]
-    others = [finding.message for finding in findings if finding != step.finding]
-    details = [*(step.finding.details if step.finding else ()), *others]
-    return tuple(dict.fromkeys(details))[:MOST_DETAILS]
-
-
-def _chain_finding(verdict: Verdict) -> Finding | None:
-    """Return the chain's finding, unless a step's finding tells the same."""
-    told = {step.finding for step in verdict.steps}
-    ours = verdict.chain.outcome is Outcome.INFRASTRUCTURE
-    return None if ours or verdict.chain.finding in told else verdict.chain.finding
-
-
-def _rejected(verdict: Verdict) -> Finding | None:
-    """Return why nothing was run, when nothing was; the page then begins with that."""
+def _rejected(verdict: Verdict) -> FindingText | None:
+    """Return why no step was run, or None; the page begins with it."""
     if any(step.outcome is not Outcome.REJECTED for step in verdict.steps):
         return None
-    return verdict.steps[0].finding or Finding(
-        Outcome.REJECTED, fact=mark(Outcome.REJECTED).sentence
-    )
+    return finding_text(told(verdict.steps[0]))

@@ -1,8 +1,8 @@
 """The grades of a class as CSV, for a spreadsheet or a learning platform.
 
-A spreadsheet runs a cell that begins like a formula, and a student can put one
-into a file name or an error message: such cells get an apostrophe in front. A
-submission that a fault of ours kept from being judged has empty points, never 0.
+A spreadsheet runs a cell that begins like a formula, and a student can put a
+formula into a file name or an error message. Such cells get an apostrophe in front.
+A submission that a fault of ours kept from being judged has empty points, never 0.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.roll import class_roll, shown_names
 
-# The full-width forms count as formulas where Japanese or Chinese is set. A spreadsheet that
-# splits at semicolons begins a new cell after each, whatever the quotes say.
+# Full-width signs also begin a formula in a Japanese or Chinese setting. A spreadsheet that
+# splits at semicolons begins a new cell after each one, even inside quotes.
 FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 LONGEST = 300
 
@@ -30,8 +30,8 @@ LONGEST = 300
 def grades_csv(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
     """Return the grades as CSV text: a row of names, then one row for each student.
 
-    Columns: student, points, max_points, the points of each step under its name, chain (the
-    outcome end to end), diagnosis (the first), protection, code_hash.
+    The columns are: student, points, max_points, one for the points of each step, chain (the
+    outcome end to end), diagnosis (the first thing to look at), protection, code_hash.
     Raise `KitError` when a verdict is not about this exercise.
     """
     steps = [step.name for step in exercise.steps]

@@ -1,7 +1,7 @@
-"""How well the grader was protected, in words: on every page, and loudly where it was not.
+"""Says on every page how well the grader was protected, and loudly if it was not.
 
-A mark that was given without protection looks like any other, so whoever reads
-one has to be told there and then.
+A mark given without protection looks like any other mark, so the reader must be
+told right beside it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from autograder.model.verdict import NOT_RUN, Verdict
 
 
 def level_words(verdicts: Iterable[Verdict]) -> str:
-    """Return the levels that held, as in "Protection while grading: full."; "" when nothing ran."""
+    """Return the levels, as in "Protection while grading: full.", or "" if nothing was run."""
     levels = sorted({verdict.protection for verdict in verdicts} - {NOT_RUN})
     return f"Protection while grading: {', '.join(levels)}." if levels else ""
 
 
 def unprotected_words(verdicts: Iterable[Verdict]) -> str:
-    """Return what to put above marks that were given without protection; "" when none was."""
+    """Return a warning to put above marks given without protection, or "" if there are none."""
     from autograder.model.protection import Protection
 
     if not any(verdict.protection == Protection.PROCESS for verdict in verdicts):
         return ""
     return (
-        f"Graded without protection (level: {Protection.PROCESS}). Nothing to rely on kept a "
-        "submission from reaching the grader or the work of others; that was allowed by name."
+        f"Graded without protection (level: {Protection.PROCESS}). Nothing reliable kept a "
+        "submission away from the grader or the work of others; this was allowed explicitly."
     )

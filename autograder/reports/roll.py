@@ -1,7 +1,7 @@
-"""The class in order, one verdict for each student, all about one exercise.
+"""The class in order: one verdict for each student, all about one exercise.
 
-Every report looks steps up by name and names files after students; here is the
-one place that makes sure that both are safe to do.
+Every report looks up steps by name and names files after students. This is the
+one place that makes sure that both are safe.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ LONGEST_NAME = 200
 
 
 def shown_names(students: Iterable[str]) -> dict[str, str]:
-    """Return how each student is called where people read: in one clean line, and no two alike.
+    """Return a name to show for each student: one clean line, and no two alike.
 
-    Who is called so exactly keeps the name; whose name only looks like it has a hash behind it.
+    If several names look alike, the student with exactly that name keeps it; for the others, a
+    hash is added.
     """
     clean = {student: clean_line(student, LONGEST_NAME) or UNSEEN_NAME for student in students}
     looks = {student: unicodedata.normalize("NFC", name) for student, name in clean.items()}

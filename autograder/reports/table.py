@@ -1,8 +1,8 @@
-"""The class at one look, in a terminal: students down, steps across, a sign in each cell.
+"""The class table in a terminal: a row per student, a column per step, a sign in each cell.
 
-The table has to be read without colour and in 100 columns with eleven steps, so the steps are
-numbered, a key below names them, and the diagnosis takes the room that is left.
-Cells are `Text`, never markup: what a student wrote is shown, not interpreted.
+The table must be readable without colour, and in 100 columns with eleven steps. So the steps are
+numbered, a key below names them, and the diagnosis takes the rest of the width. Cells are `Text`,
+never markup, so that a student's text is shown and not interpreted.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from rich.text import Text
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line, terminal_line
-from autograder.model.symbols import KEY, count, mark, number, tone
+from autograder.model.symbols import count, key, mark, number, style
 from autograder.model.verdict import Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
 
-STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
 NAME = 22
 KEY_WIDTH = 78
 
 
 def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
-    """Return students x steps, with points, the chain's sign and one line of diagnosis each.
+    """Return the table (students x steps), with points, the chain and a diagnosis in each row.
 
     Students are sorted by name. Raise `KitError` when a verdict is not about this exercise.
     """
@@ -70,7 +69,7 @@ def chain_words(exercise: Exercise, verdict: Verdict) -> str:
 
 
 def diagnosis_words(exercise: Exercise, verdict: Verdict) -> str:
-    """Return the first thing to look at in one line, its step by number: "4: the scores …"."""
+    """Return the first thing to look at in one line, after its step's number: "4: Your …"."""
     position, line = first_line(verdict)
     return clean_line(f"{position}: {line}" if position else line, 300)
 
@@ -91,8 +90,8 @@ def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
     chain = chain_words(exercise, verdict)
     return [
         Text(terminal_line(name, 200)),
-        *(Text(sign, style=STYLES[tone(sign)]) for sign in signs),
-        Text(chain, style=STYLES[tone(chain[0])]),
+        *(Text(sign, style=style(sign)) for sign in signs),
+        Text(chain, style=style(chain[0])),
         Text(points_words(verdict)),
         Text(terminal_line(diagnosis_words(exercise, verdict), 300)),
     ]
@@ -100,15 +99,14 @@ def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
 
 def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
     outcomes = {step.outcome for verdict in roll for step in verdict.steps}
-    shown = {mark(o).sign for o in outcomes | {verdict.chain.outcome for verdict in roll}}
-    signs = [f"{sign} {words}" for sign, words in KEY.items() if sign in shown]
+    signs = key(outcomes | {verdict.chain.outcome for verdict in roll})
     steps = [f"{position} {step.name}" for position, step in enumerate(exercise.steps, start=1)]
     lines = ["", *_lines(signs), *_lines(steps), level_words(roll)]
     return Text("\n".join(lines).rstrip(), style="not italic")
 
 
 def _lines(entries: Sequence[str]) -> list[str]:
-    """Pack `entries` into lines, so that no entry is broken in two (rich would)."""
+    """Pack `entries` into lines without breaking an entry in two, as rich would."""
     lines = [""]
     for entry in entries:
         longer = f"{lines[-1]}   {entry}" if lines[-1] else entry

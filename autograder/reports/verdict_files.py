@@ -1,7 +1,7 @@
-"""One JSON file for each student: the record that every other report can be made from again.
+"""One JSON file for each student: the record from which every other report can be made again.
 
-The text of a verdict is kept exactly, hostile characters included; it is
-cleaned where it is shown.
+The text of a verdict is kept exactly, including hostile characters. It is cleaned
+when it is shown.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...
 
 
 def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
-    """Read what `write_verdicts` left in `folder`, sorted by student.
+    """Read the verdicts that `write_verdicts` left in `folder`, sorted by student.
 
-    Raise `KitError` when the folder holds none, or a file that is not a verdict.
+    Raise `KitError` when the folder has no verdicts, or has a JSON file that is not a verdict.
     """
-    # A name with a leading dot is a file that was never finished.
+    # A leading dot marks a file that was never finished.
     paths = [path for path in sorted(folder.glob("*.json")) if not path.name.startswith(".")]
     if not paths:
         raise KitError("there are no verdicts", place=str(folder), cure="grade the class first")

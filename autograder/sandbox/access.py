@@ -1,8 +1,8 @@
 """Who a worker is on this machine, and which folders that user cannot read.
 
-Root's workers become a user whom nothing belongs to. Without namespaces that
-user has to walk to the interpreter like anybody else, and an interpreter below
-root's own home (pyenv, uv) is then out of reach.
+Root's workers become a user who owns nothing. Without namespaces, that user
+needs access to the interpreter like anybody else, so an interpreter below root's
+own home (pyenv, uv) is out of reach.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OPEN_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 
 
 def throw_away_uid() -> int:
-    """Return a uid that workers of this host become, 0 when it cannot make them become another."""
+    """Return the uid that workers become, 0 when this process cannot change their user."""
     uid = _FIRST_THROW_AWAY_UID + os.getpid() % _THROW_AWAY_UIDS
     if os.geteuid() != 0:
         return 0
@@ -44,20 +44,20 @@ def blocking_folder(path: Path) -> Path | None:
 
 
 def unreadable_paths(readable: Iterable[str]) -> dict[Path, Path]:
-    """Return what of `readable` another user cannot reach, each with what closes it."""
+    """Return the `readable` paths that other users cannot reach, each with what closes it."""
     found = {path: blocking_folder(path) for path in map(Path, readable)}
     return {path: closing for path, closing in found.items() if closing}
 
 
 def out_of_reach(uid: int, detail: str, readable: Iterable[str]) -> KitError | None:
-    """Return the error that says what of `readable` user `uid` cannot reach, None when it can."""
+    """Return the error about the `readable` path that user `uid` cannot reach, or None."""
     for path, closing in unreadable_paths(readable).items() if uid else ():
         return KitError(
-            f"a worker becomes user {uid}, who may not enter {closing}, and needs {path} ({detail})",
+            f"a worker becomes user {uid}, who needs {path} but may not enter {closing} ({detail})",
             place=str(closing),
-            cure="allow namespaces, with which it is shown to workers all the same (`attn doctor` "
-            "says what is in the way); or put Python and its environment where every user may "
-            "read them, such as /opt; or grade as an ordinary user",
+            cure="allow namespaces, with which workers see it all the same (`attn doctor` says "
+            "what is in the way); or put Python and its environment where every user may read "
+            "them, such as /opt; or grade as an ordinary user",
         )
     return None
 
@@ -65,8 +65,8 @@ def out_of_reach(uid: int, detail: str, readable: Iterable[str]) -> KitError | N
 def folder_for_a_canary(uid: int) -> Path:
     """Make a folder that a worker could enter if nothing held it back.
 
-    A canary behind a closed folder would be denied by that folder, and not by the sandbox.
-    Raises `KitError` where no folder can be made.
+    A canary behind a closed folder would be protected by that folder, not by the sandbox.
+    Raises `KitError` when no folder can be made.
     """
     try:
         own = tempfile.gettempdir()
@@ -81,14 +81,14 @@ def folder_for_a_canary(uid: int) -> Path:
         raise KitError(
             f"the sandbox has no folder for temporary files: {error}",
             place="TMPDIR, /tmp and /var/tmp",
-            cure="make room there, or set TMPDIR to a folder that can be written",
+            cure="free some space there, or set TMPDIR to a folder that you may write to",
         ) from None
     folder.chmod(0o755)
     return folder
 
 
 def _sweep() -> None:
-    """Take away the folders of processes that were killed and could not do so themselves."""
+    """Remove the folders of processes that were killed before they could do so themselves."""
     for folder in _canaries("attn-*-*"):
         owner = folder.name.split("-")[1]
         if owner.isdecimal() and not Path("/proc", owner).exists():
@@ -96,7 +96,7 @@ def _sweep() -> None:
 
 
 def remove_canaries(pid: int) -> None:
-    """Take away the folders for a canary that a process left behind when it was killed."""
+    """Remove the canary folders that a process left behind when it was killed."""
     for folder in _canaries(f"{_prefix(pid)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,7 +1,7 @@
 """What the probe tries from inside a worker; loaded there as if a student had written it.
 
-Each attempt says "done" when it went through and else the name of the error, so
-that the host can hold every denial against a control that must go through.
+Each attempt returns "done" when it succeeds, otherwise the name of the error. So
+the host can compare every denial with a control that must succeed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLONE_FILES = 0x400
 
 
 def attempt(action: Callable[[], object]) -> str:
-    """Return "done", or the name of the error that `action` ends in."""
+    """Return "done", or the name of the error that `action` raises."""
     try:
         action()
     except (OSError, MemoryError, RuntimeError) as error:
@@ -58,7 +58,7 @@ def connect(port: int) -> str:
 
 
 def signal(pid: int) -> str:
-    """Try to reach a process, or this one when `pid` is 0."""
+    """Try to signal a process, or this one when `pid` is 0."""
     return attempt(lambda: os.kill(pid or os.getpid(), 0))
 
 
@@ -78,9 +78,9 @@ def thread() -> str:
     """Try to make a thread, which is allowed."""
 
     def action() -> None:
-        one = threading.Thread(target=int)
-        one.start()
-        one.join()
+        started = threading.Thread(target=int)
+        started.start()
+        started.join()
 
     return attempt(action)
 

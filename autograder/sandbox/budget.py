@@ -1,10 +1,10 @@
 """The time a worker has for one question: processor time, so that a busy machine is fair.
 
-Right code that is slow only because the machine is busy must not fail, and code that uses no
+Right code that is slow only because the machine is busy must not fail. Code that uses no
 processor (it sleeps, or has stopped itself) must not be waited for without end. So the budget
-is of processor time, and three times as much on the wall is the end of it. The kernel is asked
-for the worker's processor time only when there has been a wait, so quick answers pay nothing.
-What this process computes because the worker asks for it is the worker's time too.
+counts processor time, and ends in any case after three times as much wall time. The kernel is
+asked for the worker's processor time only after a wait, so quick answers cost nothing. What this
+process computes on the worker's behalf is charged to the worker too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _WALL = 3.0
-_FIRST_LOOK = 0.05  # of the budget: what a worker uses before it counts for nothing
+_FIRST_LOOK = 0.05  # of the budget: what a worker uses before that is not counted
 _SHORTEST_WAIT = 0.01
 
 
 @dataclass
 class Allowance:
-    """What several workers may use together and is left of it: seconds, and questions answered."""
+    """What is left of what several workers may use together: seconds, and answers to questions."""
 
     seconds: float
     questions: int = 0
@@ -32,9 +32,9 @@ class Late(Exception):
 
 
 class Budget:
-    """`seconds` of processor time. `used` returns what a worker has used in its whole life.
+    """A budget of `seconds` of processor time.
 
-    `used` returns None when the worker has ended.
+    `used` returns the seconds that a worker has used in its whole life, or None when it has ended.
     """
 
     def __init__(self, seconds: float, used: Callable[[], float | None]) -> None:
@@ -47,12 +47,12 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """What is to be charged, in seconds: the processor time, a third of the wait at least."""
+        """The seconds to charge: the processor time, but at least a third of the wait."""
         processor = self._waited if self._before is None else self._processor
         return max(processor, self._waited / _WALL) + self._on_our_side
 
     def left(self) -> float:
-        """Return how many seconds to wait before asking again; raise `Late` when all is used up."""
+        """Return how many seconds to wait before asking again; raise `Late` when none are left."""
         waited = self._waited
         if waited >= self._next_look:
             rest = min(self._look(), _WALL * self._seconds - waited)
@@ -67,12 +67,12 @@ class Budget:
             self._look()
 
     def forgive(self, seconds: float) -> None:
-        """Do not count that much of the wait: it was ours."""
+        """Do not count `seconds` of the wait: they were ours."""
         self._begun += seconds
 
     @contextlib.contextmanager
     def ours(self) -> Iterator[None]:
-        """Do not count what is done meanwhile: the worker waits for us."""
+        """Do not count the time spent in this block: the worker waits for us."""
         begun = time.monotonic()
         try:
             yield
@@ -81,7 +81,7 @@ class Budget:
 
     @contextlib.contextmanager
     def charged(self) -> Iterator[None]:
-        """Charge the processor time that is used here meanwhile; not how long it takes."""
+        """Charge the processor time that this block uses, but not how long it takes."""
         begun = time.process_time()
         try:
             with self.ours():

@@ -1,8 +1,8 @@
 """How a worker ended, judged by what the host itself observed.
 
-The worker's own word counts for nothing here: the wait status and the use of
-memory and time come from the kernel through the zygote, the deadline and the
-closed channel from the host.
+The worker's own word counts for nothing here. The wait status and the memory and
+time used come from the kernel through the zygote; the host itself sees the
+deadline and the closed channel.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Ending:
 class Killed(Failed):
     """Ended by a signal that somebody else may have sent: the kernel short of memory, an operator.
 
-    The code may have sent it itself as well, so that it is believed the second time.
+    The code may also have sent it itself, so the second time it counts as the code's own end.
     """
 
 
@@ -52,7 +52,7 @@ def cpu_seconds(limits: Limits) -> int:
 
 
 def judge(ending: Ending, limits: Limits) -> Failed:
-    """Return what the end of a worker means when nobody asked for it."""
+    """Return what it means that a worker ended when nobody asked it to."""
     code = os.waitstatus_to_exitcode(ending.status)
     if ending.killed_by_us:
         return Failed(Outcome.CRASHED, "It closed the connection to the grader.")

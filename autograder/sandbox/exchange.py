@@ -1,7 +1,7 @@
-"""Requests as frames, and frames of a worker's as replies, decoded strictly.
+"""Requests as frames, and a worker's frames as replies, decoded strictly.
 
-Everything that arrives here may be forged: whatever is not exactly what was
-asked for is `WireError`, and a name that nobody asked about never gets further.
+Everything that arrives here may be forged. What is not exactly an answer to the
+question raises `WireError`, and a name that nobody asked about goes no further.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Question:
 
 
 def load_frame(number: int, cells: tuple[str, ...]) -> bytes:
-    """Return the frame that has a worker run `cells`."""
+    """Return the frame that tells a worker to run `cells`."""
     sources = [cell.encode("utf-8", "replace") for cell in cells]
     header = {"id": number, "op": "load", "cells": [len(source) for source in sources]}
     return wire.frame(header, sources)
 
 
 def call_frame(number: int, request: Request, leaning_on: tuple[str, ...]) -> bytes:
-    """Return the frame that has a worker answer `request`."""
+    """Return the frame that tells a worker to answer `request`."""
     parts: list[bytes] = []
 
     def values(items: tuple[wire.Value, ...]) -> list[Any]:
@@ -45,7 +45,7 @@ def call_frame(number: int, request: Request, leaning_on: tuple[str, ...]) -> by
     def named(items: Mapping[str, wire.Value]) -> dict[str, Any]:
         return {name: wire.encode(item, parts) for name, item in items.items()}
 
-    # The order in which the worker takes arrays from the payload.
+    # In the order in which the worker takes arrays from the payload.
     header = {
         "id": number,
         "op": "call",

@@ -1,7 +1,7 @@
-"""Why a library that workers need cannot be loaded for them: the real cause, and its cure.
+"""Why workers cannot load a library that they need: the real cause, and its cure.
 
-"It is not installed" is one of many: it may lie where no worker looks, need a file that is not
-shown, or be broken outside of the sandbox just as well. So the host looks, and tries, for itself.
+"Not installed" is only one of many causes. The library may lie where no worker looks, need a file
+that workers cannot see, or be broken outside the sandbox too. So the host looks and tries itself.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _MISSING_FILES = ("cannot open shared object file", "No such file", "Permission 
 
 
 def load_failure(library: str, greeting: Mapping[str, object], folders: PackageFolders) -> KitError:
-    """Return the error about `library`, which no worker can use; `greeting` is what the zygote said.
+    """Return the error about `library`, which no worker can use.
 
-    That is how it `failed`, and where it was an import: the `module` that was not found, if one.
+    `greeting` is what the zygote said: how it `failed` and, if an import failed, the `module`
+    that was not found ("" when every module was found).
     """
     said = str(greeting.get("failed", greeting))
     if "module" not in greeting:
@@ -52,26 +53,28 @@ def _not_imported(library: str, said: str, module: str, folders: PackageFolders)
             f"the sandbox cannot load {what}: it is installed in {exclusion.folder}, which no "
             f"worker may see: {exclusion.reason}",
             place=str(where),
-            cure=f"install {name} into a folder of its own for packages, such as {sys.prefix}",
+            cure=f"install {name} into a folder that holds only packages, such as {sys.prefix}",
         )
     if hidden := _not_shown(where, folders):
         return KitError(
             f"the sandbox cannot load {what}: {name} lies in {where}, {hidden}",
             place=str(where),
-            cure=f"install {name} as files of its own into a folder of sys.path: no `--editable`, "
-            "no links to a cache (`uv pip install --link-mode=copy`)",
+            cure=f"install {name} as plain files into a folder of sys.path: no `--editable`, no "
+            "links to a cache (`uv pip install --link-mode=copy`)",
         )
     return _broken(what, library, where, said)
 
 
 def _not_shown(where: Path, folders: PackageFolders) -> str:
-    """Say what of a package no worker can see, "" where all of it is shown."""
+    """Say which part of a package no worker can see, "" when workers see all of it."""
     if not folders.shows(where):
-        return "where an import hook finds it; workers look in the folders of sys.path alone"
+        return "where an import hook finds it; workers look only in the folders of sys.path"
     for folder, _, names in os.walk(where):
         for file in (Path(folder, name) for name in names):
             if file.is_symlink() and not folders.shows(file):
-                return f"and its files are links to {file.resolve().parent}, which is not shown"
+                return (
+                    f"and its files are links to {file.resolve().parent}, which workers cannot see"
+                )
     return ""
 
 
@@ -81,7 +84,7 @@ def _broken(what: str, library: str, where: Path, said: str) -> KitError:
         return KitError(
             f"{what} cannot be imported by this Python, inside the sandbox or outside: {outside}",
             place=str(where),
-            cure=f"install it anew (`{sys.executable} -m pip install --force-reinstall {library}`)",
+            cure=f"reinstall it (`{sys.executable} -m pip install --force-reinstall {library}`)",
         )
     fact = f"the sandbox cannot load {what}, though it is installed and loads outside: "
     cure = f"let every user read it (`chmod -R go+rX {where}`)"
@@ -89,12 +92,13 @@ def _broken(what: str, library: str, where: Path, said: str) -> KitError:
         cure += ", and install it from a wheel, which brings the libraries that it needs"
         if os.environ.get("LD_LIBRARY_PATH"):
             cure += (
-                "; of LD_LIBRARY_PATH workers see what lies below the interpreter or its packages"
+                "; from LD_LIBRARY_PATH, workers see only what lies below the interpreter or its "
+                "packages"
             )
     return KitError(
         fact + terminal_line(said, _MOST_WORDS),
         place=str(where),
-        cure=f"{cure}; `attn doctor` shows it again",
+        cure=f"{cure}; `attn doctor` tries it again",
     )
 
 

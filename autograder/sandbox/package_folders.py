@@ -1,8 +1,8 @@
 """The folders that the host imports packages from, as far as a worker may see them.
 
-Packages lie not only below the interpreter: `pip install --user` puts them into the home, and a
-`.pth` file leads anywhere. All of them are shown to workers, in the order of the host's own
-import path, but never a folder that holds what is to stay hidden: it is named instead.
+Packages do not only lie below the interpreter: `pip install --user` puts them into the home folder,
+and a `.pth` file may lead anywhere. Workers see all of them, in the order of the host's import
+path, but never a folder that holds something hidden: it is reported instead.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class PackageFolders:
-    """The host's import path as a worker gets it: `path` in order, `linked` what links in it lead to.
+    """The host's import path as a worker gets it.
 
-    `exclusions` are the entries, and the ends of links, that are kept from it.
+    `path` is in order, and `linked` are the targets of links in it. `exclusions` are the entries
+    and the targets that are left out.
     """
 
     path: tuple[str, ...]
@@ -66,9 +67,9 @@ class PackageFolders:
 
 
 def find_package_folders(secrets: Iterable[Path] = ()) -> PackageFolders:
-    """Return what this process's own import path shows to workers, hiding `secrets` whatever it says.
+    """Return the part of this process's import path that workers may see, without `secrets`.
 
-    An entry that is relative or not there is left out without a word.
+    An entry that is relative or does not exist is left out silently.
     """
     hidden = tuple(secret.resolve() for secret in secrets)
     path: list[str] = []
@@ -119,7 +120,7 @@ def _against(entry: Path, hidden: Iterable[Path]) -> str:
 
 
 def _danger(real: Path, hidden: Iterable[Path]) -> str:
-    """Say what a folder holds that must not be seen, or lies in, "" where it is harmless."""
+    """Say which hidden thing a folder holds or lies in, "" when it is harmless."""
     if real == Path("/"):
         return "it is the whole file system"
     for secret in hidden:
@@ -139,7 +140,7 @@ def _danger(real: Path, hidden: Iterable[Path]) -> str:
 def _beside_the_solutions(real: Path) -> bool:
     """Return whether a folder holds the folder that the kit is imported from, or lies in it.
 
-    What pip has made, an installation of the kit or an environment in there, has no solutions.
+    What pip has made (an installed kit, or an environment in that folder) holds no solutions.
     """
     kit = PACKAGE.parent
     if next(kit.glob("attention_kit-*.dist-info"), None):
@@ -154,15 +155,15 @@ def _of_this_kit(target: Path) -> str:
 
 
 def _no_package(target: Path) -> str:
-    """A link in a folder of packages may lead to anything, such as somebody's data."""
+    """Say why the target of a link is not a package, such as somebody's data; else ""."""
     record = target.suffix in (*_ARCHIVES, ".dist-info", ".egg-info", ".libs", ".data")
     if target.is_file() or record or (target / "__init__.py").exists():
         return ""
-    return "it is no package (it has no __init__.py)"
+    return "it is not a package (it has no __init__.py)"
 
 
 def _not_for_packages(real: Path) -> str:
-    """A folder of somebody's own files may be on the path too, as `PYTHONPATH=~/course` has it."""
+    """Say why a folder is not for packages, as with `PYTHONPATH=~/course`; else ""."""
     if real.name in _FOR_PACKAGES or real.suffix in _ARCHIVES:
         return ""
     if any(next(real.glob(record), None) for record in _RECORDS):
@@ -171,7 +172,7 @@ def _not_for_packages(real: Path) -> str:
 
 
 def _ends_of_links(path: Iterable[str]) -> Iterator[Path]:
-    """Yield where packages really lie that are links in a folder of the path."""
+    """Yield the targets of links in the folders of the path."""
     seen = readable(path)
     for folder in filter(os.path.isdir, path):
         with os.scandir(folder) as entries:
@@ -195,7 +196,7 @@ def _homes() -> tuple[Path, ...]:
         named.append(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:  # a user whom the machine does not know, as in a container
         named.append("")
-    # A home of "/" says that there is none.
+    # A home of "/" means that there is none.
     return tuple(Path(home).resolve() for home in named if os.path.isabs(home) and home != "/")
 
 

@@ -1,6 +1,6 @@
-"""What a machine has to have before a sandbox can be started at all, and what is missing of it.
+"""What a machine needs before a sandbox can be started at all, and what is missing.
 
-A submission is promised so many open files and so much of a file; what grades it needs no less.
+A submission is promised a number of open files and a size of files; the grader needs no less.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OF_PROC = ("/proc/self/statm", "/proc/self/task", "/proc/self/ns/mnt")
 
 
 def demand_preconditions() -> None:
-    """Raise `KitError` where there is no /proc, or too few or too small files may be open.
+    """Raise `KitError` without /proc, or when the limits on open files or file size are too low.
 
     Only on Linux: elsewhere nothing is started.
     """
@@ -30,14 +30,14 @@ def demand_preconditions() -> None:
     _demand(
         resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         OPEN_FILES,
-        "{} files may be open at once",
+        "only {} files may be open at once",
         "the limit on open files of this process (`ulimit -n`)",
-        "raise it (`ulimit -n 1024`; a container is started with `--ulimit nofile=1024`)",
+        "raise it (`ulimit -n 1024`; for a container, start it with `--ulimit nofile=1024`)",
     )
     _demand(
         resource.getrlimit(resource.RLIMIT_FSIZE)[0],
         FILE_MEGABYTES << 20,
-        "{} bytes may be in a file",
+        "a file may hold only {} bytes",
         "the limit on the size of files of this process (`ulimit -f`)",
         "raise it (`ulimit -f unlimited`), and run the same command again",
     )
@@ -55,5 +55,5 @@ def unconfined(why: str) -> KitError:
 
 def _demand(allowed: int, least: int, words: str, place: str, cure: str) -> None:
     if 0 <= allowed < least:  # no limit at all is a negative number
-        fact = f"only {words.format(f'{allowed:,}')}, and grading needs {least:,}"
+        fact = f"{words.format(f'{allowed:,}')}, but grading needs {least:,}"
         raise KitError(fact, place=place, cure=cure)

@@ -18,7 +18,7 @@ from autograder.errors import KitError
 from autograder.model.request import Failed, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.wire import Value
-from autograder.sandbox.protection import Attempt
+from autograder.sandbox.measurement import Attempt
 
 ATTEMPTS = Path(__file__).with_name("attempts.py")
 DONE = "done"
@@ -30,9 +30,9 @@ AskWorker = Callable[[Request], object]
 
 @dataclass(frozen=True)
 class ProbeTargets:
-    """What a worker is to reach for: a canary open to every user, and what must be hidden.
+    """What a worker tries to reach: a canary open to every user, and what must be hidden.
 
-    `uid` is the user that the worker is (0: the same as here), `library` what it has loaded.
+    `uid` is the worker's user (0: the same as here), `library` the one that it has loaded.
     """
 
     canary: Path
@@ -47,7 +47,7 @@ def try_everything(
     """Return what a worker tried and how it ended, each beside its control.
 
     `ask` puts a request to a worker that has loaded `ATTEMPTS`. Raises `KitError`
-    when a control fails, so that nothing can be said about the denials.
+    when a control fails, since the denials then prove nothing.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -64,7 +64,7 @@ def try_everything(
 
 
 def try_without_end(ask: AskWorker) -> tuple[Attempt, ...]:
-    """Return what comes of a loop and of output without end; it takes the limit of one call."""
+    """Return how an endless loop and endless output end; it takes as long as one call may."""
     return (
         _stopped(ask, "spin", "loop without end", Outcome.TIMED_OUT),
         _stopped(ask, "flood", "print without end", Outcome.OUTPUT_LIMIT),
@@ -72,10 +72,10 @@ def try_without_end(ask: AskWorker) -> tuple[Attempt, ...]:
 
 
 def _read_outside(bait: ProbeTargets) -> None:
-    """Read outside the sandbox what a worker must not reach; `KitError` where that fails.
+    """Read, outside the sandbox, what a worker must not reach; raise `KitError` if that fails.
 
-    The canary is also read as the user that a worker is: what that user may not read anyway
-    would tell nothing.
+    The canary is also read as the worker's user: a file that this user could not read anyway
+    would prove nothing.
     """
     try:
         bait.canary.read_bytes()
@@ -97,7 +97,7 @@ def _read_outside(bait: ProbeTargets) -> None:
         raise KitError(
             f"nothing can be said about what is hidden from a worker: {error}",
             place=str(bait.canary.parent),
-            cure="set TMPDIR to a folder that every user may enter, such as /tmp; /proc is needed",
+            cure="set TMPDIR to a folder that every user may enter, such as /tmp, and mount /proc",
         ) from None
 
 
@@ -118,7 +118,7 @@ def _control(ask: AskWorker, library: str) -> None:
                 f"a worker cannot do what every exercise needs: {what} ends in {seen}",
                 place="the probe of the sandbox",
                 cure="let every user read the interpreter, its environment and this package "
-                f"(`chmod -R go+rX {sys.prefix}`), and see that memory is free",
+                f"(`chmod -R go+rX {sys.prefix}`), and make sure that memory is free",
             )
 
 
@@ -159,7 +159,7 @@ def _processes(ask: AskWorker) -> Iterator[Attempt]:
 
 def _calls(ask: AskWorker) -> Iterator[Attempt]:
     many = "a worker can make processes, or system calls that no exercise needs"
-    tried = (("fork", "make a process"), ("call_unshare", "call what is not on the list"))
+    tried = (("fork", "make a process"), ("call_unshare", "make a call that is not on the list"))
     for name, words in tried:
         ended = _ask(ask, name)
         yield Attempt(
@@ -187,10 +187,10 @@ def _resources(ask: AskWorker, megabytes: int) -> Iterator[Attempt]:
     yield Attempt("resources", words, ended, "the kernel answers", "" if limited else gap)
 
 
-def _stopped(ask: AskWorker, name: str, words: str, due: Outcome) -> Attempt:
+def _stopped(ask: AskWorker, name: str, words: str, expected: Outcome) -> Attempt:
     reply = ask(Request(name))
     ended = str(reply.outcome) if isinstance(reply, Failed) else DONE
-    gap = "" if ended == due else f"a worker can {words}"
+    gap = "" if ended == expected else f"a worker can {words}"
     again = _ask(ask, "signal", 0)  # the next call finds a fresh worker
     return Attempt("resources", words, ended.replace("_", " "), f"the next call: {again}", gap)
 
@@ -201,6 +201,6 @@ def _ask(ask: AskWorker, name: str, *arguments: Value) -> Value:
         raise KitError(
             f"the probe {name!r} does not answer: {reply}",
             place="the probe of the sandbox",
-            cure="run it again; if it stays, report it with this message",
+            cure="run it again; if it fails again, report it with this message",
         )
     return reply.value

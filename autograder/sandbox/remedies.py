@@ -1,15 +1,15 @@
-"""What to do about a layer that is missing, for the machine it is missing on.
+"""What to do about a missing layer, on the machine where it is missing.
 
-The same refusal has different causes: a switch of the distribution, a container,
-an old kernel. A remedy that does not fit costs an instructor an evening, so the
-switches are read, and what cannot be known is said as an alternative.
+The same refusal has different causes: a setting of the distribution, a container,
+an old kernel. A wrong remedy costs an instructor an evening. So the settings are
+read, and where the cause cannot be known, the remedy offers alternatives.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# A value that forbids an ordinary user to make namespaces, and the command that allows it.
+# A setting, the value that forbids ordinary users to make namespaces, and the one that allows it.
 _SWITCHES = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -24,7 +24,7 @@ MOVE = (
     "move what can be read away from the interpreter and its environment, which every worker reads"
 )
 USER = (
-    "grade as an ordinary user, or as a root who can make its workers another user "
+    "grade as an ordinary user, or as a root that can switch its workers to another user "
     "(not within a user namespace that maps only root)"
 )
 LIMITS = "grade on Linux, where a process can be given limits"

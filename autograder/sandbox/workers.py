@@ -1,8 +1,8 @@
-"""Workers with the same cells, one after the other: a fresh one after any end.
+"""Workers with the same cells, one after the other: a fresh one whenever one has ended.
 
-One budget of time covers writing, computing, reading, and what we compute for the worker
-meanwhile. A step that crashes costs only itself, and a worker that somebody outside may have
-killed (the kernel short of memory, an operator) is replaced once and asked the same again.
+One time budget covers writing, computing, reading, and what we compute for the worker meanwhile.
+A step that crashes costs only itself. A worker that somebody outside may have killed (the kernel
+short of memory, an operator) is replaced once and asked the same question again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from autograder.model.request import ExceptionReport, Failed, Reply, Request
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.protocol.wire import Value
-from autograder.sandbox import channel as channels
 from autograder.sandbox import exchange
+from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.budget import Allowance, Budget
 from autograder.sandbox.ending import Killed, judge
-from autograder.sandbox.process import ZygoteDied
+from autograder.sandbox.zygote_process import ZygoteDied
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Worker, Zygote
@@ -29,20 +29,20 @@ AnswerOfReference = Callable[
 ]
 T = TypeVar("T")
 
-MOST_ANSWERED = 64  # questions of one call: who loops over a batch asks a few dozen
-_MOST_QUESTIONS = 2_000  # of one call, those that are refused among them
-_LARGEST_QUESTION = 256 * 1024  # bytes; what the reference computes from it may be the square
+MOST_ANSWERED = 64  # questions of one call: a loop over a batch asks a few dozen
+_MOST_QUESTIONS = 2_000  # of one call, including those that are refused
+_LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large as its square
 _SLOWER_TO_LOAD = 2.0
 _TO_END_BY_ITSELF = 1.0
-# What else NumPy raises for a shape that was forged counts as a forgery too.
+# Whatever else NumPy raises for a forged shape counts as a forgery too.
 _BREACHES = (wire.WireError, ValueError, OverflowError, RecursionError)
 
 
 class Workers:
-    """Has `cells` loaded in a worker of `zygote`, and asks it.
+    """Loads `cells` in a worker of `zygote`, and asks it.
 
-    Calls are paid from `calls`, its questions too, and loading the cells from `loading`.
-    `answer` answers a worker's questions, see `SandboxedStudent`.
+    The allowance `calls` pays for calls and the worker's questions, `loading` for loading the
+    cells. `answer` answers a worker's questions, see `SandboxedStudent`.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class Workers:
 
     @property
     def load_failures(self) -> tuple[ExceptionReport | None, ...]:
-        """For each cell the exception it raised, or None; empty when loading itself did not end."""
+        """For each cell the exception it raised, or None; empty when loading did not finish."""
         self._load()
         return self._failures
 
     @property
     def unloadable(self) -> Failed | None:
-        """How loading ended, when it has been tried and no worker came of it."""
+        """How loading failed; None when it succeeded or has not been tried."""
         return self._unloadable
 
     @property
     def output(self) -> bytes:
-        """What all of them printed, as far as it is kept."""
+        """What all workers printed, as far as it is kept."""
         return bytes(self._output) + (self._worker.channel.output if self._worker else b"")
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
@@ -89,7 +89,7 @@ class Workers:
         """End the worker, if there is one."""
         worker, self._worker = self._worker, None
         if worker:
-            with contextlib.suppress(ZygoteDied):  # the worker has died with it then
+            with contextlib.suppress(ZygoteDied):  # then the worker has died with it
                 self._zygote.end(worker)
             self._keep_output(worker)
 
@@ -108,7 +108,7 @@ class Workers:
         return reply
 
     def _load(self) -> Failed | None:
-        """Have a worker with the cells loaded; return why there can be none."""
+        """Make sure that a worker has loaded the cells; return why none can, or None."""
         if self._unloadable or self._worker:
             return self._unloadable
         loaded = self._loaded()
@@ -123,7 +123,7 @@ class Workers:
 
     def _loaded(self) -> tuple[ExceptionReport | None, ...] | Failed:
         try:
-            self._worker = self._zygote.fork(self._seed)  # takes no time of the student's
+            self._worker = self._zygote.fork(self._seed)  # costs the student no time
         except ZygoteDied as error:
             return Failed(Outcome.INFRASTRUCTURE, str(error))
         self._number, self._questions = self._number + 1, 0

@@ -1,4 +1,4 @@
-"""A zygote that can be relied on: measured when it starts, started anew when it dies."""
+"""A zygote that can be relied on: measured when it starts, restarted when it dies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from autograder.errors import KitError
 from autograder.model.exercise import Limits
@@ -18,15 +18,15 @@ from autograder.model.protection import Protection
 from autograder.model.sanitize import clean
 from autograder.protocol import wire
 from autograder.sandbox import access, probe
-from autograder.sandbox import channel as channels
-from autograder.sandbox.channel import Channel
+from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.ending import Ending, cpu_seconds
 from autograder.sandbox.load_failure import load_failure
+from autograder.sandbox.measurement import Measured, demand
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
 from autograder.sandbox.preconditions import demand_preconditions, unconfined
-from autograder.sandbox.process import ZygoteDied, ZygoteProcess
-from autograder.sandbox.protection import Measured, demand
-from autograder.sandbox.student import SandboxedStudent
+from autograder.sandbox.sandboxed_student import SandboxedStudent
+from autograder.sandbox.worker_channel import Channel
+from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
 from autograder.worker.plan import PACKAGE, Plan
 
 _TO_CONFINE = 20.0
@@ -47,15 +47,15 @@ class Worker:
 class Zygote:
     """Forks confined workers. A context manager; use it from one thread.
 
-    `library` is "numpy" or "torch", `limits` hold for each submission.
-    `allow_process` accepts a machine that gives less than the default demand.
-    `secrets` are files and folders that a worker must not be able to read (the
-    solutions beside the package when not given); no folder of packages that holds
-    one of them, or what is `hidden`, is shown to workers. `without` names layers to
-    leave out (namespaces, landlock, seccomp, rlimits), to show what each is for.
+    `library` is "numpy" or "torch"; `limits` hold for each submission.
+    `allow_process` accepts a machine that falls short of the default demand.
+    `secrets` are files and folders that a worker must not be able to read (default:
+    the solutions beside the package). Workers do not see a folder of packages that
+    holds one of them, or anything in `hidden`. `without` names layers to leave out
+    (namespaces, landlock, seccomp, rlimits), to show what each is for.
 
-    Entering raises `KitError` when the demand is not met, naming what is missing.
-    The thread that enters must live as long as the zygote: it dies with it.
+    Entering raises a `KitError` that names what is missing when the demand is not met.
+    The zygote dies with the thread that entered, so that thread must live as long.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class Zygote:
 
     @property
     def pid(self) -> int:
-        """The process that was started, as the host numbers it; 0 when there is none."""
+        """The host's pid of the process that was started; 0 when there is none."""
         return self._process.pid if self._process else 0
 
-    def __enter__(self) -> Zygote:
+    def __enter__(self) -> Self:
         if sys.platform != "linux":
             raise KitError(
                 "the sandbox needs Linux",
@@ -111,7 +111,7 @@ class Zygote:
             raise limit_reached(error) or KitError(
                 f"the sandbox cannot be set up: {error}",
                 place=place,
-                cure="make room there, or set TMPDIR to a folder that can be written",
+                cure="free some space there, or set TMPDIR to a folder that you may write to",
             ) from None
         except BaseException:
             self.close()
@@ -137,13 +137,13 @@ class Zygote:
     def fork(self, seed: int) -> Worker:
         """Return a new worker whose generators are seeded with `seed`.
 
-        Starts the zygote anew when it has died. Raises `ZygoteDied` when it dies
-        meanwhile or the worker cannot be confined, and `KitError` when the machine
-        no longer meets the demand.
+        Restarts the zygote when it has died. Raises `ZygoteDied` when it dies meanwhile
+        or the worker cannot be confined, and `KitError` when the machine no longer
+        meets the demand.
         """
         if self._process is None or not self._process.alive:
             if self._measuring:
-                raise ZygoteDied("the zygote has ended while it was measured")
+                raise ZygoteDied("the zygote ended while it was being measured")
             self._start()
         assert self._process is not None
         return self._fork(self._process, seed)
@@ -170,9 +170,9 @@ class Zygote:
         self._process = process
         try:
             self._accept(process, greeting, refused)
-        except BaseException as error:  # what was not accepted must not fork for anyone
+        except BaseException as error:  # a zygote that was not accepted must not fork
             process.close()
-            # Asked for by name, and no other user can enter the interpreter's folder.
+            # Somebody allowed it by name, and no other user can enter the interpreter's folder.
             if isinstance(error, KitError) and self._allow_process and not self._as_root:
                 self._as_root = os.geteuid() == 0
                 if self._as_root:
@@ -196,7 +196,7 @@ class Zygote:
         try:
             self._measure(process)
         except (KitError, ZygoteDied) as error:
-            uid = 0 if self.measured.namespaces else self._uid  # with them, all is bound first
+            uid = 0 if self.measured.namespaces else self._uid  # namespaces bind all first
             detail, needed = str(error).splitlines()[0], needed_for(self._library)
             raise access.out_of_reach(uid, detail, needed) or error from None
         if not self._allow_process:
@@ -220,7 +220,7 @@ class Zygote:
             raise limit_named_in(str(error)) or KitError(
                 f"the sandbox does not start: {error}",
                 place=sys.executable,
-                cure="run it again; if it stays, report it with this message",
+                cure="run it again; if it fails again, report it with this message",
             ) from None
         return process, process.greeting
 
@@ -234,7 +234,7 @@ class Zygote:
         return self._folder / "canary"
 
     def _measure(self, process: ZygoteProcess) -> None:
-        """Complete `measured` with what a worker is and what it could and could not do."""
+        """Complete `measured` with a worker's user and layers, and with what it could do."""
         cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
         try:
             worker = self._fork(process, 0)

@@ -1,46 +1,46 @@
-"""Where a step is that is not written where it is looked for.
+"""Where a step is when it is not where it is expected.
 
-A student who wrote `softmax` under another name, inside a class or in a Markdown cell
-believes to have written it; "not written yet" alone would send them looking in vain.
+A student may have written `softmax` under another name, inside a class or in a Markdown
+cell; "not written yet" alone would send them looking in vain.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
-from autograder.submission.cells import definitions, parsed
+from autograder.model.signature import Definition
+from autograder.submission.cells import parsed
+from autograder.submission.definitions import (
+    DefinitionNode,
+    find_in_piece,
+    lines_of,
+    names_in_prose,
+    top_level,
+)
 
 _ALIKE, _LONGEST_NAME = 0.7, 60
-DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_DEFINITION = re.compile(r"^[ \t>]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
     """Return the steps whose function or class is there and is more than a stub."""
-    names = [step.name for step in exercise.steps]
     found: set[str] = set()
     for cell in cells:
         tree = parsed(cell)
         if tree is None:
-            found |= set(definitions(cell, names))
-            continue
-        found |= {node.name for node in _defined(tree) if node.name in names and not is_stub(node)}
-    return frozenset(found)
+            found |= {each.name for each in find_in_piece(cell)}
+        else:
+            found |= {node.name for node in top_level(tree) if not is_stub(node)}
+    return frozenset(found.intersection(step.name for step in exercise.steps))
 
 
-def _defined(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    return (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
-
-
-def is_stub(node: ast.FunctionDef | ast.ClassDef) -> bool:
+def is_stub(node: DefinitionNode) -> bool:
     """Whether a definition does nothing yet."""
     if isinstance(node, ast.ClassDef):
-        methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+        methods = [item for item in node.body if isinstance(item, Definition)]
         return all(is_stub(method) for method in methods)
     body = [item for item in node.body if not (_is_docstring(item) or _calls_parent(item))]
     return all(isinstance(item, ast.Pass) or _raises_not_implemented(item) for item in body)
@@ -78,7 +78,7 @@ def without_copied_stubs(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the cells without stubs below the same step's written code, and a remark about it.
 
-    A copied cell that was never filled in would else undo the answer above it.
+    Otherwise a copied cell that was never filled in would undo the answer above it.
     """
     known: set[str] = set()
     kept: list[str] = []
@@ -86,10 +86,9 @@ def without_copied_stubs(
     for cell in cells:
         tree = parsed(cell)
         lines = cell.split("\n")
-        for node in _defined(tree) if tree else ():
+        for node in top_level(tree) if tree else ():
             if node.name in known and is_stub(node):
-                start = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                end = node.end_lineno or node.lineno
+                start, end = lines_of(node)
                 lines[start - 1 : end] = [""] * (end - start + 1)
                 copied.append(f"`{node.name}`")
         known |= written([cell], exercise)
@@ -98,20 +97,19 @@ def without_copied_stubs(
         return tuple(kept), ()
     names = ", ".join(dict.fromkeys(copied))
     there = f"{names} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
-    return tuple(kept), (f"Your code counts. {there}, the last time not written: delete the copy.",)
+    words = f"Your code counts. But {there}, and the last copy is not written: delete it."
+    return tuple(kept), (words,)
 
 
 def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tuple[str, str], ...]:
-    """Return which steps stand in text that is not run, name and sentence.
+    """Return the steps that stand in text that is not run, each with a sentence about it.
 
-    `unread` are such texts, each with what it stands in: "a Markdown cell". Of several with the
-    same step the last is told.
+    `unread` pairs the place of such a text, for example "a Markdown cell", with the text. When
+    a step stands in several of them, the sentence is about the last.
     """
     names = {step.name for step in exercise.steps}
     last = {
-        name: place
-        for place, text in unread
-        for name in names.intersection(_DEFINITION.findall(text))
+        name: place for place, text in unread for name in names.intersection(names_in_prose(text))
     }
     return tuple(
         (name, f"The one in {last[name]} is not run: put it into a code cell of its own.")
@@ -120,7 +118,7 @@ def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tupl
 
 
 def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
-    """Return, for steps that are not written, where in the code they seem to be, in a sentence."""
+    """Return, for steps that are not written, a sentence on where in the code they seem to be."""
     names = [step.name for step in exercise.steps]
     done = written(cells, exercise)
     missing = [name for name in names if name not in done]
@@ -128,7 +126,7 @@ def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
     found: dict[str, str] = {}
     for tree in trees:
         found |= _nested(tree, missing)
-    others = [node.name for tree in trees for node in _defined(tree) if node.name not in names]
+    others = [node.name for tree in trees for node in top_level(tree) if node.name not in names]
     for name in missing:
         alike = difflib.get_close_matches(name, others[:1000], n=1, cutoff=_ALIKE)
         if alike:
@@ -145,7 +143,7 @@ def _nested(tree: ast.Module, names: Sequence[str]) -> dict[str, str]:
         node, place = waiting.pop()
         for child in ast.iter_child_nodes(node):
             if isinstance(child, DefinitionNode):
-                if place and child.name in names and not _empty(child):
+                if place and child.name in names and not is_stub(child):
                     found[child.name] = (
                         f"The one inside {place} does not count: move it to the left margin."
                     )
@@ -157,7 +155,3 @@ def _nested(tree: ast.Module, names: Sequence[str]) -> dict[str, str]:
             elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
                 waiting.append((child, place or "another statement"))
     return found
-
-
-def _empty(node: DefinitionNode) -> bool:
-    return not isinstance(node, ast.AsyncFunctionDef) and is_stub(node)

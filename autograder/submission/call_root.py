@@ -1,4 +1,4 @@
-"""The name that a chain of calls and attributes begins with: `np` of `np.random.rand(3).sum()`."""
+"""The name that a chain of calls and attributes begins with: `np` in `np.random.rand(3).sum()`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ class CallRoots:
     """The roots of the chains in one syntax tree, each looked up once, however deep they nest."""
 
     def __init__(self) -> None:
-        # By identity, so the tree has to be kept while this is used.
+        # By identity, so the tree has to stay alive while this is used.
         self._known: dict[int, str] = {}
 
     def of(self, node: ast.expr) -> str:
-        """Return the name that `node` begins with, "" when it begins with none."""
+        """Return the name that `node` begins with, "" when there is none."""
         passed = []
         while isinstance(node, ast.Call | ast.Attribute) and id(node) not in self._known:
             passed.append(id(node))

@@ -1,8 +1,8 @@
 """The cells of what a student handed in, as text.
 
-They are read in the trusted process, which only ever looks at them: JSON is checked, Python
-is parsed and never run. A text that is not Python is cut, so that an error costs one
-statement and not the whole file.
+They are read in the trusted process, which never runs them: JSON is checked, and Python is
+parsed. A text that is not Python is cut into pieces, so that an error costs one statement and
+not the whole file.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from autograder.submission.file_text import Unreadable, plain_text
 MOST_CELLS = 2000
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
-# What a broken text is cut into; longer ones are left whole, so that cutting stays cheap.
+# Up to where a broken text is cut; a longer one is left whole, so that cutting stays cheap.
 _MOST_LINES, _MOST_LETTERS, _MOST_PIECES, _LONGEST_STATEMENT = 5000, 200_000, 200, 12
 _MARK = r"<{7} |={7}$|>{7} "
 _KEEPS_ON = r"(?:else|elif|except|finally|case)\b"
 _BEGINS = re.compile(rf"(?!{_KEEPS_ON})[^\W\d]|@|{_MARK}")
 _GOES_ON = re.compile(_KEEPS_ON)
-_MOST_STRAY = 12  # of the lines at a part's end, that are tried from the first on, and to the last
+_MOST_STRAY = 12  # lines at the end of a part that are tried: so many first ones and last ones
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
 
 
 def notebook_cells(text: str, name: str) -> list[dict[str, Any]]:
     """Return the cells of a notebook, nbformat 3 or 4, as they stand; raise `Unreadable`.
 
-    What is no JSON object is left out.
+    Cells that are not JSON objects are left out.
     """
     try:
         notebook = json.loads(text)
@@ -81,7 +81,7 @@ def _list(facts: Any, key: str) -> list[Any]:
 
 
 def source(cell: Mapping[str, Any]) -> str:
-    """Return the text of a cell, without what is no character."""
+    """Return the text of a cell, without invalid characters."""
     return plain_text(source_as_it_is(cell))
 
 
@@ -101,7 +101,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def pieces(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return texts, and those that are not Python cut so that an error costs its statement only.
+    """Return `texts`, with those that are not Python cut so that an error costs one statement.
 
     Neighbours that are Python stay together. Lines keep their numbers.
     """
@@ -133,10 +133,10 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 def _statement(lines: list[str], bounds: list[int], start: int) -> tuple[int, bool]:
-    """Return the line where the statement that begins at line `start` ends, and if it is Python.
+    """Return the line where the statement at line `start` ends, and whether it is Python.
 
-    `bounds` are where parts begin, and the end. A statement is one part or several; of a part that
-    is not Python it is the longest beginning that is. Numbers count from 0, ends are not included.
+    `bounds` are the lines where parts begin, and the end. A statement is one part or several or,
+    if these are not Python, their longest beginning that is. Lines count from 0, ends excluded.
     """
     after = bisect_right(bounds, start)
     whole = bounds[after : after + _LONGEST_STATEMENT]
@@ -149,7 +149,7 @@ def _statement(lines: list[str], bounds: list[int], start: int) -> tuple[int, bo
 
 
 def _early_ends(lines: list[str], start: int, ends: Sequence[int]) -> list[int]:
-    """Return where the parts that end at `ends` may end before that, the last place first."""
+    """Return the lines where the parts up to `ends` may end earlier, the last line first."""
     own = _stray_lines(lines, start, ends[0])
     found = {*own[:_MOST_STRAY], *own[-_MOST_STRAY:]}
     for begin, end in pairwise(ends):  # a text of several lines may hold what looks like a part
@@ -158,7 +158,7 @@ def _early_ends(lines: list[str], start: int, ends: Sequence[int]) -> list[int]:
 
 
 def _stray_lines(lines: list[str], start: int, end: int) -> list[int]:
-    """Return the lines at the margin that end a part, below all that is indented."""
+    """Return the lines at the left margin that end a part, below everything indented."""
     found: list[int] = []
     for number in range(end - 1, start, -1):
         line = lines[number]
@@ -170,8 +170,3 @@ def _stray_lines(lines: list[str], start: int, end: int) -> list[int]:
 
 def _is_python(lines: list[str], start: int, end: int) -> bool:
     return parsed("\n".join(lines[start:end])) is not None
-
-
-def definitions(text: str, names: Iterable[str]) -> list[str]:
-    """Return which of `names` a text defines at its left margin, Python or not, in their order."""
-    return [name for name in names if re.search(rf"^(?:def|class) {name}\b", text, re.MULTILINE)]

@@ -1,4 +1,4 @@
-"""The code that one file holds: its cells in their order, and what is to be said about them."""
+"""The code in one file: its cells in order, and what there is to say about them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from autograder.model.exercise import Exercise
 from autograder.model.sanitize import file_name
 from autograder.submission.absence import not_run, without_copied_stubs
 from autograder.submission.cells import (
-    definitions,
     notebook_cells,
     parsed,
     pieces,
@@ -51,7 +50,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Texts:
-    """The text of a file as it is run cell by cell, and the prose between, with its place."""
+    """The code cells of a file, and the prose between them, each with the kind of its cell."""
 
     code: tuple[str, ...]
     prose: tuple[tuple[str, str], ...] = ()
@@ -60,7 +59,7 @@ class Texts:
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
-    """Return what a notebook or a `.py` holds; raise `Unreadable`, OSError.
+    """Return what a notebook or a `.py` holds; raise `Unreadable` or OSError.
 
     No link below `root` is followed, see `opened`.
     """
@@ -74,15 +73,9 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     texts = _texts(read_text(file, root), file)
     _refuse_too_much(name, "\n".join(texts.code))
     plain = [_python(text) for text in texts.code]
-    steps = [step.name for step in exercise.steps]
-    unread = [
-        *texts.prose,
-        *(
-            (f"a cell that begins with `{magic}`", text)
-            for text, (_, magic) in zip(texts.code, plain)
-            if magic and definitions(text, steps)
-        ),
-    ]
+    magics = zip(texts.code, plain)
+    other = [(f"a cell that begins with `{magic}`", text) for text, (_, magic) in magics if magic]
+    unread = [*texts.prose, *other]
     kept = without_own_run(pieces(text for text, _ in plain), notebook=notebook)
     code, remarks = without_copied_stubs(kept, exercise)
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
@@ -124,7 +117,7 @@ def _refuse_too_much(name: str, code: str) -> None:
 
 
 def _python(text: str) -> tuple[str, str]:
-    """Return a cell as plain Python, and the magic for which it is not run, if any."""
+    """Return a cell as plain Python, and the magic that keeps it from being run, if any."""
     if parsed(text) is not None:
         return text, ""
     plain = without_magics(text)

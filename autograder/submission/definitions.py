@@ -1,122 +1,112 @@
-"""What of a cell counts when it cannot be run to its end.
+"""Where a text defines functions and classes: the one finder, for valid Python and for the rest.
 
-A plot without a display, a missing file or a training loop that takes minutes is the
-student's own business: it stands beside the steps and must not cost one of them.
+Python is read by its syntax tree, so a `def` within a string or another function is not taken for
+one at the left margin. Other text is cut into statements; those that are not Python are searched
+line by line. Lines count from 1 and end with a line feed, as in `plain_text`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from autograder.submission.call_root import CallRoots
-from autograder.submission.cells import parsed
+from autograder.model.signature import Definition
+from autograder.submission.cells import parsed, pieces
 
-_MOST_STATEMENTS = 300
-_REST_OF_LINE = re.compile(rb"[ \t\f]*(?:#[^\n]*)?(?=\n|\Z)")
-_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+DefinitionNode = Definition | ast.ClassDef
+
+_KEYWORD_AND_NAME = r"(?:async[ \t\f]+def|def|class)[ \t\f]+(\w+)"
+# A form feed takes Python back to the margin, whatever stands before it.
+_AT_MARGIN = re.compile(rf"(?:[ \t\f]*\f)?{_KEYWORD_AND_NAME}")
+# No `\s` at the beginning: it matches line ends too, so many blank lines would take very long.
+_INDENTED = re.compile(rf"^[ \t\f]*{_KEYWORD_AND_NAME}", re.MULTILINE)
+_QUOTED = re.compile(rf"^[ \t\f>]*{_KEYWORD_AND_NAME}", re.MULTILINE)
 
 
-def statements(cell: str) -> tuple[str, ...]:
-    """Return a cell as one cell for each statement, so that an error costs that statement only.
+@dataclass(frozen=True)
+class DefinitionSpan:
+    """Where a definition stands at the left margin, and whether it is valid Python.
 
-    Lines keep their numbers. A cell that is not Python, or too long for it, stays whole.
+    `first` is its first line, decorators included, and `line` the one that names it. `last` is
+    its last line; it equals `line` where the text is not Python, since nobody can tell there.
     """
-    tree = parsed(cell)
-    if tree is None or not 1 < len(tree.body) <= _MOST_STATEMENTS:
-        return (cell,)
-    text = cell.encode()
-    lines = [0, *(end.end() for end in re.finditer(b"\n", text))]
-    return tuple(_statement(text, lines, node) for node in tree.body)
+
+    name: str
+    first: int
+    line: int
+    last: int
+    is_python: bool = True
 
 
-def _statement(text: bytes, lines: Sequence[int], node: ast.stmt) -> str:
-    """Return one statement at its line, cut out of the text: what nests deep is never written out.
+def find_definitions(text: str) -> tuple[DefinitionSpan, ...]:
+    """Return what any text defines at its left margin, in order."""
+    lines = text.split("\n")
+    found = (each for piece in pieces([text]) for each in find_in_piece(piece))
+    return tuple(each if each.is_python else _with_decorators(each, lines) for each in found)
 
-    `lines` are where the lines of `text` begin, in bytes.
+
+def find_in_piece(piece: str) -> tuple[DefinitionSpan, ...]:
+    """Return the same for one text from `pieces`: Python, or a statement that is not.
+
+    In the second case decorators are missing: they are a piece of their own.
     """
-    first, last = _span(node)
-    # A decorator begins its line; another statement may follow a semicolon.
-    start = lines[first - 1] + (node.col_offset if first == node.lineno else 0)
-    end = lines[last - 1] + (node.end_col_offset or 0)
-    comment = _REST_OF_LINE.match(text, end)
-    return "\n" * (first - 1) + text[start : comment.end() if comment else end].decode()
+    tree = parsed(piece)
+    return tuple(_spans_of_lines(piece) if tree is None else map(_span, top_level(tree)))
 
 
-def definitions_of(cell: str) -> str:
-    """Return a cell with nothing but its definitions, imports and plain constants.
-
-    Lines keep their numbers.
-    """
-    tree = parsed(cell)
+def names_anywhere(piece: str) -> list[str]:
+    """Return the names that a piece defines: at its left margin, indented, or nested."""
+    tree = parsed(piece)
     if tree is None:
-        return ""
-    modules = {name for node in tree.body for name in _bound(node)}
-    lines = cell.split("\n")
-    kept = [""] * len(lines)
-    for node in tree.body:
-        if _defines(node, modules):
-            first, last = _span(node)
-            kept[first - 1 : last] = lines[first - 1 : last]
-    return "\n".join(kept)
+        return _INDENTED.findall(piece)
+    return [node.name for node in ast.walk(tree) if isinstance(node, DefinitionNode)]
 
 
-def _span(node: ast.stmt) -> tuple[int, int]:
-    decorators = getattr(node, "decorator_list", [])
+def names_in_prose(text: str) -> list[str]:
+    """Return the names that lines of prose would define as Python, even indented or quoted."""
+    return _QUOTED.findall(text)
+
+
+def top_level(tree: ast.Module) -> Iterator[DefinitionNode]:
+    """The definitions at the left margin of a syntax tree."""
+    return (node for node in tree.body if isinstance(node, DefinitionNode))
+
+
+def lines_of(node: ast.stmt) -> tuple[int, int]:
+    """Return the first and the last line of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return first, node.end_lineno or node.lineno
 
 
-def _bound(node: ast.stmt) -> list[str]:
-    """Return the names that an import binds."""
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return []
-    return [(name.asname or name.name).split(".")[0] for name in node.names]
+def cut_before_definitions(text: str) -> tuple[tuple[str, str], ...]:
+    """Return a text in parts, each with the name that its first statement defines.
+
+    The first part is what stands above all definitions, without a name, and may be empty.
+    """
+    lines = text.split("\n")
+    found = find_definitions(text)
+    starts = [0, *(each.first - 1 for each in found)]
+    names = ["", *(each.name for each in found)]
+    ends = [*starts[1:], len(lines)]
+    return tuple((name, "\n".join(lines[a:b])) for name, a, b in zip(names, starts, ends))
 
 
-def _defines(node: ast.stmt, modules: set[str]) -> bool:
-    if isinstance(node, _DEFINED):
-        return True
-    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-        return False
-    # Of the calls only those of a library: `weights = train()` is what takes its time.
-    calls = [part for part in ast.walk(node.value) if isinstance(part, ast.Call)]
-    loops = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    roots = CallRoots()
-    return all(roots.of(call) in modules for call in calls) and not any(
-        isinstance(part, loops) for part in ast.walk(node.value)
-    )
+def _span(node: DefinitionNode) -> DefinitionSpan:
+    first, last = lines_of(node)
+    return DefinitionSpan(node.name, first, node.lineno, last)
 
 
-def given_imports(cells: Iterable[str], before: Iterable[str], solution: str) -> tuple[str, ...]:
-    """Return the imports of a solution whose names `cells` use and the cells `before` do not bind."""
-    used = {name for name, load in _names(cells) if load}
-    bound = {name for name, load in _names(before) if not load}
-    offered = parsed(solution)
-    found = []
-    for node in offered.body if offered else ():
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [n for n in node.names if (n.asname or n.name).split(".")[0] in used - bound]
-            if names:
-                node.names = names
-                found.append(ast.unparse(node))
-    return tuple(found)
+def _spans_of_lines(piece: str) -> Iterator[DefinitionSpan]:
+    for number, line in enumerate(piece.split("\n"), start=1):
+        if found := _AT_MARGIN.match(line):
+            yield DefinitionSpan(found[1], number, number, number, is_python=False)
 
 
-def bound_names(cell: str) -> set[str]:
-    """Return the names that a cell binds, wherever in it."""
-    return {name for name, load in _names([cell]) if not load}
-
-
-def _names(cells: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield every name that is used (True) or bound (False)."""
-    trees = (parsed(cell.lstrip("\n")) for cell in cells)  # a piece begins with blank lines
-    for node in (node for tree in trees if tree for node in ast.walk(tree)):
-        match node:
-            case ast.Name(id=name, ctx=context):
-                yield name, isinstance(context, ast.Load)
-            case ast.Import() | ast.ImportFrom():
-                yield from ((name, False) for name in _bound(node))
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name, False
+def _with_decorators(span: DefinitionSpan, lines: Sequence[str]) -> DefinitionSpan:
+    first = span.line
+    while first > 1 and lines[first - 2].startswith("@"):
+        first -= 1
+    return replace(span, first=first)

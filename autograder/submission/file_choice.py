@@ -9,13 +9,13 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.plain_file import NotPlain, opened
 from autograder.model.sanitize import file_name
 from autograder.submission.absence import written
 from autograder.submission.code import Code, read_code
 from autograder.submission.file_text import Unreadable, bare, is_notebook, is_submission
-from autograder.submission.plain_file import NotPlain, opened
 
-# Of a folder: so many of its notebooks and scripts are read, and so many entries looked at.
+# How many notebooks and scripts of a folder are read, and how many entries are looked at.
 MOST_FILES, MOST_ENTRIES = 10, 10_000
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
 
@@ -29,9 +29,10 @@ class Choice:
 
 
 def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
-    """Return the code that counts of what one student handed in below `root`; raise `Unreadable`.
+    """Return the code that counts among what one student handed in below `root`.
 
-    Raise `KitError` when this machine lets the process open no more files.
+    Raises `Unreadable` when nothing can be read, and `KitError` when this machine lets the
+    process open no more files.
     """
     folders = {path: names for path in paths if (names := _names(path, root)) is not None}
     if len(paths) == 1 and not folders:
@@ -52,7 +53,7 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
     remarks = _remarks(code, worked, reasons, paths, exercise)
     if len(files) > MOST_FILES:
         remarks.append(
-            f"You handed in {len(files)} notebooks and .py files, and only {MOST_FILES} of them "
+            f"You handed in {len(files)} notebooks and .py files, but only {MOST_FILES} of them "
             "were read: hand in the one that counts."
         )
     digests = tuple((each.file, each.digest) for each in readable)
@@ -79,11 +80,11 @@ def _read(file: Path, exercise: Exercise, root: Path) -> Code:
         raise
     except OSError as error:
         raise cannot_be_opened(file, error) from error
-    except Exception as error:  # what it holds is hostile, perhaps; it costs its owner only
+    except Exception as error:  # perhaps hostile content; it costs only its owner
         raise Unreadable(
-            f"{file_name(file)} could not be read: there is something in it that the grader "
-            "cannot take in, such as code that is nested very deep. Leave out what is not an "
-            "answer and hand it in again."
+            f"{file_name(file)} could not be read: it holds something that the grader cannot "
+            "take in, such as very deeply nested code. Leave out what is not an answer and hand "
+            "it in again."
         ) from error
 
 
@@ -98,11 +99,11 @@ def _remarks(
     remarks = [f"{reason} Until then, {name} counts." for reason in reasons]
     if len(worked) > 1:
         others = ", ".join(file_name(other.file) for other in worked[1:])
-        remarks.append(f"{name} counts; there is work in {others} too, which was not read.")
+        remarks.append(f"{name} counts; there is also work in {others}, which was not read.")
     if len(paths) == 1 and code.file.stem.lower() != exercise.name:
         expected = f"{exercise.name}{'.ipynb' if is_notebook(code.file) else '.py'}"
         remarks.append(
-            f"{name} was read; {expected} is not there. Keep that name when you hand in."
+            f"{name} was read; there is no {expected}. Keep the name {expected} when you hand in."
         )
     return remarks
 
@@ -110,7 +111,7 @@ def _remarks(
 def _candidates(
     paths: Sequence[Path], folders: Mapping[Path, Sequence[str]], exercise: Exercise
 ) -> list[Path]:
-    """Notebooks first, and those with the exercise's own name first of all."""
+    """Return the files to read: those named after the exercise first, then notebooks first."""
     inside = [path / name for path, names in folders.items() for name in names]
     files = [*inside, *(path for path in paths if path not in folders)]
     files = [file for file in files if is_submission(file) and not file.name.startswith(".")]
@@ -131,7 +132,7 @@ def _names(path: Path, root: Path) -> list[str] | None:
             what = f"{file_name(obstacle.path)} is a link"
             raise Unreadable(f"{what}: hand in the file itself.") from None
         return None
-    except OSError:  # reading it will tell why
+    except OSError:  # reading it will show why
         return None
     if names is not None and len(names) > MOST_ENTRIES:
         raise Unreadable(

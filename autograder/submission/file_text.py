@@ -2,7 +2,7 @@
 
 Reading happens in the trusted process, so sizes are capped before anything else, links are
 not followed, and only encodings that hide nothing are used. What cannot be read becomes a
-sentence (`Unreadable`); what is oddly written is read all the same, as far as that goes.
+sentence (`Unreadable`); oddly written text is still read, as far as possible.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
+from autograder.model.plain_file import NotPlain, opened
 from autograder.model.sanitize import SURROGATES, file_name
-from autograder.submission.plain_file import NotPlain, opened
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_NOTEBOOK = 10 * 1024 * 1024
 LARGEST_SOURCE = 1024 * 1024
 SUFFIXES = (".ipynb", ".py")
 
-# Strings are read over as a whole, so that a bracket or a key within one is text; a quote
-# alone is one that nothing closes.
+# A string is skipped as a whole, so that a bracket or a key inside it is text. A quote alone
+# is one that nothing closes.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]]', re.DOTALL)
 _OUTPUTS = re.compile(r'"outputs"\s*:\s*\[')
 _MOST_TOKENS = 3_000_000
@@ -36,7 +36,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file, what is to be said about how it was read, and the SHA-256 of its bytes."""
+    """The text of a file, remarks on how it was read, and the SHA-256 of its bytes."""
 
     text: str
     remarks: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ class Text:
 
 
 def read_text(file: Path, root: Path | None = None) -> Text:
-    """Return the text of a notebook or a `.py` with plain line ends; raise `Unreadable`, OSError.
+    """Return the text of a notebook or a `.py` with plain line ends.
 
-    Of a notebook that is large only for its outputs, the outputs are left out. No link below
-    `root` is followed, see `opened`.
+    When a notebook is large only because of its outputs, they are left out. No link below `root`
+    is followed, see `opened`. Raises `Unreadable` or OSError.
     """
     content = _content(file, root)
     return replace(_text(content, file), digest=digest_of(content))
@@ -69,20 +69,20 @@ def _text(content: bytes, file: Path) -> Text:
 
 
 def plain_text(text: str) -> str:
-    """Return `text` with plain line ends and no character that is none: a null, half a pair."""
+    """Return `text` with plain line ends, without null bytes and halves of characters."""
     return SURROGATES.sub("\ufffd", with_plain_lines(text).replace("\0", ""))
 
 
 def remarks_on_characters(text: str, name: str) -> tuple[str, ...]:
-    """Say what `plain_text` changes in the text of the file called `name`, beside line ends."""
+    """Say what `plain_text` changes in the text of the file `name`, apart from line ends."""
     null = f"{name} holds null bytes, which editors do not show; they are left out."
-    half = f"{name} holds halves of characters, which are no text; each was read as \ufffd."
+    half = f"{name} holds halves of characters, which are not text; each was read as \ufffd."
     found = ((null, "\0" in text), (half, SURROGATES.search(text) is not None))
     return tuple(words for words, there in found if there)
 
 
 def _content(file: Path, root: Path | None) -> bytes:
-    """The bytes of a plain file that is not too large; raise `Unreadable`, OSError."""
+    """Return the bytes of a plain file that is not too large; raise `Unreadable` or OSError."""
     notebook = is_notebook(file)
     limit = LARGEST_FILE if notebook else LARGEST_SOURCE
     try:
@@ -103,19 +103,19 @@ def _content(file: Path, root: Path | None) -> bytes:
 
 
 def bare(file: Path) -> Path:
-    """Return the path without the suffix that a browser hangs on a download: `a.ipynb.txt`."""
+    """Return the path without the suffix that a browser adds to a download: `a.ipynb.txt`."""
     whole = file.with_suffix("")
     downloaded = file.suffix.lower() in (".txt", ".json") and whole.suffix.lower() in SUFFIXES
     return whole if downloaded else file
 
 
 def is_submission(file: Path) -> bool:
-    """Whether `file` is called a notebook or a `.py`."""
+    """Whether `file` is named as a notebook or a `.py`."""
     return bare(file).suffix.lower() in SUFFIXES
 
 
 def is_notebook(file: Path) -> bool:
-    """Whether `file` is called a notebook."""
+    """Whether `file` is named as a notebook."""
     return bare(file).suffix.lower() == ".ipynb"
 
 
@@ -134,7 +134,7 @@ def _decoded(data: bytes, name: str) -> Text:
         # One letter in a comment is no reason to lose the rest.
         remark = (
             f"{name} is not UTF-8 text (byte {error.start}) and was read as Latin-1, so letters "
-            "such as é may be others: save it as UTF-8."
+            "such as é may be wrong: save it as UTF-8."
         )
         return Text(with_plain_lines(data.decode("latin-1")), (remark,))
 
@@ -142,7 +142,7 @@ def _decoded(data: bytes, name: str) -> Text:
 def _declared(data: bytes) -> str:
     """Return the encoding that a `.py` declares, when it is a plain one; else UTF-8.
 
-    Others, such as utf-7, are a way to hide text from who reads it.
+    Others, such as utf-7, can hide text from a reader.
     """
     try:
         declared = codecs.lookup(tokenize.detect_encoding(BytesIO(data).readline)[0]).name
@@ -153,7 +153,7 @@ def _declared(data: bytes) -> str:
 
 
 def with_plain_lines(text: str) -> str:
-    """Return `text` without a byte order mark and DOS's end mark, every line ended by a line feed."""
+    """Return `text` without a byte order mark and DOS's end mark; line feeds end its lines."""
     # A lone carriage return ends a line in Python and in editors.
     return (
         text.removeprefix("\ufeff").removesuffix("\x1a").replace("\r\n", "\n").replace("\r", "\n")
@@ -177,7 +177,7 @@ def _without_outputs(read: Text, name: str) -> Text:
 def without_outputs(text: str) -> str:
     """Return a notebook's JSON with every list of outputs emptied, without parsing it.
 
-    Parsed, a large file can take a hundred times its size in memory.
+    Parsing a large file can take a hundred times its size in memory.
     """
     kept: list[str] = []
     start = position = depth = tokens = 0

@@ -1,10 +1,10 @@
 """Cells without what only IPython understands: `%magic`, `!command`, `name?`.
 
-IPython's own transformer is not used: it tokenizes the whole text anew for every magic in
-it, up to five hundred times (a hundred magics in 120 kB took it minutes), which is too much
-for text that may be hostile; it answers with calls of `get_ipython()`, which nobody has
-while grading; and neither a student's small installation nor a plain grader need have
-IPython. The tests hold this module against it. Every line keeps its number.
+IPython's own transformer is not used. It tokenizes the whole text again for every magic, up
+to five hundred times; a hundred magics in 120 kB took minutes. That is too much for text that
+may be hostile. It writes calls of `get_ipython()`, which does not exist while grading. And
+neither a student's small installation nor a plain grader needs IPython. The tests compare
+this module with it. Every line keeps its number.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TOKEN = re.compile(r"'''|\"\"\"|['\"]|[()\[\]{}]|#.*")
 
 @dataclass(frozen=True)
 class Plain:
-    """A cell as plain Python. `magic` is the cell magic for which it is not run as Python."""
+    """A cell as plain Python. `magic` is the cell magic that keeps it from being run."""
 
     text: str
     magic: str = ""
 
 
 def without_magics(cell: str) -> Plain:
-    """Return a cell that is not Python by itself without IPython's own lines."""
+    """Return a cell that is not plain Python, without IPython's own lines."""
     lines = cell.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -62,7 +62,7 @@ def _plain_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line that begins a statement, as Python; the very same when it is none of IPython's."""
+    """Return a line that begins a statement as Python; IPython's own lines are replaced."""
     names, equals, value = line.partition("=")
     if value.lstrip().startswith(("!", "%")) and _NAMES.fullmatch(names):
         return f"{names}{equals} {'[]' if value.lstrip().startswith('!') else 'None'}"
@@ -75,7 +75,7 @@ def _plain(line: str) -> str:
 
 
 class _State:
-    """Where a reader of Python is at the end of a line: in a string, in brackets, or neither."""
+    """Where the end of a line of Python lies: in a string, in brackets, or in neither."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -110,7 +110,7 @@ class _State:
             self._quote = ""  # such a string ends with its line, closed or not
 
     def _string(self, line: str, place: int) -> int:
-        """Return where the string goes on to; a backslash takes the next character with it."""
+        """Return the place up to which the string goes; a backslash escapes the next character."""
         while place < len(line):
             if line[place] == "\\":
                 place += 2

@@ -1,9 +1,9 @@
-"""Cells without what is there for the learner's own run only.
+"""Cells without what serves only the learner's own run.
 
-A check is the learner's; while grading it has nothing to say, and the kit is not there.
-The syntax tree says where such a call stands, so that what stands beside it is kept: only
-that expression is replaced, by True, which is what a check that passes counts as. Every
-line keeps its number.
+A check is for the learner: while grading, it has nothing to say, and the kit is not there.
+The syntax tree says where such a call stands, so that what stands beside it is kept. Only
+that expression is replaced, by True, the value of a check that passes. Every line keeps its
+number.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from autograder.submission.call_root import CallRoots
 from autograder.submission.cells import parsed
+from autograder.submission.definitions import DefinitionNode
 
 KIT = "autograder"
 _NAMES = frozenset({"check", "open_exercise", "get_ipython", "display"})
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_SCOPES = DefinitionNode | ast.Lambda
 _CELL_MAGIC = "run_cell_magic"
 
 
@@ -36,7 +37,7 @@ class Edit:
 def without_own_run(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
     """Return cells without imports and calls of the kit and of IPython at their top level.
 
-    Of a `notebook`, what stands under `if __name__ == "__main__":` is run, as it is there.
+    In a `notebook`, what stands under `if __name__ == "__main__":` is run, as Jupyter runs it.
     """
     trees = [parsed(cell) for cell in cells]
     names = _names(tree for tree in trees if tree)
@@ -53,8 +54,8 @@ def _names(trees: Iterator[ast.Module]) -> frozenset[str]:
     for tree in trees:
         for node in _top_level(tree):
             match node:
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    own.add(name)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    own.add(node.name)
                 case ast.Import(names=found):
                     kit |= {a.asname or KIT for a in found if _is_kit(a.name)}
                 case ast.ImportFrom(module=module, names=found) if _is_kit(module or ""):
@@ -72,7 +73,7 @@ def _is_kit(module: str) -> bool:
 
 
 def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that are run with the cell, functions and classes only by name.
+    """Yield the nodes that are run with the cell, but nothing inside functions and classes.
 
     Without recursion: a tree can be deeper than Python's own stack.
     """
@@ -85,7 +86,7 @@ def _top_level(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _edits(tree: ast.Module, names: frozenset[str], notebook: bool) -> Iterator[Edit]:
-    """What to replace; nothing is replaced within what is replaced already."""
+    """Yield what to replace; nothing inside a replacement is replaced again."""
     waiting: list[ast.AST] = [tree]
     roots = CallRoots()
     while waiting:

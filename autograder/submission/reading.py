@@ -1,6 +1,6 @@
 """One student's code for one exercise, read from what was handed in.
 
-Whatever is wrong with a file costs its owner only, and becomes a sentence (`rejected`)
+Whatever is wrong with a file costs only its owner, and becomes a sentence (`rejected`)
 instead of an error. What can be read of it counts.
 """
 
@@ -27,11 +27,11 @@ MOST_REMARKS, LONGEST_REMARK = 20, 500
 class Submission:
     """What a student handed in: the cells of code in their order, and where they come from.
 
-    `rejected` is set, and `cells` empty, when there is nothing that could be run. `not_run` are
-    steps that stand in text which is not run, such as a Markdown cell: name and sentence.
-    Remarks and sentences are clean lines of at most 500 characters, remarks at most 20.
-    `digests` are the SHA-256 of the bytes of every file that was read, so that who reads one again
-    can tell whether it has changed. No link below `root` was followed.
+    `rejected` is set, and `cells` empty, when there is nothing that could be run. `not_run` names
+    the steps that stand in text that is not run, such as a Markdown cell, each with a sentence.
+    There are at most 20 remarks; remarks and sentences are clean lines of at most 500 characters.
+    `digests` are the SHA-256 of the bytes of every file that was read, so that a later reader can
+    tell whether it has changed. No link below `root` was followed.
     """
 
     student: str
@@ -46,17 +46,17 @@ class Submission:
 
     @property
     def code_hash(self) -> str:
-        """A hash of what is run, and of what is said about what is not: equal code is graded once.
+        """A hash of the code that is run and of what is said about the rest.
 
-        What cannot be read is not equal to what is empty, nor a notebook to a script: a
-        notebook's lines are told by cell.
+        Equal code is graded once. An unreadable file is not equal to an empty one, nor a notebook
+        to a script, since messages count a notebook's lines by cell.
         """
         refused = self.rejected and [self.rejected.outcome, self.rejected.fact]
         return hash_of([self.exercise, is_notebook(self.path), self.cells, self.not_run, refused])
 
 
 def hash_of(facts: object) -> str:
-    """Return the SHA-256, in hexadecimal, of `facts` as JSON: no two of them have the same text."""
+    """Return the SHA-256, in hexadecimal, of `facts` as JSON; different facts differ as text."""
     text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -67,8 +67,8 @@ def read_submission(
     """Read `path`: a notebook, a `.py`, or a folder that holds one or both.
 
     Where both hold work, the notebook counts, and a remark says so. No link below `root` is
-    followed, which is the folder that `path` is in, unless said. Raise `KitError` when this machine
-    lets the process open no more files; nothing else.
+    followed; by default, `root` is the folder that holds `path`. Raises only `KitError`, when this
+    machine lets the process open no more files.
     """
     return read_one_of([path], exercise, student, root)
 
@@ -78,7 +78,7 @@ def read_one_of(
 ) -> Submission:
     """Read what one student handed in as several files or folders, as if it lay in one folder.
 
-    Raise as `read_submission` does.
+    Raises what `read_submission` raises.
     """
     try:
         below = root or paths[0].parent
@@ -102,7 +102,7 @@ def unreadable(
     error: BaseException | None = None,
     root: Path | None = None,
 ) -> Submission:
-    """Return the submission of a student whose files made reading stop, since `why`."""
+    """Return the rejected submission of a student whose files cannot be read; `why` says why."""
     fact = (
         f"{file_name(paths[0])} could not be read, since {why}. Leave out what is not an answer "
         "and hand it in again."
@@ -132,7 +132,7 @@ def _rejected(
 
 
 def _details(error: BaseException | None) -> tuple[str, ...]:
-    """What an instructor who looks for the cause wants to know; nothing about known causes."""
+    """Return what helps an instructor find the cause; nothing about causes that are known."""
     if error is None or isinstance(error, OSError):
         return ()
     frames = traceback.extract_tb(error.__traceback__, limit=-1)

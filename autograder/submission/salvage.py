@@ -1,8 +1,8 @@
-"""A submission's code, run as far as it can be, with its own errors told where they matter.
+"""A submission's code, run as far as it can be, with its own errors reported where they matter.
 
-What stands beside the steps (a plot, a training loop, a file that is not here) is left out
-where it keeps the steps from being defined. A name is missing because it was never written,
-or because the cell that should define it did not run; the student is told which.
+Code beside the steps (a plot, a training loop, a file that is not here) is left out where it
+keeps the steps from being defined. A name is missing because it was never written, or because
+the cell that should define it did not run; the student learns which.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise
@@ -19,21 +18,20 @@ from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
 from autograder.submission.absence import misplaced
-from autograder.submission.definitions import (
+from autograder.submission.definitions import names_anywhere
+from autograder.submission.file_text import is_notebook
+from autograder.submission.partial_cell import (
     bound_names,
     definitions_of,
     given_imports,
     statements,
 )
-from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
 _MOST_LOADS = 4
 _MOST_REMARKS = 3
-# No `\s` at the beginning: it runs over line ends, so from each of many blank lines over all.
-_DEFINITION = re.compile(r"^[ \t]*(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-_OWN_PLACE = re.compile(r" \((?:cell \d+, )?line \d+\)$")  # a syntax error's, told beside it
-# How code that does not come to its end is told; other ends are no reason to leave anything out.
+_OWN_PLACE = re.compile(r" \((?:cell \d+, )?line \d+\)$")  # a syntax error's; it is said anyway
+# What code that does not finish does; for other outcomes, there is no reason to leave it out.
 _ENDLESS = {
     Outcome.TIMED_OUT: "takes longer than a submission may",
     Outcome.OUTPUT_LIMIT: "prints more than a submission may",
@@ -59,7 +57,7 @@ class Loaded:
         self._notebook = is_notebook(submission.path)
         self._elsewhere = misplaced(submission.cells, exercise) | dict(submission.not_run)
         self._cells = submission.cells
-        self._told: list[str] = []
+        self._remarks: list[str] = []
         self._not_defined: dict[str, ExceptionReport] = {}
         self._student = self._started()
 
@@ -71,12 +69,7 @@ class Loaded:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._student.close()
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
@@ -91,12 +84,12 @@ class Loaded:
 
     def remarks(self) -> tuple[str, ...]:
         """Say what raised or was left out while the cells were run."""
-        told = tuple(dict.fromkeys(self._told))
-        if len(told) <= _MOST_REMARKS:
-            return told
-        more = len(told) - _MOST_REMARKS
+        remarks = tuple(dict.fromkeys(self._remarks))
+        if len(remarks) <= _MOST_REMARKS:
+            return remarks
+        more = len(remarks) - _MOST_REMARKS
         lines = "line raises" if more == 1 else "lines raise"
-        return (*told[:_MOST_REMARKS], f"{more} more {lines} an error.")
+        return (*remarks[:_MOST_REMARKS], f"{more} more {lines} an error.")
 
     def _load(self) -> None:
         for _ in range(_MOST_LOADS):
@@ -107,16 +100,16 @@ class Loaded:
             self._student.close()
             self._student = self._started()
         if not self._failures:
-            self._told.clear()  # in vain: each step will tell how it ended
+            self._remarks.clear()  # it did not help: each step will say how it ended
         failures = self._failures
         self._not_defined = _failed_definitions(self._cells, failures)
-        self._tell_of_failures(failures)
+        self._remark_on_failures(failures)
 
     def _started(self) -> SandboxedStudent:
         return SandboxedStudent(self._zygote, self._cells, seed=self._seed, answer=self._answer)
 
     def _better(self) -> tuple[str, ...]:
-        """Return the cells such that more of them runs; the very same when they all do."""
+        """Return cells of which more can run, or the same cells when nothing can be improved."""
         failures = self._failures
         if self._cells and not failures:
             return self._without_the_endless()
@@ -129,7 +122,7 @@ class Loaded:
         return cut if cut != self._cells else (*self._missing_imports(), *cut)
 
     def _missing_imports(self) -> tuple[str, ...]:
-        """The cell that imports what the stubs use is given; without it no step would run."""
+        """Return a cell with the imports that came with the stubs; without them no step runs."""
         solution = (self._exercise.folder / "solution.py").read_text(encoding="utf-8")
         failures = self._failures
         missed = [missing_name(report) if report else None for report in failures]
@@ -141,9 +134,9 @@ class Loaded:
         if not any(name in bound_names(line) for name in missed for line in imports):
             return ()
         listed = ", ".join(f"`{line}`" for line in imports)
-        self._told.append(
-            f"Your code needs {listed} at the top; while grading, that was put back for you. "
-            "Without it your code stops there."
+        self._remarks.append(
+            f"Your code needs {listed} at the top; during grading, that was put back for you. "
+            "Without it, your code stops there."
         )
         return ("\n".join(imports),)
 
@@ -153,39 +146,39 @@ class Loaded:
             return self._cells
         rest = tuple(definitions_of(cell) for cell in self._cells)
         if rest != self._cells:
-            self._told.append(
-                f"What stands outside your functions {_ENDLESS[reply.outcome]}. So it is left out, "
-                "and what you define counts. Before you hand in, delete it or put it into a function."
+            self._remarks.append(
+                f"Your code outside functions {_ENDLESS[reply.outcome]}. So it is left out, and "
+                "what you define counts. Before you hand in, delete it or put it into a function."
             )
         return rest
 
     @property
     def _failures(self) -> tuple[ExceptionReport | None, ...]:
-        """For each cell the exception it raised; without the number it has only here."""
+        """For each cell the exception it raised, or None; without line numbers in its message."""
         return tuple(
             report and replace(report, message=_OWN_PLACE.sub("", report.message))
             for report in self._student.load_failures
         )
 
-    def _tell_of_failures(self, failures: Sequence[ExceptionReport | None]) -> None:
-        """Tell of every error that is not the consequence of another, of each cause once."""
+    def _remark_on_failures(self, failures: Sequence[ExceptionReport | None]) -> None:
+        """Remark on every error that does not follow from another; name each cause once."""
         failed = [(cell, report) for cell, report in zip(self._cells, failures) if report]
         unbound = {name for cell, _ in failed for name in bound_names(cell)}
         causes = {""}
         for _, report in failed:
             if missing_name(report) not in unbound:
                 look = cause(report)
-                self._tell_of(report, "" if look in causes else look)
+                self._remark_on(report, "" if look in causes else look)
                 causes.add(look)
 
-    def _tell_of(self, report: ExceptionReport, look: str) -> None:
+    def _remark_on(self, report: ExceptionReport, look: str) -> None:
         line = f"line {report.line} of its cell" if self._notebook else f"line {report.line}"
         place = f"`{report.code}` ({line})" if report.code else "one of your lines"
         message = f": {report.message}" if report.message else ""
-        begin = "" if self._told else "All else that you define counts, but "
+        begin = "" if self._remarks else "Everything else that you define counts, but "
         words = f"{begin}{place} raises {report.type_name}{message}"
         words += "" if words.endswith((".", "?")) else "."
-        self._told.append(f"{words} {look}".strip())
+        self._remarks.append(f"{words} {look}".strip())
 
 
 def _failed_definitions(
@@ -195,6 +188,5 @@ def _failed_definitions(
     found: dict[str, ExceptionReport] = {}
     for cell, report in zip(cells, failures):
         if report:
-            names = _DEFINITION.findall(cell.lstrip("\n"))
-            found = dict.fromkeys(names, report) | found
+            found = dict.fromkeys(names_anywhere(cell), report) | found
     return found

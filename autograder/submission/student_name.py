@@ -1,8 +1,8 @@
-"""The name of a student, from the name of the file or folder that is theirs.
+"""A student's name, from the name of their file or folder.
 
-A file system takes any bytes for a name: Latin-1 from an old zip is not UTF-8, which a
-database, JSON and a page have to be. Such bytes are written out (`jos\\xe9`). Two names on the
-disk never become one student, and from a student's name the folder is found again.
+A file system accepts any bytes as a name. Latin-1 from an old zip file is not UTF-8, which
+databases, JSON and web pages need, so such bytes are written out (`jos\\xe9`). Two names on the
+disk never become one student, and the folder can be found again from the student's name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import re
 from pathlib import Path
 
-# As long as a column of nbgrader's gradebook, and as long as a file system takes a name.
+# The width of a column in nbgrader's gradebook, and the longest name in a file system.
 LONGEST, MOST_BYTES = 128, 255
 _KEPT = 80  # characters of a longer name
 _SHORTENED = re.compile(r"~[0-9a-f]{32}\Z")
@@ -23,11 +23,11 @@ _WRITTEN_OUT = re.compile(r"\\(?:\\|x([89a-f][0-9a-f]))")
 def student_of(name: str) -> str:
     """Return the student whose file or folder is called `name`, as the file system gives it.
 
-    A name stays as it is where it is UTF-8 and at most 128 characters long. Bytes that are not
-    UTF-8 are written as `\\xe9`; of a longer name the beginning is kept, with a hash of the whole.
+    A name stays as it is when it is UTF-8 and at most 128 characters long. Bytes that are not
+    UTF-8 are written as `\\xe9`; a longer name becomes its beginning and a hash of the whole.
     """
     student = name
-    if _RAW.search(name) or "\\x" in name:  # the second could else be taken for the first
+    if _RAW.search(name) or "\\x" in name:  # or the second could be taken for the first
         student = _RAW.sub(_byte, name.replace("\\", "\\\\"))
     long = len(student) > LONGEST or len(os.fsencode(student)) > MOST_BYTES
     if long or _SHORTENED.search(student):
@@ -37,9 +37,9 @@ def student_of(name: str) -> str:
 
 
 def name_of(student: str, folder: Path) -> str:
-    """Return what the entry of `folder` is called that is `student`'s: the inverse of `student_of`.
+    """Return the name of the entry of `folder` that is `student`'s: the inverse of `student_of`.
 
-    Where nothing there is theirs, the student's own name.
+    When nothing there is theirs, it is the student's own name.
     """
     if _SHORTENED.search(student):
         names = (name for name in _listed(folder) if student_of(name) == student)

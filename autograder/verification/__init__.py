@@ -1,1 +1,1 @@
-"""Proof that the graders are right: every known mistake caught and named, no right answer refused."""
+"""Proof of the graders: every known mistake is caught and named, no right answer is refused."""

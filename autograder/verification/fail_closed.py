@@ -1,4 +1,4 @@
-"""The graders fail closed: who hands in nothing gets nothing, by the real way in."""
+"""The graders fail closed: handing in nothing earns nothing, through the real grading path."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ IMPORTS_ONLY = "import math\n\nimport numpy as np\n"
 
 
 def closed_gaps(exercise: Exercise) -> tuple[str, ...]:
-    """Grade the stub as notebook and as `.py`, an empty file and one with imports only.
+    """Grade the stubs, an empty file and a file with imports only; return a sentence per gap.
 
-    Raises `KitError` when the sandbox falls short of what is demanded.
+    Raises `KitError` when the sandbox does not meet the demands.
     """
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
@@ -33,7 +33,7 @@ def closed_gaps(exercise: Exercise) -> tuple[str, ...]:
         submissions = [read_submission(path, exercise, name) for name, path in files.items()]
         verdicts = grade_batch(exercise.folder, submissions)
     return tuple(
-        f"{verdict.student} gets {verdict.points:g} points of {exercise.name}: it must get none"
+        f"{verdict.student} gets {verdict.points:g} points of {exercise.name}, but must get none"
         for verdict in verdicts
         if verdict.points or verdict.infrastructure
     )

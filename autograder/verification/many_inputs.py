@@ -1,6 +1,6 @@
-"""Known mistakes are caught and named whatever the inputs are: every hand-in is asked others.
+"""Known mistakes are caught and named on many inputs, because every hand-in gets its own.
 
-The matrix shows one draw, the exercise's own. Here the same is asked of many.
+The matrix shows a single draw, the exercise's own. Here the same is tried on many draws.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from autograder.verification.trial import Trial
 
 FIRST_SEED = 2_000_000
 FEWEST = 3
-VARIANTS_PER_MISTAKE = 10  # so many seeds of a variant for one of a mistake, which takes longer
+VARIANTS_PER_MISTAKE = 10  # seeds for a variant per seed for a mistake, which takes longer
 
 
 @dataclass(frozen=True)
 class ManyInputs:
-    """What was seen on `seeds` draws: the least margin of all, and a sentence for every gap."""
+    """The result of `seeds` draws: the least margin of all, and a sentence for every gap."""
 
     seeds: int
     least_margin: float
@@ -28,13 +28,13 @@ class ManyInputs:
 
 
 def seeds_for_mistakes(seeds: int) -> range:
-    """Return the seeds on which mistakes are tried where variants are tried on `seeds`."""
+    """Return the seeds for mistakes, when `seeds` seeds are tried for each variant."""
     count = max(FEWEST, seeds // VARIANTS_PER_MISTAKE)
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
 def on_many_inputs(trial: Trial, seeds: Iterable[int]) -> ManyInputs:
-    """Try every known mistake on the inputs of each seed; a gap is told with the first of them."""
+    """Try every known mistake on the inputs of each seed; report a gap with its first seed."""
     tried, margin = 0, math.inf
     found: dict[str, tuple[str, ...]] = {}
     for seed in seeds:

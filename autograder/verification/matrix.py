@@ -1,7 +1,7 @@
 """The kill matrix: which check catches which known mistake, and by how much.
 
-A mistake that no check catches, one that is caught by a hair, and a check that catches
-nothing of its own are gaps, told in one sentence each with the cure.
+There is a gap if no check catches a mistake, if a mistake is barely caught, or if a check catches
+nothing that others miss. Each gap is one sentence with the cure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ LEAST_MARGIN = 100.0
 
 @dataclass(frozen=True)
 class Row:
-    """One known mistake: the checks of its step that catch it, its margin, how it was named."""
+    """One known mistake, and how the checks of its step catch it.
+
+    margin: in tolerances. named: the misconception that the student is told, if any.
+    """
 
     misconception: str
     step: str
@@ -29,17 +32,18 @@ class Row:
     named: str | None
 
     def gaps(self) -> tuple[str, ...]:
-        """Return one sentence for each thing that is not as it should be."""
+        """Return one sentence for each gap of this mistake."""
         if not self.caught_by:
             return (
                 f"no check of {self.step} catches {self.misconception}: write one that does, or "
-                "take the misconception out",
+                "remove the misconception",
             )
         gaps = []
         if self.margin < LEAST_MARGIN:
             gaps.append(
-                f"{self.misconception} moves the result of {self.step} by {self.margin:.3g} "
-                f"tolerances only ({LEAST_MARGIN:.0f} are expected): draw inputs on which it shows more"
+                f"{self.misconception} moves the result of {self.step} by only {self.margin:.3g} "
+                f"tolerances ({LEAST_MARGIN:.0f} are expected): draw inputs that show it more "
+                "clearly"
             )
         if self.named != self.misconception:
             gaps.append(
@@ -52,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All rows, and the checks in their order with the reason why each stays, if one is given."""
+    """All rows, and the checks in order, each with its reason to stay, if one is given."""
 
     rows: tuple[Row, ...]
     checks: tuple[tuple[str, str, str], ...]  # step, check, reason
@@ -63,14 +67,14 @@ class Matrix:
         for step, check, reason in self.checks:
             if not reason and not self.own_kills(step, check):
                 found.append(
-                    f"the check {check} of {step} catches no mistake that another check of the step "
-                    "does not catch: write the misconception that it is for, or mark it "
+                    f"the check {check} of {step} catches no mistake that the other checks of the "
+                    "step miss: write the misconception that it is for, or mark it "
                     "`stays(reason)`"
                 )
         return tuple(found)
 
     def own_kills(self, step: str, check: str) -> tuple[str, ...]:
-        """Return the mistakes that only this check (in any of its sizes) catches."""
+        """Return the mistakes that only this check catches, with any of its parameters."""
         return tuple(
             row.misconception
             for row in self.rows
@@ -79,7 +83,7 @@ class Matrix:
 
 
 def kill_matrix(trial: Trial) -> Matrix:
-    """Run every check of a step over every known mistake of it."""
+    """Run every check of each step over every known mistake of that step."""
     rows = tuple(_row(trial, known) for known in trial.reference.misconceptions)
     checks = dict.fromkeys(
         (step_of(check) or "", check.originalname, _reason(check))
@@ -92,13 +96,13 @@ def kill_matrix(trial: Trial) -> Matrix:
 def _row(trial: Trial, known: Misconception) -> Row:
     with trial.replaced({known.step: known.wrong}):
         seen = trial.run_step(known.step)
-    failed = {check: one for check, one in seen.items() if one.finding}
+    failed = {check: result for check, result in seen.items() if result.finding}
     first = next(iter(failed.values()), None)
     return Row(
         misconception=known.name,
         step=known.step,
         caught_by=tuple(dict.fromkeys(check.originalname for check in failed)),
-        margin=max((one.margin for one in failed.values()), default=0.0),
+        margin=max((result.margin for result in failed.values()), default=0.0),
         named=first.finding.misconception if first and first.finding else None,
     )
 
@@ -120,7 +124,7 @@ def matrix_text(title: str, matrix: Matrix) -> str:
         lines += ["|---|" + "---|" * len(checks) + "---:|"]
         for row in rows:
             marks = ["✗" if check in row.caught_by else "" for check, _ in checks]
-            # Two digits: the others depend on the processor.
+            # Two digits, because the others depend on the processor.
             amount = "any" if math.isinf(row.margin) else f"{float(f'{row.margin:.2g}'):,.0f}"
             cells = [row.misconception.replace("_", " "), *marks, amount]
             lines.append("| " + " | ".join(cells) + " |")

@@ -1,7 +1,7 @@
-"""On the class too: a forward that behaves as one wrong step is told which.
+"""Mistakes are named in the class too: a forward that behaves like one wrong step is told which.
 
-Every known mistake of a function is put into the reference's chain, and the class is
-judged as if a student had written it in one piece, with no step functions of their own.
+Every known mistake of a function is put into the reference's chain. Then the class is
+judged as if a student had written it in one piece, without step functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autograder.verification.trial import Seen, Trial
 
 
 def class_naming_gaps(trial: Trial) -> tuple[str, ...]:
-    """Return a sentence for each mistake inside the class that a student is not told by name."""
+    """Return a sentence for each mistake inside the class that is not named to the student."""
     return tuple(gap for known in trial.reference.misconceptions for gap in _gap(trial, known))
 
 
@@ -27,12 +27,12 @@ def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
         with trial.replaced({known.step: known.wrong}):
             seen = _first(trial, step)
         if seen is None or seen.finding is None:
-            continue  # it does not show in the class, or only where nothing is compared
-        told = seen.finding.misconception
-        if told is None or not _alike(trial, step, told, known):
+            continue  # it does not show in the class
+        named = seen.finding.misconception
+        if named is None or not _alike(trial, step, named, known):
             yield (
                 f"a {step} that behaves as {known.name} is told "
-                f"{told or 'only that values differ'}: write inputs for its checks that tell "
+                f"{named or 'only that values differ'}: draw inputs for its checks that tell "
                 "the two apart"
             )
 
@@ -46,20 +46,20 @@ def _first(trial: Trial, step: str) -> Seen | None:
     return next((seen for seen in trial.run_step(step).values() if seen.finding), None)
 
 
-def _alike(trial: Trial, step: str, told: str, known: Misconception) -> bool:
-    """Whether two mistakes are one and the same once they are inside the class.
+def _alike(trial: Trial, step: str, named: str, known: Misconception) -> bool:
+    """Whether two mistakes are the same once they are inside the class.
 
-    Keys times queries is queries and keys swapped: the words for either are true.
+    For example, keys times queries is the same as queries and keys swapped: both texts are true.
     """
-    if told == known.name:
+    if named == known.name:
         return True
-    other = next(each for each in trial.reference.misconceptions if each.name == told)
+    other = next(each for each in trial.reference.misconceptions if each.name == named)
     margins = []
     for each in (known, other):
         with trial.replaced({each.step: each.wrong}):
             seen = [trial.run(check) for check in trial.checks_of(step)]
-            margins.append([one.margin for one in seen if one.finding])
-    one, two = margins
-    # Counted in tolerances: results that agree within one differ by one at most, which is much
-    # where half precision leaves a mistake few of them.
-    return len(one) == len(two) and bool(np.allclose(one, two, rtol=0.02, atol=1.0))
+            margins.append([result.margin for result in seen if result.finding])
+    ours, theirs = margins
+    # Margins count tolerances. Results that agree within a tolerance have margins that differ by
+    # at most 1. With half precision that can be a large part of a margin.
+    return len(ours) == len(theirs) and bool(np.allclose(ours, theirs, rtol=0.02, atol=1.0))

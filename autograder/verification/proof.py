@@ -1,4 +1,4 @@
-"""Everything that `attn verify` proves of one exercise, and the gaps it leaves."""
+"""Everything that `attn verify` proves about one exercise, and the gaps that remain."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from autograder.verification.fail_closed import closed_gaps
 from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.naming import class_naming_gaps
+from autograder.verification.student_text import compose_texts
 from autograder.verification.trial import read_trial
 from autograder.verification.variants import LEAST_VARIANTS, read_variants, refusals
 from autograder.verification.wording import word_gaps
@@ -18,9 +19,10 @@ from autograder.verification.wording import word_gaps
 
 @dataclass(frozen=True)
 class Caught:
-    """One half of a proof: wrong code is caught, named and told, whatever the inputs.
+    """One half of a proof: wrong code is caught and named on any inputs, with words for it.
 
-    `seeds` counts the draws that were tried beside the exercise's own; the least margin is of all.
+    `seeds` counts the draws tried beside the exercise's own. `least_margin`, in tolerances, is the
+    least of all draws.
     """
 
     exercise: str
@@ -35,7 +37,7 @@ class Caught:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The other half: right code is never refused."""
+    """The other half of a proof: right code is never refused."""
 
     exercise: str
     variants: int
@@ -45,21 +47,23 @@ class Accepted:
 
 
 def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
-    """Prove that every known mistake is caught by margin and named, and nothing gets points.
+    """Prove that every known mistake is clearly caught and named, and that no work gets no points.
 
-    That is shown on the exercise's own inputs, and on those of each of `seeds`. Raises
-    `KitError` when the files of the exercise do not fit together at all.
+    Mistakes are tried on the exercise's own inputs and on those of each of `seeds`. Raises
+    `KitError` when the files of the exercise do not fit together.
     """
     begun = time.monotonic()
-    trial = read_trial(folder)
+    heard: set[str] = set()
+    trial = read_trial(folder, heard.add)
     exercise = trial.reference.exercise
+    compose_texts(trial)
     matrix = kill_matrix(trial)
     own_gaps = (*matrix.gaps(), *class_naming_gaps(trial))
     many = on_many_inputs(trial, seeds)
     gaps = (
         *own_gaps,
         *many.gaps,
-        *word_gaps(trial.reference),
+        *word_gaps(trial, heard),
         *closed_gaps(exercise),
     )
     return Caught(
@@ -79,7 +83,7 @@ def prove_accepted(folder: Path, seeds: int) -> Accepted:
     begun = time.monotonic()
     trial = read_trial(folder)
     variants = read_variants(trial)
-    few = f"there are {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
+    few = f"there are only {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
     gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(trial, variants, seeds)
     name = trial.reference.exercise.name
     return Accepted(name, len(variants), seeds, gaps, time.monotonic() - begun)

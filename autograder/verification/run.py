@@ -1,4 +1,4 @@
-"""Prove all exercises, side by side, and say what was proved: the work behind `attn verify`."""
+"""Proves all exercises in parallel and says what was proved: the work of `attn verify`."""
 
 from __future__ import annotations
 
@@ -20,37 +20,39 @@ from autograder.verification.proof import Accepted, Caught, prove_accepted, prov
 
 HEAD = """# What every check catches
 
-Written by `attn verify --matrix`. A row is a known mistake, a column a check of the step; ✗ where
-the check catches it. The margin is by how many tolerances the mistake moves the result at most
-("any": it changes the type, the shape or a property, or raises).
+Written by `attn verify --matrix`. Each row is a known mistake, each column a check of the step;
+✗ means that the check catches it. The margin is the most by which the mistake moves the result,
+in tolerances ("any": it changes the type, the shape or a property, or raises).
 
 """
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was tried for one exercise, and a sentence for every gap."""
+    """Both halves of the proof of one exercise."""
 
     caught: Caught
     accepted: Accepted
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """All gaps, what is not caught first."""
+        """All gaps, beginning with what is not caught."""
         return (*self.caught.gaps, *self.accepted.gaps)
 
 
 def prove_all(folders: Sequence[Path], seeds: int, console: Console) -> tuple[Proof, ...]:
     """Prove every exercise and print a table, then a sentence for every gap.
 
-    `seeds` are for each correct variant; the known mistakes, which take longer, get fewer.
+    `seeds` are tried for each correct variant; known mistakes take longer and get fewer.
     """
     with _pool() as pool:
-        # The long halves first, so that the short ones fill up what is left of the time.
+        # The long halves go first, so that the short ones fill the remaining time.
         accepted = [pool.submit(prove_accepted, folder, seeds) for folder in folders]
         drawn = seeds_for_mistakes(seeds)
         caught = [pool.submit(prove_caught, folder, drawn) for folder in folders]
-        proofs = tuple(Proof(one.result(), two.result()) for one, two in zip(caught, accepted))
+        proofs = tuple(
+            Proof(first.result(), second.result()) for first, second in zip(caught, accepted)
+        )
     console.print(proof_table(proofs))
     for proof in proofs:
         for gap in proof.gaps:
@@ -59,7 +61,7 @@ def prove_all(folders: Sequence[Path], seeds: int, console: Console) -> tuple[Pr
 
 
 def _pool() -> ProcessPoolExecutor:
-    """Return a process per core; raise `KitError` where they could not wait for each other."""
+    """Return a pool with a process per core; raise `KitError` if semaphores do not work."""
     try:
         return ProcessPoolExecutor(os.cpu_count() or 1, multiprocessing.get_context("spawn"))
     except OSError as error:
@@ -67,13 +69,13 @@ def _pool() -> ProcessPoolExecutor:
             f"processes cannot wait for each other here: no semaphore can be made "
             f"({error.strerror})",
             place="/dev/shm",
-            cure="let it be there and be written (`mount -o remount,rw /dev/shm`; docker run "
-            "--shm-size), with a few kilobytes free",
+            cure="make sure that it exists and is writable, with a few kilobytes free "
+            "(`mount -o remount,rw /dev/shm`; docker run --shm-size)",
         ) from None
 
 
 def proof_table(proofs: Sequence[Proof]) -> Table:
-    """Return one row per exercise: what was tried on how many draws, the least margin, the gaps."""
+    """Return a table with a row per exercise: what was tried, the least margin, the gaps."""
     table = Table(box=None, pad_edge=False)
     table.add_column("exercise", no_wrap=True, min_width=18)
     caught_by = ("mistakes", "seeds", "checks", "least margin")

@@ -1,6 +1,6 @@
-"""Run single checks over code that is trusted: the reference, known mistakes, correct variants.
+"""Runs single checks over trusted code: the reference, known mistakes, correct variants.
 
-pytest collects the checks; they are called directly here, since a proof runs them some
+pytest collects the checks, but here they are called directly, because a proof runs them about a
 hundred thousand times.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,22 +19,22 @@ import numpy as np
 import pytest
 
 from autograder.checks.draw import Draw
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin, step_of
 from autograder.checks.reference import Reference, load_module, read_reference
-from autograder.checks.session import run_graders
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
 from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import Agrees, CheckFailed, Expectation
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
-from autograder.model.request import Reply, Request, Returned
+from autograder.model.request import Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What one check saw: its finding, and by how many tolerances the result was off."""
+    """What one check saw: its finding, and how far the result was off, in tolerances."""
 
     finding: Finding | None
     margin: float
@@ -43,7 +43,8 @@ class Seen:
 class Trial:
     """The checks of an exercise, and a module of its own in which steps can be replaced.
 
-    Inputs are drawn from `seed`, the exercise's own when there is none.
+    Inputs are drawn from `seed`, the exercise's own when there is none. `hear` is called with
+    every message that a check composes.
     """
 
     def __init__(
@@ -51,16 +52,18 @@ class Trial:
         reference: Reference,
         checks: tuple[pytest.Function, ...],
         seed: int | None = None,
+        hear: Callable[[str], None] = lambda message: None,
     ) -> None:
         self.reference = reference
         self.checks = checks
         self.seed = seed
+        self.hear = hear
         self.module = load_module(reference.exercise.folder.resolve() / "solution.py", "trial")
 
     def drawn_from(self, seed: int) -> Trial:
-        """Return the same trial with the inputs of another seed; those before are forgotten."""
+        """Return the same trial with the inputs of another seed; forget the earlier inputs."""
         self.reference.forget()
-        return Trial(self.reference, self.checks, seed)
+        return Trial(self.reference, self.checks, seed, self.hear)
 
     def checks_of(self, step: str) -> tuple[pytest.Function, ...]:
         """Return the checks that belong to a step."""
@@ -68,21 +71,29 @@ class Trial:
 
     @contextmanager
     def replaced(self, steps: Mapping[str, Any]) -> Iterator[ModuleType]:
-        """Put other functions or classes into the module under trial."""
+        """Replace steps of the module under trial, by name, with other functions or classes."""
         copy = dataclasses.replace(self.reference, module=self.module)
         with copy.replaced(steps) as module:
             yield module
 
-    def run(self, check: pytest.Function, seed: int | None = None, naming: bool = True) -> Seen:
-        """Run one check over the module under trial, with the inputs of a seed or its own.
+    def run(
+        self,
+        check: pytest.Function,
+        seed: int | None = None,
+        naming: bool = True,
+        respondent: Respondent | None = None,
+    ) -> Seen:
+        """Run one check over the module under trial, with the inputs of `seed` or the trial's own.
 
-        Without `naming`, nothing is explained and no margin is measured.
+        Without `naming`, no mistake is named and no margin is measured. A `respondent` answers
+        instead of the module.
         """
-        witness = _MarginRecorder(InProcess(vars(self.module), self.reference.exercise.library))
+        module = InProcess(vars(self.module), self.reference.exercise.library)
+        recorder = _MarginRecorder(respondent or module)
         step = step_of(check)
         assert step is not None
-        record = witness.record if naming else None
-        student = Student(step, self.reference, witness, (), record, naming)
+        record = recorder.record if naming else None
+        student = Student(step, self.reference, recorder, (), record, naming)
         fixtures = {
             "student": student,
             "draw": Draw.hidden(
@@ -100,22 +111,25 @@ class Trial:
         try:
             check.obj(**given)
         except CheckFailed as failed:
-            return Seen(failed.finding, witness.margin)
-        return Seen(None, witness.margin)
+            self.hear(failed.finding.message)
+            return Seen(failed.finding, recorder.margin)
+        return Seen(None, recorder.margin)
 
     def run_step(self, step: str) -> dict[pytest.Function, Seen]:
-        """Run every check of a step; the findings tell the mistake that explains them all."""
+        """Run every check of a step; if one mistake explains all findings, they all name it."""
         checks = self.checks_of(step)
         seen = [self.run(check) for check in checks]
-        findings = reconciled([one.finding for one in seen])
-        told = [Seen(finding, one.margin) for finding, one in zip(findings, seen)]
-        return dict(zip(checks, told))
+        findings = reconciled([result.finding for result in seen])
+        for finding in filter(None, findings):
+            self.hear(finding.message)
+        named = [Seen(finding, result.margin) for finding, result in zip(findings, seen)]
+        return dict(zip(checks, named))
 
 
 class _MarginRecorder:
-    """Passes requests on, and measures every result against what was expected."""
+    """Passes requests on, and measures how far every result is from the expected one."""
 
-    def __init__(self, respondent: InProcess) -> None:
+    def __init__(self, respondent: Respondent) -> None:
         self._respondent = respondent
         self._reply: Reply | None = None
         self.margin = 0.0
@@ -133,23 +147,28 @@ class _MarginRecorder:
 
 
 def margin(expectation: Agrees, reply: Reply | None) -> float:
-    """Return by how many tolerances a result is off at most; infinite when it cannot be compared."""
+    """Return how far a result is off, in tolerances; infinite if it cannot be compared."""
     if not isinstance(reply, Returned):
         return math.inf
     form = expectation.form
-    ours, due = arrays_of(reply.value, form), arrays_of(expectation.expected, form)
-    if len(ours) != len(due):
+    actual, expected = arrays_of(reply.value, form), arrays_of(expectation.expected, form)
+    if len(actual) != len(expected):
         return math.inf
-    return max(_margin(one, two, form.compare, form.precision) for one, two in zip(ours, due))
+    pairs = zip(actual, expected)
+    return max(_margin(ours, theirs, form.compare, form.precision) for ours, theirs in pairs)
 
 
-def _margin(one: Any, due: Any, compare: str, precision: str) -> float:
-    if not isinstance(one, np.ndarray) or one.shape != due.shape or one.dtype.kind not in "biuf":
+def _margin(actual: Any, expected: Any, compare: str, precision: str) -> float:
+    if (
+        not isinstance(actual, np.ndarray)
+        or actual.shape != expected.shape
+        or actual.dtype.kind not in "biuf"
+    ):
         return math.inf
-    one, due = comparable(one, compare), comparable(due, compare)
-    relative, absolute = tolerance(one, due, precision)
+    actual, expected = comparable(actual, compare), comparable(expected, compare)
+    relative, absolute = tolerance(actual, expected, precision)
     with np.errstate(all="ignore"):
-        off = np.abs(one.astype(float) - due) / (absolute + relative * np.abs(due))
+        off = np.abs(actual.astype(float) - expected) / (absolute + relative * np.abs(expected))
     return float(np.nan_to_num(off, nan=math.inf, posinf=math.inf).max(initial=0.0))
 
 
@@ -157,8 +176,11 @@ def _parameters(check: pytest.Function) -> Mapping[str, Any]:
     return check.callspec.params if hasattr(check, "callspec") else {}
 
 
-def read_trial(folder: Path) -> Trial:
-    """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit."""
+def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None) -> Trial:
+    """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit.
+
+    `hear` is called with every message that a check composes.
+    """
     reference = read_reference(folder)
     collected: list[pytest.Function] = []
 
@@ -166,4 +188,4 @@ def read_trial(folder: Path) -> Trial:
         collected.extend(item for item in plugin.collected if isinstance(item, pytest.Function))
 
     run_graders(GradingPlugin(reference, keep))
-    return Trial(reference, tuple(collected))
+    return Trial(reference, tuple(collected), hear=hear)

@@ -19,7 +19,7 @@ LEAST_VARIANTS = 10
 class Variant:
     """A correct answer: the functions and classes that differ from the reference's.
 
-    Each of them stands alone: it calls no other step.
+    Each of them calls no other step.
     """
 
     name: str
@@ -27,9 +27,9 @@ class Variant:
 
 
 def read_variants(trial: Trial) -> tuple[Variant, ...]:
-    """Read `variants.py`: every public class in it is a variant, what it holds are its steps.
+    """Read `variants.py`: every public class in it is a variant, and its members are steps.
 
-    Raises `KitError` when it is missing or a variant holds something that is no step.
+    Raises `KitError` when it is missing, or when a variant holds something that is not a step.
     """
     exercise = trial.reference.exercise
     path = exercise.folder.resolve() / "variants.py"
@@ -43,7 +43,7 @@ def read_variants(trial: Trial) -> tuple[Variant, ...]:
             steps = _inherited(variant, names) | _own(variant)
             if not steps or not set(steps) <= names:
                 raise KitError(
-                    f"the variant {name} holds something that is no step, or nothing",
+                    f"the variant {name} holds nothing, or something that is not a step",
                     place=str(path),
                     cure=f"name its functions after steps: {', '.join(sorted(names))}",
                 )
@@ -56,7 +56,7 @@ def _own(variant: type) -> dict[str, Any]:
 
 
 def _inherited(variant: type, names: set[str]) -> dict[str, Any]:
-    """What a variant takes from classes that exercises share, as far as they are steps here."""
+    """Return what a variant inherits from shared classes, if it is a step of this exercise."""
     bases = [_own(base) for base in reversed(variant.__mro__[1:-1])]
     return {key: value for own in bases for key, value in own.items() if key in names}
 
@@ -75,7 +75,7 @@ def refusals(trial: Trial, variants: Iterable[Variant], seeds: int) -> tuple[str
 
 
 def _concerned(trial: Trial, variant: Variant, step: str | None) -> bool:
-    """Whether a check sees anything of a variant: its own steps, and the class that calls them."""
+    """Whether a check concerns a variant: it checks one of its steps, or the class."""
     return step is not None and (
         step in variant.steps or inspect.isclass(getattr(trial.module, step))
     )

@@ -1,9 +1,9 @@
-"""What a worker does after the fork, before it sees one byte of a student's.
+"""What a worker does after the fork, before it sees one byte of a student's code.
 
-The order matters: what needs privileges first, the system call filter last, and
-then a check from the inside that each denial holds while a live control works.
-A worker that cannot do all of it reports so and ends; it never grades. What is
-the same for every worker is prepared once, in the zygote.
+The order matters: what needs privileges comes first, the system call filter
+last. Then a check from the inside makes sure that each denial holds while a live
+control works. A worker that cannot do all of this reports it and ends; it never
+grades. What is the same for every worker is prepared once, in the zygote.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _THREADS = 128
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is the same for every worker: layers, files in reach, where the filter names it."""
+    """What is the same for every worker: layers, files, where its number goes in the filter."""
 
     plan: Plan
     layers: Layers
@@ -56,10 +56,10 @@ def keep_only(channel: int, output: int) -> None:
 
 
 def confine(prepared: Prepared, address_space: int) -> int:
-    """Lock this process in for good; returns the Landlock version that holds.
+    """Lock this process in for good; return the Landlock version that holds.
 
-    `address_space` is the zygote's size in bytes at the fork, which the memory
-    budget comes on top of. Raises OSError or RuntimeError when a layer fails.
+    `address_space` is the zygote's size in bytes at the fork; the memory budget is
+    added to it. Raises OSError or RuntimeError when a layer fails.
     """
     plan, layers = prepared.plan, prepared.layers
     kernel.die_with_parent()
@@ -75,7 +75,7 @@ def confine(prepared: Prepared, address_space: int) -> int:
         _limit(plan, address_space, threads=layers.namespaces or plan.uid != 0)
     kernel.no_new_privileges()
     _become(plan.uid)
-    # With namespaces it is root of nothing.
+    # Within namespaces, root has no power over the host.
     if os.getuid() == 0 and not layers.namespaces and not plan.as_root:
         raise RuntimeError("a worker would run as root: there is no other user to become")
     applied = landlock.restrict(prepared.files) if layers.landlock else 0
@@ -106,12 +106,12 @@ def _limit(plan: Plan, address_space: int, *, threads: bool) -> None:
     _set_limit(resource.RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES, "open files (`ulimit -n`)")
     for nothing in (resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE):
         resource.setrlimit(nothing, (0, 0))
-    if threads:  # else it would count every process of the person who grades
+    if threads:  # otherwise it would count every process of the person who grades
         _set_limit(resource.RLIMIT_NPROC, _THREADS, _THREADS, "threads (`ulimit -u`)")
 
 
 def _set_limit(what: int, soft: int, hard: int, name: str) -> None:
-    """Set a limit; RuntimeError where somebody has set a lower one, which a student would pay for."""
+    """Set a limit; raise RuntimeError where a lower one is set, which would fail a student."""
     try:
         resource.setrlimit(what, (soft, hard))
     except ValueError:
@@ -133,7 +133,7 @@ def _become(uid: int) -> None:
 
 
 def _check_from_inside(plan: Plan, layers: Layers) -> None:
-    """Pair each denial with a live control; raise RuntimeError when one is not as it should be."""
+    """Pair each denial with a live control; raise RuntimeError when either is not as expected."""
     try:
         with open(os.__file__, "rb") as control:
             control.read(1)

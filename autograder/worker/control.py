@@ -10,11 +10,11 @@ import os
 import socket
 from typing import Any
 
-_LONGEST = 1 << 18  # a plan has the whole import path
+_LONGEST = 1 << 18  # a plan holds the whole import path
 
 
 class Control:
-    """The control socket, the only thing of the host's that the zygote has."""
+    """The control socket, the only thing that the zygote has from the host."""
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
@@ -24,7 +24,7 @@ class Control:
         return self._socket.fileno()
 
     def hear(self) -> tuple[dict[str, Any], list[int]]:
-        """Return the next message and the descriptors with it; raise EOFError without a host."""
+        """Return the next message with its descriptors; raise EOFError when the host is gone."""
         message, descriptors, _, _ = socket.recv_fds(self._socket, _LONGEST, 2)
         if not message:
             raise EOFError
@@ -41,7 +41,7 @@ class Control:
 
 
 class ProcessStats:
-    """What is needed of /proc, opened while there still is one; workers close it."""
+    """The files of /proc that are needed, opened while it is still there; workers close them."""
 
     def __init__(self) -> None:
         self._size = os.open("/proc/self/statm", os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""The zygote's forks: a worker for each order of the host's, killed and reaped by order.
+"""The zygote's forks: one worker for each order from the host, killed on order.
 
-What a worker is asked later goes over its own channel, which the zygote closes
-at once: it never reads a byte that a student's code could have written.
+Later requests reach a worker over its own channel, which the zygote closes at
+once. So the zygote never reads a byte that a student's code could have written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from autograder.protocol import arrays, wire
 from autograder.protocol.clock import processor_clock
-from autograder.worker import channel, confinement, serving
+from autograder.worker import confinement, host_channel, serving
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.plan import Layers, Plan
 
@@ -22,7 +22,7 @@ UNCONFINED, FELL_OUT = 97, 99
 
 
 class Forks:
-    """The workers that are alive, and the loop that obeys the host about them."""
+    """The workers that are alive, and the loop that carries out the host's orders."""
 
     def __init__(self, plan: Plan, layers: Layers, control: Control, itself: ProcessStats) -> None:
         self._library, self._control, self._itself = plan.library, control, itself
@@ -30,7 +30,7 @@ class Forks:
         self._workers: dict[int, int] = {}  # pidfd to pid
 
     def serve(self) -> NoReturn:
-        """Obey the host until it is gone; then end with every worker."""
+        """Obey the host until it is gone; then end, and every worker with it."""
         while True:
             waiting = select.poll()
             for descriptor in (self._control.fileno(), *self._workers):
@@ -82,10 +82,10 @@ class Forks:
             arrays.seed(seed)
         except Exception as error:
             fact = wire.text(f"{type(error).__name__}: {error}", 500)
-            channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
+            host_channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
             os._exit(UNCONFINED)
         facts = {"landlock": applied, "uid": os.getuid()}
-        channel.send(confinement.CHANNEL, {"confined": facts}, [])
+        host_channel.send(confinement.CHANNEL, {"confined": facts}, [])
         serving.Session(confinement.CHANNEL, self._library).serve()
 
     def _reap(self, descriptor: int) -> None:

@@ -1,7 +1,7 @@
-"""The Linux calls that the standard library does not have, by ctypes.
+"""The Linux calls that the standard library lacks, made through ctypes.
 
-Names of libc are used wherever it has one, so that no table of system call
-numbers per machine is needed; the numbers below are the same on every machine
+Functions of libc are used where there are any, so no table of system call
+numbers per machine is needed. The numbers below are the same on every machine
 (Linux gives calls newer than 5.1 one number everywhere).
 """
 
@@ -52,7 +52,7 @@ def die_with_parent() -> None:
 
 
 def no_new_privileges() -> None:
-    """Give up setuid programs for good, which Landlock and seccomp ask for."""
+    """Give up setuid programs for good, as Landlock and seccomp require."""
     prctl(_NO_NEW_PRIVS, 1)
 
 

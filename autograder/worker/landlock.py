@@ -1,7 +1,7 @@
-"""Landlock: which files the worker may read, and that is all it may do with files.
+"""Landlock: which files a worker may reach, and what it may do with them.
 
-It is the layer that still hides the solutions where namespaces are not allowed
-(most containers), so its rules do not rely on the minimal root directory.
+This layer still hides the solutions where namespaces are not allowed (most
+containers), so its rules do not rely on the minimal root directory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def rules(
 
 
 def restrict(allowed: Iterable[Rule]) -> int:
-    """Allow what the rules say and nothing else; returns the version that was applied.
+    """Allow what the rules say and nothing else; return the version that was applied.
 
     Raises OSError where there is no Landlock or the kernel refuses.
     """

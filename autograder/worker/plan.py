@@ -1,7 +1,7 @@
-"""What the host asks of the zygote, and what the zygote found that it can do.
+"""What the host tells the zygote, and which layers the zygote finds on the machine.
 
 The plan crosses the control socket as JSON before the zygote isolates itself.
-It holds nothing secret: paths, limits, and where a canary lies that no worker
+It holds nothing secret: paths, limits, and the path of a canary that no worker
 may be able to read.
 """
 
@@ -21,7 +21,7 @@ PROCESSOR = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 BOX = "/box"
 OPEN_FILES, FILE_MEGABYTES = 64, 16  # what a submission may have open, and how large
-# What a worker says about a limit of the host's that is lower than what a submission is promised.
+# What a worker says about a limit of the host that is lower than what a submission is promised.
 TOO_LOW = "is lower than the"
 _OF_A_PREFIX = ("bin", "lib", "lib64", "share", "pyvenv.cfg")
 
@@ -32,9 +32,9 @@ class Plan:
 
     `uid` is the throw-away user that workers become (0: they keep the host's).
     `without` names layers to leave out, to show what each of them is for. `as_root` accepts
-    workers that stay root, where the interpreter is reached by nobody else: code that is trusted.
-    `import_path` is where modules are looked for, in this order (empty: where the interpreter
-    looks by itself), `linked` what links in it lead to; workers may read both.
+    workers that stay root because only root can reach the interpreter; it is for trusted code.
+    `import_path` lists where modules are looked for, in order (empty: the interpreter's own
+    path), and `linked` the targets of links in it; workers may read both.
     """
 
     library: str
@@ -49,7 +49,7 @@ class Plan:
 
     @classmethod
     def read(cls, facts: Mapping[str, Any]) -> Plan:
-        """Return the plan that crossed the socket as JSON, which has lists for tuples."""
+        """Return the plan that crossed the socket as JSON, where tuples became lists."""
         lists = ("without", "import_path", "linked")
         return cls(**{**facts, **{name: tuple(facts[name]) for name in lists}})
 
@@ -61,7 +61,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Layers:
-    """What this machine gives: the Landlock version (0: none) and the assembled filter."""
+    """The layers of this machine: the Landlock version (0: none), the assembled filter."""
 
     namespaces: bool
     landlock: int
@@ -72,8 +72,8 @@ class Layers:
 def readable(packages: Iterable[str] = ()) -> tuple[str, ...]:
     """Return what a worker may read: the interpreter, the system's libraries, our worker files.
 
-    Never the folder that holds the package, nor a whole environment folder: the
-    solutions may lie beside the one, or inside the other. `packages` are chosen by the host.
+    Never the folder that holds the package, where the solutions may lie too, nor a whole
+    environment folder, which may hold them. The host chooses `packages`.
     """
     prefixes = (sys.base_prefix, sys.base_exec_prefix, sys.prefix)
     interpreter = (os.path.join(prefix, part) for prefix in prefixes for part in _OF_A_PREFIX)

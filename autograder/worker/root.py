@@ -14,7 +14,7 @@ from autograder.worker import kernel
 from autograder.worker.plan import BOX, DEVICES, PROCESSOR
 
 _ALWAYS = kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
-# The files in /proc/self/ns are called otherwise than people call what they are.
+# For each kind of namespace, the name of its file in /proc/self/ns, and its flag.
 _KINDS = {
     "mount": ("mnt", kernel.NEWNS),
     "pid": ("pid", kernel.NEWPID),
@@ -29,9 +29,9 @@ _BOX_OPTIONS = kernel.MOUNT_NOSUID | kernel.MOUNT_NODEV | kernel.MOUNT_NOEXEC
 
 
 def leave_namespaces(as_root: bool) -> None:
-    """Leave the host's namespaces; an ordinary user needs one of users as well.
+    """Leave the host's namespaces; an ordinary user needs a user namespace as well.
 
-    The new pid namespace holds from the next fork on. Raises OSError when the
+    The new pid namespace takes effect at the next fork. Raises OSError when the
     machine does not allow it.
     """
     uid, gid = os.getuid(), os.getgid()
@@ -43,12 +43,12 @@ def leave_namespaces(as_root: bool) -> None:
 
 
 def identities() -> dict[str, int]:
-    """Return for each kind of namespace which one this process is in."""
+    """Return, for each kind of namespace, the inode number of this process's own."""
     return {name: os.stat(f"/proc/self/ns/{file}").st_ino for name, (file, _) in _KINDS.items()}
 
 
 def refusals(as_root: bool) -> dict[str, str]:
-    """Return why each namespace that this machine refuses is refused; each is tried alone."""
+    """Return the namespaces that this machine refuses, with the reasons; each is tried alone."""
     found = {}
     for name, (_, flag) in _KINDS.items():
         child = os.fork()
@@ -80,7 +80,7 @@ def enter_minimal_root(readable: Iterable[str]) -> None:
         _bind(device, base, _CLOSED & ~kernel.ATTRIBUTE_NODEV)
     os.makedirs(base + BOX, exist_ok=True)
     kernel.pivot_root(base)
-    # PyTorch asks for a temporary directory while it is imported. Every worker gets a box of
+    # PyTorch asks for a temporary directory while it is imported. Every worker mounts a box of
     # its own over this one.
     kernel.mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, "size=1m,mode=755")
     os.environ["TMPDIR"] = BOX
@@ -108,7 +108,7 @@ def _free_place(paths: Iterable[str]) -> str:
 def _bind(path: str, base: str, attributes: int) -> None:
     real = os.path.realpath(path)
     target = base + real
-    if not os.path.lexists(target):  # else it lies below something that is bound already
+    if not os.path.lexists(target):  # otherwise it lies below something already bound
         if os.path.isdir(real):
             os.makedirs(target)
         else:

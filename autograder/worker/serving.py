@@ -18,10 +18,10 @@ from typing import Any, NoReturn
 
 from autograder.protocol import arrays, wire
 from autograder.protocol.call import Call, Missing, perform
-from autograder.worker import channel, report
-from autograder.worker.substitution import Leaning
+from autograder.worker import exception_facts, host_channel
+from autograder.worker.host_answers import HostAnswers
 
-_FULL_REPORTS = 30  # the rest without message, so that a reply stays under the wire's cap
+_FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 _UNFIT = 98
 
@@ -34,21 +34,21 @@ class Session:
         self._library = library_name
         self._module = types.ModuleType("submission")
         self._lines: dict[str, list[str]] = {}
-        self._leaning = Leaning(descriptor, library_name)
+        self._host_answers = HostAnswers(descriptor, library_name)
         sys.modules["submission"] = self._module
 
     def serve(self) -> NoReturn:
-        """Answer until the host closes the channel; end the process when an answer cannot be."""
-        # An interrupt ends the process, as any signal from outside does: nobody sits before it.
+        """Answer until the host closes the channel; end the process when an answer fails."""
+        # An interrupt ends the process, as any signal from outside does: nobody types here.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         while True:
             try:
-                header, payload = channel.receive(self._descriptor)
-            except channel.HostGone:
+                header, payload = host_channel.receive(self._descriptor)
+            except host_channel.HostGone:
                 os._exit(0)
             try:
                 self._answer(header, payload)
-            except BaseException:  # nothing of the student's may run on after a broken answer
+            except BaseException:  # no student code may go on running after a broken answer
                 os._exit(_UNFIT)
 
     def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
@@ -62,11 +62,11 @@ class Session:
                 reply = self._call(header, payload, parts)
             except BaseException as error:
                 parts.clear()
-                reply = {"raised": report.describe(error, self._lines)}
+                reply = {"raised": exception_facts.describe(error, self._lines)}
         try:
-            channel.send(self._descriptor, {"id": number} | reply, parts)
+            host_channel.send(self._descriptor, {"id": number} | reply, parts)
         except wire.WireError:
-            channel.send(self._descriptor, {"id": number, "oversize": True}, [])
+            host_channel.send(self._descriptor, {"id": number, "oversize": True}, [])
 
     def _load(self, sources: list[str]) -> list[dict[str, Any] | None]:
         failures: list[dict[str, Any] | None] = []
@@ -82,9 +82,9 @@ class Session:
                 flags |= sum(flag for flag in _FEATURES.values() if code.co_flags & flag)
                 exec(code, vars(self._module))
             except BaseException as error:  # SystemExit too: the next cells still count
-                facts = report.describe(error, self._lines)
-                told = sum(failure is not None for failure in failures)
-                failures.append(facts if told < _FULL_REPORTS else report.brief(facts))
+                facts = exception_facts.describe(error, self._lines)
+                count = sum(failure is not None for failure in failures)
+                failures.append(facts if count < _FULL_REPORTS else exception_facts.brief(facts))
             else:
                 failures.append(None)
         return failures
@@ -98,7 +98,7 @@ class Session:
         def named(name: str) -> dict[str, Any]:
             return {key: self._inward(facts, payload, dtype) for key, facts in header[name].items()}
 
-        # The order in which the host wrote the arrays.
+        # In the order in which the host wrote the arrays.
         dtype = header["dtype"]
         arguments, keywords = values("arguments"), named("keywords")
         method_arguments, attributes = values("method_arguments"), named("attributes")
@@ -116,7 +116,7 @@ class Session:
         )
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
-        with self._leaning.on(header["leaning_on"], vars(self._module), dtype):
+        with self._host_answers.on(header["leaning_on"], vars(self._module), dtype):
             try:
                 performed = perform(vars(self._module)[header["target"]], call)
             except Missing as missing:

@@ -2,7 +2,7 @@
 
 An allow-list, since a list of forbidden calls misses some (chmod of the host's
 files, locks as a channel between workers). Rules go by name through libseccomp,
-so they hold on every machine that it knows. One process is one submission:
+so they hold on every machine that libseccomp knows. One process is one submission:
 creating a process or running a program is not on the list.
 """
 
@@ -53,8 +53,8 @@ _INSTRUCTION, _VALUE_AT, _JUMP_IF_EQUAL = "=HBBI", 4, 0x15
 def assemble() -> bytes:
     """Return the allow-list as BPF for this machine; raise RuntimeError without libseccomp.
 
-    What the list leaves out ends in EPERM, or in ENOSYS when libseccomp has never
-    heard of it, since programs fall back from a call that does not exist.
+    A call that is not on the list fails with EPERM, or with ENOSYS when libseccomp does
+    not know it: programs fall back from a call that does not exist.
     """
     if WHY_NOT:
         raise RuntimeError(WHY_NOT)
@@ -73,7 +73,7 @@ def assemble() -> bytes:
         allow(name)
     flags = _CLONE_THREAD | _CLONE_NAMESPACES
     allow("clone", seccomp.Arg(0, seccomp.MASKED_EQ, flags, _CLONE_THREAD))
-    # Its flags lie behind a pointer; without it the C library falls back to clone.
+    # The flags of clone3 lie behind a pointer; without it, the C library falls back to clone.
     rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
     allow("kill", equal(0, _ITSELF))  # its own number, see `for_process`
     allow("tgkill", equal(0, _ITSELF))
@@ -93,9 +93,9 @@ def assemble() -> bytes:
 
 
 def own_number_at(program: bytes) -> tuple[int, ...]:
-    """Return where in the assembled allow-list the number of the process itself belongs.
+    """Return the byte offsets in the assembled allow-list where a process's own number belongs.
 
-    Raises RuntimeError when it is not compared there, so that signals would not be narrowed.
+    Raises RuntimeError when no call is compared with it, so that signals would not be narrowed.
     """
     places = []
     for place, (code, _, _, value) in enumerate(struct.iter_unpack(_INSTRUCTION, program)):

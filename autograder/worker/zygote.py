@@ -2,7 +2,7 @@
 
 It is exec'ed with a clean environment and one socket, never forked from pytest,
 because a fork inherits memory. It never runs a student's code and never reads
-from a worker; what it is told comes from the host alone.
+from a worker; it takes orders only from the host.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main(descriptor: int) -> NoReturn:
     """Isolate this process as the host's plan says, load the library, and serve forks."""
     control = Control(descriptor)
     sys.argv = ["worker"]
-    os.umask(0o022)  # folders made for workers are entered by another user
+    os.umask(0o022)  # another user enters the folders that are made for workers
     kernel.die_with_parent()
     facts, _ = control.hear()
     plan = Plan.read(facts)
@@ -45,10 +45,10 @@ def main(descriptor: int) -> NoReturn:
         control.tell(refused={"namespaces": str(error)} | root.refusals(plan.uid != 0))
         sys.exit(REFUSED)
     try:
-        # Only now, so that the import shows that a worker can import NumPy too.
+        # Only now, so that the import proves that a worker can import NumPy too.
         forks = importlib.import_module("autograder.worker.forks")
         forks.arrays.warm_up(plan.library)
-    except Exception as error:  # a library may end in anything, as where a file of its is missing
+    except Exception as error:  # a library may raise anything, for example without one of its files
         control.tell(**_why_not_loaded(error))
         sys.exit(REFUSED)
     if (threads := itself.threads()) != 1:
@@ -67,7 +67,7 @@ def main(descriptor: int) -> NoReturn:
 
 
 def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
-    """Return what this machine gives, and for each missing layer the reason."""
+    """Return the layers of this machine, and the reason for each missing one."""
     missing = {name: "left out on request" for name in plan.without}
     abi, program = 0, None
     if "landlock" not in plan.without:
@@ -75,7 +75,7 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
         if not abi:
             missing["landlock"] = _why_no_landlock(ctypes.get_errno())
     if "seccomp" not in plan.without:
-        # Not at the top: where its package lies may be known by the host's import path alone.
+        # Not at the top: it may take the host's import path to find its package.
         syscalls = importlib.import_module("autograder.worker.syscalls")
         try:
             program = syscalls.assemble()  # before the root changes: it looks for libseccomp
@@ -86,7 +86,7 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
 
 
 def _why_not_loaded(error: BaseException) -> dict[str, str]:
-    """Return the error that an import began with, and the module that was not found, if one."""
+    """Return the error that made an import fail, and the module that was not found, if any."""
     while error.__cause__:  # NumPy puts a page of advice around it
         error = error.__cause__
     name = error.name if isinstance(error, ModuleNotFoundError) else None
@@ -100,11 +100,11 @@ def _why_no_landlock(number: int) -> str:
 
 
 def _become_first_process(plan: Plan, control: Control) -> None:
-    """Go on as the first process of new namespaces; the one that was started only waits."""
+    """Go on as the first process of new namespaces; the original process only waits."""
     root.leave_namespaces(as_root=plan.uid != 0)
     child = os.fork()
     if child:
-        control.close()  # or the host would not see the child's end
+        control.close()  # otherwise the host would not notice when the child ends
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     kernel.die_with_parent()

@@ -1,7 +1,7 @@
-"""Checks that exercises share, and what is drawn for them.
+"""Checks that exercises share, and the inputs drawn for them.
 
-A method makes one check; graders.py gives it its name, which its inputs are drawn from, and its
-marks. The first line of a check's docstring is its title, as everywhere.
+A method makes one check. graders.py gives it its marks and its name, from which its inputs are
+drawn. The first line of a check's docstring is its title, as everywhere.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ WITHOUT_BIAS = "bias=False leaves the bias out of both layers"
 
 
 def sizes(*drawn):
-    """The mark of a check that is asked with each of these sizes of the axes."""
+    """The mark of a check that is run with each of these sizes of the axes."""
     return pytest.mark.parametrize("draw", drawn, indirect=True)
 
 
@@ -63,7 +63,7 @@ class StepChecks:
         def check(student, draw):
             student(draw(self.scores), draw[self.width]).leaves_its_arguments()
 
-        return _check(check, "scale_scores", "the scores given are not changed", marks)
+        return _check(check, "scale_scores", "the scores passed in are not changed", marks)
 
     def attention_weight_values(self, *marks):
         def check(student, draw):
@@ -93,7 +93,7 @@ class StepChecks:
 class LayerChecks:
     """The layer `step`, made with `sizes` (names of axes), called with token vectors of axes `x`.
 
-    `layers` are its linear layers by name: what gives their inputs and outputs for a draw.
+    `layers` maps the names of its linear layers to their inputs and outputs for a draw.
     """
 
     step: str
@@ -126,7 +126,7 @@ class LayerChecks:
         stays = pytest.mark.stays(
             "layers of a wrong name or size fail every check that puts weights into them, with an "
             "error that tells little; this one comes first and says which layer it is and what is "
-            "due"
+            "expected"
         )
         return _check(check, self.step, title, (stays, *marks))
 
@@ -185,10 +185,10 @@ class LayerChecks:
             self.loaded(student, draw).call("forward", draw(self.x)).leaves_its_arguments()
 
         stays = pytest.mark.stays(
-            "a second call sees an overwritten input too, but not apart from anything else that a "
+            "a second call sees an overwritten input too, but cannot tell it from whatever else a "
             "call leaves behind; this check says that it is the caller's tensor"
         )
-        return _check(check, self.step, "the token vectors given are not changed", (stays,))
+        return _check(check, self.step, "the token vectors passed in are not changed", (stays,))
 
     def end_to_end(self):
         @pytest.mark.chain_of_steps

@@ -1,14 +1,14 @@
 """Known wrong layers that exercises share; each docstring is what the student reads.
 
-They are mixed into an exercise's right layer (`wrong_layers`). Those that change what happens
-inside forward need an `OpenLayer`.
+They are mixed into an exercise's right layer (`wrong_layers`). Those that change something inside
+forward need an `OpenLayer`.
 """
 
 import math
 
 
 def wrong_layers(*right):
-    """Return what makes a wrong layer of a mistake: the classes `right`, with it mixed in."""
+    """Return a function that makes a wrong layer: a mistake, mixed into the classes `right`."""
 
     def made(mistake):
         return type(mistake.__name__, (mistake, *right), {"__doc__": mistake.__doc__})
@@ -32,8 +32,8 @@ class OpenLayer:
     """
 
     def attend(self, x, *, root=None, weights_of=_softmax, values_of=_same, gathered=_same):
-        """Return the output for x: scores divided by `root` (that of the head size when None),
-        put through `weights_of`; values and their weighted sums through the other two.
+        """Return the output for x. The scores are divided by `root` (by default that of the head
+        size) and go through `weights_of`, the values through `values_of`, their sums `gathered`.
         """
         queries, keys, values = self.parts(x)
         scores = queries @ keys.transpose(-2, -1) / (root or math.sqrt(keys.shape[-1]))
@@ -43,7 +43,7 @@ class OpenLayer:
 class input_added_to_the_output:
     """Your forward adds its input to the output.
 
-    That is the residual connection of a Transformer block, which stands around the layer. Which
+    That is the residual connection of a Transformer block, and it goes around the layer. Which
     step is the last one of attention itself?
     """
 
@@ -65,7 +65,7 @@ class input_returned:
 class bias_argument_ignored:
     """Your layer has a bias although it was made with bias=False.
 
-    The argument of `__init__` has to reach both linear layers. Where does yours end?
+    The argument of `__init__` has to reach both linear layers. How far does yours get?
     """
 
     def __init__(self, *arguments):
@@ -73,9 +73,9 @@ class bias_argument_ignored:
 
 
 class scaled_by_the_root_of_the_hidden_size:
-    """Your forward divides by the square root of the hidden size, and that of the head is due.
+    """Your forward divides by the square root of the hidden size, not of the head size.
 
-    The dot product runs over the numbers of one query. How many are they?
+    The dot product runs over the numbers of one query. How many are there?
     """
 
     def forward(self, x):
@@ -85,8 +85,8 @@ class scaled_by_the_root_of_the_hidden_size:
 class batch_of_two_assumed:
     """Your forward reshapes to a batch of two, whatever the size of the batch.
 
-    With another batch the numbers of one {sequence} end up in another, or do not fit at all. Where
-    do the sizes in your reshape come from?
+    In any other batch, the numbers of one {sequence} end up in another, or do not fit at all.
+    Where do the sizes in your reshape come from?
     """
 
     def forward(self, x):
@@ -107,8 +107,8 @@ class one_head_only:
 class weights_lowered_in_evaluation:
     """Your forward multiplies the attention weights by a constant after eval().
 
-    That belongs to a dropout that is not rescaled in training; this layer has no dropout, and is
-    the same in both modes. Where does your forward look at self.training?
+    Only a dropout that is not rescaled in training needs that. This layer has none, and does the
+    same in both modes. Where does your forward look at `self.training`?
     """
 
     def forward(self, x):
@@ -117,7 +117,7 @@ class weights_lowered_in_evaluation:
 
 
 class scores_added_up_over_the_calls:
-    """Your second call gives other numbers than the first, though its input is the same.
+    """Your second call gives other numbers than the first, although its input is the same.
 
     The layer keeps the scores of the last call and adds the new ones to them. Which attribute
     does your forward write and read again?
@@ -134,8 +134,8 @@ class scores_added_up_over_the_calls:
 class scores_detached:
     """Your forward cuts the attention weights off from the gradient.
 
-    The output is right, but queries and keys are never trained. Is there a detach, a .data or a
-    no_grad on the way from {score_layers} to the weights?
+    The output is right, but queries and keys are never trained. Is there a `detach`, a `.data` or
+    a `no_grad` on the way from {score_layers} to the weights?
     """
 
     def forward(self, x):
@@ -145,8 +145,8 @@ class scores_detached:
 class output_detached:
     """Your forward computes without recording gradients, so nothing can be trained.
 
-    The output is right, but no gradient flows back from it. Is there a detach, a .data or a
-    no_grad around your steps?
+    The output is right, but no gradient flows back from it. Is there a `detach`, a `.data` or a
+    `no_grad` around your steps?
     """
 
     def forward(self, x):
@@ -154,7 +154,7 @@ class output_detached:
 
 
 class gathered_values_detached:
-    """Your forward cuts off the gradient in front of {Wo}: {untrained} trained.
+    """Your forward cuts off the gradient before {Wo}: {untrained} trained.
 
     The output is right, but only the last layer learns. What happens to the gathered values
     before they reach {Wo}?
@@ -165,7 +165,7 @@ class gathered_values_detached:
 
 
 class input_overwritten:
-    """Your forward changes the token vectors that it is given.
+    """Your forward changes the token vectors that it gets.
 
     The tensor belongs to the caller, who may still need it. Which of your lines change a tensor
     in place?
@@ -178,7 +178,7 @@ class input_overwritten:
 
 
 class computed_in_single_precision:
-    """Your forward turns its input to float32, and the layers may have another precision.
+    """Your forward turns its input into float32, but the layers may have another precision.
 
     A module follows the dtype of its parameters. Which line of yours names a dtype?
     """

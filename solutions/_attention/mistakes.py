@@ -1,10 +1,10 @@
 """Known wrong implementations that exercises share; each docstring is what the student reads.
 
-Each class is a kind of step, and what it holds are the mistakes made there. An exercise takes
-those that fit, and says `[words]` in its exercise.toml for the {names} in braces. The first
-paragraph says what the code does and how that differs from what is asked, the second where to
-look. None of them gives the line to type. No library is imported: the exercise in NumPy is
-graded where PyTorch is not installed.
+Each class is a kind of step, and holds the mistakes made there. An exercise takes those that fit,
+and its exercise.toml says under `[words]` what stands for the {names} in braces. The first
+paragraph says what the code does and what is expected instead, the second where to look. None of
+them gives the line to type. No library is imported, since the exercise in NumPy is also graded
+where PyTorch is not installed.
 """
 
 import functools
@@ -12,7 +12,7 @@ import math
 
 
 def given(right):
-    """Return a decorator that gives a mistake the `right` step, to make something wrong of it."""
+    """Return a decorator that hands a mistake the `right` step, to build the wrong one from."""
 
     def decorated(wrong):
         @functools.wraps(wrong)
@@ -30,7 +30,7 @@ class FusedLayers:
     def layers_the_wrong_way_round(right, hidden_size, bias=True):
         """Your two layers come in the order Wo, Wqkv.
 
-        The order is Wqkv, Wo. In which order do you return them?
+        The order should be Wqkv, Wo. In which order do you return them?
         """
         return tuple(reversed(right(hidden_size, bias)))
 
@@ -42,7 +42,7 @@ class FusedLayers:
         return right(hidden_size)
 
     def bias_off_by_default(right, hidden_size, bias=False):
-        """Your layers have no bias when nothing is said about it, and then one is due.
+        """Your layers have no bias by default, but one is expected.
 
         It is on unless bias=False is asked for. Which default does your argument have?
         """
@@ -68,7 +68,7 @@ class Parts:
     """Queries, keys and values; each is given the right step, which returns the three."""
 
     def order_of_key_query_value(right, *arguments):
-        """Your queries are where the keys are due, and the other way round.
+        """Your queries and keys have changed places.
 
         {order}
         """
@@ -83,9 +83,9 @@ class Parts:
         return tuple(reversed(right(*arguments)))
 
     def keys_used_for_values(right, *arguments):
-        """Your values are the keys once more.
+        """Your values are the keys again.
 
-        What a token offers for the match and what it passes on are two different {parts}. Which
+        What a token offers as its key and what it passes on are two different {parts}. Which
         {part} the third result?
         """
         queries, keys, _ = right(*arguments)
@@ -96,7 +96,7 @@ class Heads:
     """Splitting a tensor (B, tokens, D) into heads, and merging (B, heads, tokens, head_dim)."""
 
     def heads_interleaved(projected, num_heads):
-        """You split the vectors as (head_dim, heads), so the heads take turns.
+        """You split the vectors as (head_dim, heads), so the numbers of the heads alternate.
 
         The numbers of one head lie next to each other. Which of the two axes comes first, the
         heads or head_dim?
@@ -107,7 +107,7 @@ class Heads:
     def heads_and_head_size_exchanged(projected, num_heads):
         """Your heads have the size num_heads, and there are head_dim of them.
 
-        num_heads says how many heads there are. Which axis of your {reshape} has that size, and
+        num_heads says how many heads there are. Which axis of your {reshape} has that size? And
         which one moves to the front?
         """
         B, tokens, _ = projected.shape
@@ -116,8 +116,8 @@ class Heads:
     def heads_behind_the_tokens(projected, num_heads):
         """Your {results} (B, {S}, heads, head_dim): the heads stand behind the tokens.
 
-        A matrix product takes the last two axes, and those have to be {S} and head_dim. Which two
-        axes still change places?
+        A matrix product takes the last two axes, which have to be {S} and head_dim. Which two axes
+        still have to change places?
         """
         return projected.unflatten(-1, (num_heads, -1))
 
@@ -131,14 +131,14 @@ class Heads:
     def merged_without_a_move(attention_output):
         """You {do_reshape} straight to (B, {S}, {C}), so a token holds numbers of other tokens.
 
-        The shape is right, but a {reshape} moves no axis: the heads still stand in front of the
-        tokens. Which two axes have to change places first?
+        A {reshape} moves no axis, so the heads still stand in front of the tokens. Which two axes
+        have to change places first?
         """
         B, heads, tokens, head_dim = attention_output.shape
         return attention_output.reshape(B, tokens, heads * head_dim)
 
     def merged_heads_interleaved(attention_output):
-        """You merge with head_dim in front of the heads, so the heads' numbers alternate.
+        """You merge with head_dim in front of the heads, so the numbers of the heads alternate.
 
         A token holds one head after the other. Which of the two axes comes first before they
         become one?
@@ -148,12 +148,12 @@ class Heads:
     def heads_not_joined(attention_output):
         """You move the heads behind the tokens and leave them as an axis of their own.
 
-        The result has three axes, and the last one is {C}. Which two axes still become one?
+        The result has three axes, and the last one is {C}. Which two axes still have to become one?
         """
         return attention_output.transpose(1, 2)
 
     def heads_averaged(attention_output):
-        """You average the heads, and they are to stand side by side.
+        """You average the heads, but they should stand side by side.
 
         An average loses what sets the heads apart. How many numbers does a token have if every
         head keeps its own?
@@ -161,7 +161,7 @@ class Heads:
         return attention_output.mean(dim=1)
 
     def heads_summed(attention_output):
-        """You add the heads up, and they are to stand side by side.
+        """You add up the heads, but they should stand side by side.
 
         A sum loses what sets the heads apart. How many numbers does a token have if every head
         keeps its own?
@@ -170,12 +170,12 @@ class Heads:
 
 
 class Scores:
-    """Scores of queries and keys, unscaled; those of a single head hold for NumPy as well."""
+    """Unscaled scores of queries and keys; those for a single head work in NumPy as well."""
 
     def keys_not_transposed(queries, keys):
-        """You multiply the queries by the keys without swapping axes of the keys.
+        """You multiply the queries by the keys without swapping any axes of the keys.
 
-        The {width_axis} of a query has to meet the {width_axis} of a key. Where does it stand in
+        The {width_axis} of a query has to meet the {width_axis} of a key. Where is that axis in
         the keys now?
         """
         return queries @ keys
@@ -183,15 +183,15 @@ class Scores:
     def batch_axis_transposed(queries, keys):
         """You swap the batch axis of the keys with another one.
 
-        The batch axis has no part in the transpose. Which two axes of the keys change places?
+        The transpose leaves the batch axis alone. Which two axes of the keys change places?
         """
         return queries @ keys.transpose(0, 2)
 
     def heads_compared_with_heads(queries, keys):
-        """You compare the heads of one token with each other, and not the tokens of one head.
+        """You compare the heads of one token with each other, not the tokens of one head.
 
-        Entry (i, j) is token i's query times token j's key, in each head by itself. Which axis has
-        to stand in front of head_dim in the product?
+        In each head, entry (i, j) is token i's query times token j's key. Which axis has to stand
+        in front of head_dim in the product?
         """
         return queries.transpose(1, 2) @ keys.permute(0, 2, 3, 1)
 
@@ -211,7 +211,7 @@ class Scores:
         return keys @ queries.swapaxes(-2, -1)
 
     def only_the_keys_own_query(queries, keys):
-        """You multiply each query by the key of its own token only: the result is {own_scores}.
+        """You multiply each query only by the key of its own token: the result is {own_scores}.
 
         Every query meets every key, and each pair gives a number. Which product of two matrices
         makes all pairs at once?
@@ -219,10 +219,9 @@ class Scores:
         return (queries * keys).sum(axis=-1)
 
     def scores_scaled_already(queries, keys):
-        """Your scores are divided by the square root of the {width} already.
+        """Your scores are already divided by the square root of the {width}.
 
-        That is the next step of its own, and done twice it would be too much. What does this step
-        return?
+        That is the next step, and done twice it would be too much. What does this step return?
         """
         return queries @ keys.swapaxes(-2, -1) / math.sqrt(keys.shape[-1])
 
@@ -240,7 +239,7 @@ class Scaling:
     def scores_not_scaled(attention_scores, width):
         """Your scores {unscaled} they are not scaled.
 
-        The spread of a dot product grows with {spread}. By what do you divide to undo that?
+        The spread of a dot product grows with {spread}. What do you divide by to undo that?
         """
         return 1 * attention_scores
 
@@ -254,7 +253,7 @@ class Scaling:
     def multiplied_by_the_root(attention_scores, width):
         """You multiply by the square root of the {width}, which widens the spread.
 
-        Scaling is to make the scores smaller. Which operation does that?
+        Scaling should make the scores smaller. Which operation does that?
         """
         return attention_scores * math.sqrt(width)
 
@@ -262,7 +261,7 @@ class Scaling:
         """You divide by the square root of the sequence length.
 
         Each score is a sum over the {width_axis}, not over the sequence. Which number says how
-        many products are added up?
+        many products it adds up?
         """
         return attention_scores / math.sqrt(attention_scores.shape[-1])
 
@@ -277,7 +276,7 @@ class Scaling:
 
 
 class Softmax:
-    """From scores to weights; given the right step, a softmax along the last axis."""
+    """From scores to weights; each is given the right step, a softmax along the last axis."""
 
     def softmax_over_the_queries(right, scores):
         """Your softmax runs down the columns: each column sums to 1, not each row.
@@ -290,8 +289,8 @@ class Softmax:
     def softmax_over_the_heads(right, scores):
         """Your softmax runs along the heads: the heads of one token compete with each other.
 
-        Each head has weights of its own. Along which dimension do the keys of one query lie?
-        Without a dimension given, PyTorch takes this one.
+        Each head has weights of its own. Along which dimension do the keys of one query lie? If
+        no dimension is given, PyTorch takes this one.
         """
         return right(scores.swapaxes(1, -1)).swapaxes(1, -1)
 
@@ -313,16 +312,16 @@ class Softmax:
     def softmax_applied_twice(right, scores):
         """You apply the softmax twice: the weights are nearly equal.
 
-        Weights put through a softmax again lose most of their differences. How often does softmax
-        stand in your code?
+        Weights put through a softmax again lose most of their differences. How many times does
+        your code call softmax?
         """
         return right(right(scores))
 
     def future_masked(right, scores):
-        """You mask the future, and here every token sees all tokens.
+        """You mask the future, but here every token sees all tokens.
 
-        A causal mask is asked for by models that predict the next token; {no_mask}. What is done
-        to the scores before your softmax?
+        Models that predict the next token need a causal mask; {no_mask}. What happens to the
+        scores before your softmax?
         """
         future = scores.new_ones(scores.shape).triu(diagonal=1) == 1
         return right(scores.masked_fill(future, -math.inf))
@@ -330,26 +329,26 @@ class Softmax:
     def logarithm_of_the_softmax(right, scores):
         """You return the logarithm of the weights: they are negative and do not sum to 1.
 
-        log_softmax belongs to a loss. Which function gives the shares themselves?
+        log_softmax is made for a loss. Which function gives the shares themselves?
         """
         return right(scores).log()
 
     def scores_returned_as_weights(right, scores):
-        """You return the scores, and weights are asked for.
+        """You return the scores, but weights are expected.
 
-        What makes numbers of any size into shares that sum to 1?
+        What turns numbers of any size into shares that sum to 1?
         """
         return scores.clone()
 
 
 class Sums:
-    """The weighted sum of the values; those of a single head hold for NumPy as well."""
+    """The weighted sum of the values; those for a single head work in NumPy as well."""
 
     def weights_averaged_over_the_heads(attention_weights, values):
-        """You average the attention weights over the heads before they are applied.
+        """You average the attention weights over the heads before you apply them.
 
-        Then every head attends to the same tokens, and there is no use in having several. Whose
-        weights belong to the values of a head?
+        Then every head attends to the same tokens, and several heads are of no use. Whose weights
+        belong to the values of a head?
         """
         return attention_weights.mean(dim=1, keepdim=True) @ values
 
@@ -369,7 +368,7 @@ class Sums:
         return values.mean(axis=-2, keepdims=True) + 0 * values
 
     def values_before_weights(attention_weights, values):
-        """You multiply the values by the weights, in this order, and the axes do not meet.
+        """You multiply the values by the weights, in this order, and the axes do not fit.
 
         The sum runs over the tokens: the last axis of the weights and the {token_axis} of the
         values. Which of the two stands on the left?
@@ -377,9 +376,9 @@ class Sums:
         return values @ attention_weights
 
     def weights_returned_as_output(attention_weights, values):
-        """You return the attention weights, and the weighted sum of the values is asked for.
+        """You return the attention weights, but the weighted sum of the values is expected.
 
-        The result has one vector of {numbers}. What do the weights have to be applied to?
+        The result has one vector of {numbers}. What should the weights be applied to?
         """
         return 1 * attention_weights
 
@@ -395,7 +394,7 @@ class Output:
         return 1 * gathered
 
     def output_bias_forgotten(gathered, Wo):
-        """Your projection leaves the bias of {Wo} out.
+        """Your projection leaves out the bias of {Wo}.
 
         A linear layer is a product and a bias. What does calling the layer do that a product with
         its weight does not?
@@ -413,15 +412,15 @@ class Output:
     def projected_twice(merged, Wo):
         """You apply {Wo} twice.
 
-        Its output has the shape of its input, so nothing complains. How often does the layer stand
-        in your code?
+        Its output has the shape of its input, so no error is raised. How many times does your code
+        call the layer?
         """
         return Wo(Wo(merged))
 
     def merged_added_to_the_output(merged, Wo):
         """You add the input of {Wo} to its output.
 
-        Residual connections belong around the whole layer, and whoever uses it adds them. What
-        does this step alone return?
+        A residual connection goes around the whole layer, and the code that uses the layer adds
+        it. What does this step alone return?
         """
         return merged + Wo(merged)

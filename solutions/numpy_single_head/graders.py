@@ -17,7 +17,7 @@ PUBLIC = pytest.mark.public
 SIZES = pytest.mark.parametrize(
     "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 6}], indirect=True
 )
-# Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARES = ({"B": 3, "S": 6, "D": 6}, {"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7})
 SQUARE = pytest.mark.parametrize("draw", SQUARES, indirect=True)
 # The size of the build guide's own test.
@@ -39,7 +39,7 @@ def causal_mask(draw):
 
 
 def steps_of_64ths(array):
-    """Numbers that float32 holds exactly, also beside 10 000."""
+    """Numbers that float32 holds exactly, even when 10 000 is added."""
     return np.round(64 * array) / 64
 
 
@@ -54,8 +54,8 @@ def test_softmax_values(student, draw):
 @pytest.mark.step("softmax")
 @PUBLIC
 @pytest.mark.stays(
-    "row by row, one maximum of the whole array and one of each sequence fail alike; only the "
-    "first of them fails here, so a student is told which of the two it is"
+    "in the check row by row, one maximum of the whole array fails just like one per sequence; "
+    "only the first fails here, so a student is told which of the two it is"
 )
 def test_softmax_is_stable(student, draw):
     """scores as large as 10 000 give finite weights"""
@@ -65,14 +65,14 @@ def test_softmax_is_stable(student, draw):
 @pytest.mark.step("softmax")
 @PUBLIC
 def test_softmax_is_stable_row_by_row(student, draw):
-    """a row of very small scores beside a row of very large ones"""
+    """very small scores in one row and very large ones in the next"""
     student(steps_of_64ths(draw("B S S")) + 1e4 * (-1.0) ** np.arange(draw["S"])[:, None]).agrees()
 
 
 @pytest.mark.step("softmax")
 @PUBLIC
 def test_softmax_leaves_its_input(student, draw):
-    """the scores given are not changed"""
+    """the scores passed in are not changed"""
     student(draw("B S S")).leaves_its_arguments()
 
 
@@ -86,16 +86,16 @@ def test_weights_are_drawn(student, draw):
 
 @pytest.mark.step("initialize_weights")
 @pytest.mark.stays(
-    "weights of a fixed seed are right in every other respect: it takes two calls to see it, and "
-    "this check's own sentence says so"
+    "weights of a fixed seed are right in every other respect: it takes two calls to see the "
+    "fault, and this check says so in its own sentence"
 )
 def test_weights_differ_from_call_to_call(student, draw):
-    """another generator gives other weights"""
+    """a different generator gives different weights"""
     first, second = (student(draw["D"], draw.seed()) for _ in range(2))
     first.differs_from(
         second,
-        "Two calls with different generators give the same weights: "
-        "is a fixed seed set inside, or nothing random drawn?",
+        "Two calls with different generators give the same weights. "
+        "Does your code set a fixed seed, or draw nothing random?",
     )
 
 
@@ -141,7 +141,7 @@ def test_masked_values(student, draw):
 @pytest.mark.step("apply_mask")
 @PUBLIC
 def test_any_mask_is_applied(student, draw):
-    """the mask that is given decides, causal or not"""
+    """the mask passed in decides, causal or not"""
     mask = causal_mask(draw)
     mask[0, -1], mask[-1, 0] = 1.0, 0.0
     student(draw("B S S"), mask).agrees()
@@ -150,7 +150,7 @@ def test_any_mask_is_applied(student, draw):
 @pytest.mark.step("apply_mask")
 @PUBLIC
 def test_masking_leaves_its_input(student, draw):
-    """the scores given are not changed"""
+    """the scores passed in are not changed"""
     student(draw("B S S"), causal_mask(draw)).leaves_its_arguments()
 
 
@@ -160,7 +160,7 @@ test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 @pytest.mark.step("compute_attention_weights")
 @PUBLIC
 def test_masked_scores_get_no_weight(student, draw):
-    """a very negative score gets the weight 0"""
+    """a very negative score gets a weight of 0"""
     student(np.where(causal_mask(draw) == 1, draw("B S S"), -1e9)).agrees()
 
 
@@ -180,7 +180,7 @@ def test_output_values(student, draw):
 @GUIDES
 @pytest.mark.stays(
     "the mistakes of initialize_weights, made inside the class, show here and nowhere else, since "
-    "every other check puts weights of its own into the layer"
+    "every other check puts its own weights into the layer"
 )
 def test_layer_draws_its_weights(student, draw):
     """the four weight matrices are attributes, drawn as in weight initialization"""

@@ -1,6 +1,6 @@
 """Known wrong implementations: each class is a step, each docstring what the student reads.
 
-They are looked for in this order; what is true of any attention comes from `_attention`.
+They are tried in this order; those that any attention may have come from `_attention`.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ class softmax:
     def softmax_over_everything(scores):
         """Your softmax divides by one sum over the whole array: all numbers together sum to 1.
 
-        Every row has to sum to 1 on its own. What does a sum without an axis add up?
+        Every row should sum to 1 on its own. What does a sum without an axis add up?
         """
         exponentials = np.exp(scores - scores.max())
         return exponentials / exponentials.sum()
@@ -33,8 +33,8 @@ class softmax:
     def softmax_without_the_shift(scores):
         """Your softmax exponentiates the scores as they are, and large scores overflow.
 
-        The shares depend only on the differences within a row, so each row may be moved before
-        it is exponentiated. To where, so that nothing overflows?
+        The shares depend only on the differences within a row, so you may shift each row before
+        you exponentiate it. How far, so that nothing overflows?
         """
         exponentials = np.exp(scores)
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
@@ -58,14 +58,14 @@ class softmax:
     def softmax_without_keepdims(scores):
         """Your softmax takes the maximum or the sum of each row and loses the axis on the way.
 
-        After a reduction (B, S, S) becomes (B, S), and broadcasting then lines up the wrong axes.
-        How does a reduction keep its axis, with size 1?
+        A maximum or a sum turns (B, S, S) into (B, S), and broadcasting then lines up the wrong
+        axes. How can it keep its axis, with size 1?
         """
         exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return exponentials / exponentials.sum(axis=-1)
 
     def exponentials_not_divided(scores):
-        """Your softmax exponentiates, but the rows do not sum to 1 yet.
+        """Your softmax exponentiates, but its rows do not sum to 1 yet.
 
         Shares are parts of a whole. What is the whole of one row?
         """
@@ -89,7 +89,7 @@ class softmax:
         return weights
 
     def softmax_overwrites_the_scores(scores):
-        """Your softmax changes the array of scores that it is given.
+        """Your softmax changes the array of scores that it gets.
 
         The array belongs to the caller, who may still need it. Which of your lines change an
         array in place?
@@ -104,23 +104,23 @@ class initialize_weights:
     def weights_not_scaled(D, rng):
         """Your weights have a standard deviation of 1: they are not scaled down.
 
-        The layer starts with small weights. What does a standard normal draw have to be
-        multiplied by?
+        The layer starts with small weights. What do you have to multiply a standard normal draw
+        by?
         """
         return tuple(rng.standard_normal((D, D)) for _ in range(4))
 
     def weights_scaled_by_the_variance(D, rng):
         """Your weights have a standard deviation of 0.0004, which is 0.02 squared.
 
-        0.02 is the standard deviation, and 0.02 squared the variance. Which of the two does your
-        call take?
+        0.02 is the standard deviation, and 0.02 squared is the variance. Which of the two does
+        your call take?
         """
         return tuple(0.0004 * rng.standard_normal((D, D)) for _ in range(4))
 
     def weights_scaled_by_the_dimension(D, rng):
-        """Your weights are scaled by the square root of the embedding dimension, and 0.02 is due.
+        """You divide your weights by the square root of D instead of scaling them by 0.02.
 
-        That is the initialization named after Xavier Glorot, a good one too. Which standard
+        That initialization is named after Xavier Glorot, and it is a good one too. Which standard
         deviation does this layer ask for?
         """
         return tuple(rng.standard_normal((D, D)) / np.sqrt(D) for _ in range(4))
@@ -128,13 +128,13 @@ class initialize_weights:
     def weights_all_zero(D, rng):
         """Your weights are all 0: nothing random is drawn.
 
-        With zeros all scores are equal, and all that comes out is 0. Where does your code ask the
-        generator for numbers?
+        With zeros, all scores are equal and the output is 0 everywhere. Where does your code ask
+        the generator for numbers?
         """
         return tuple(np.zeros((D, D)) for _ in range(4))
 
     def weights_from_a_uniform_distribution(D, rng):
-        """Your weights are spread evenly between two bounds, and a normal distribution is asked for.
+        """Your weights are spread evenly between two bounds, but a normal distribution is expected.
 
         A normal draw is densest around 0 and has no bounds. Which method of the generator draws it?
         """
@@ -143,7 +143,7 @@ class initialize_weights:
     def weights_all_positive(D, rng):
         """Your weights lie between 0 and 0.02: none is negative.
 
-        Weights are drawn around 0, to both sides. Which method of the generator draws a normal
+        Weights are drawn on both sides of 0. Which method of the generator draws a normal
         distribution?
         """
         return tuple(0.02 * rng.random((D, D)) for _ in range(4))
@@ -151,8 +151,8 @@ class initialize_weights:
     def one_array_four_times(D, rng):
         """Your four weight matrices are one and the same array.
 
-        Then query and key ask and offer the same, and changing one changes all. How often is
-        something drawn in your code?
+        Then queries and keys are the same, and changing one matrix changes all four. How many
+        times does your code draw numbers?
         """
         drawn = 0.02 * rng.standard_normal((D, D))
         return drawn, drawn, drawn, drawn
@@ -162,7 +162,7 @@ class project_qkv:
     def weights_transposed(x, query_weights, key_weights, value_weights):
         """You multiply by the transposed weight matrices.
 
-        A linear layer of PyTorch stores its matrix transposed, but here x is multiplied by the
+        A linear layer of PyTorch stores its matrix transposed, but here you multiply x by the
         matrix as it is. Which axis of the matrix does the last axis of x meet?
         """
         return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
@@ -174,8 +174,8 @@ class project_qkv:
     def tokens_as_columns(x, query_weights, key_weights, value_weights):
         """You put the weights on the left of the tokens, so your results are (B, D, S).
 
-        Here a token is a row, and its vector the last axis of x. On which side of x does the matrix
-        stand when rows are projected?
+        Here a token is a row, and its numbers lie along the last axis of x. On which side of x
+        should the matrix stand?
         """
         columns = x.swapaxes(-2, -1)
         return query_weights @ columns, key_weights @ columns, value_weights @ columns
@@ -183,7 +183,7 @@ class project_qkv:
     def queries_three_times(x, query_weights, key_weights, value_weights):
         """All three of your results are made with the query weights.
 
-        Each of the three has a matrix of its own. Which one do your keys and values use?
+        Each of the three has a matrix of its own. Which ones do your keys and values use?
         """
         queries = x @ query_weights
         return queries, queries, queries
@@ -191,10 +191,10 @@ class project_qkv:
 
 class compute_attention_scores:
     def all_axes_reversed(queries, keys):
-        """You transpose the keys with `.T`, which reverses all axes, the batch axis too.
+        """You transpose the keys with `.T`, which reverses all axes, even the batch axis.
 
-        Only the sequence and the embedding axis of the keys change places. How do you swap just
-        the last two axes of a three-dimensional array?
+        Only the sequence axis and the embedding axis of the keys change places. How do you swap
+        just the last two axes of an array with three?
         """
         return queries @ keys.T
 
@@ -222,7 +222,7 @@ class scale_scores:
 
 class create_causal_mask:
     def mask_inverted(sequence_length):
-        """Your mask is inverted: it has 1 where looking is forbidden.
+        """Your mask is the wrong way round: it has 1 where looking is forbidden.
 
         Here 1 means "may see". What may the first token see?
         """
@@ -246,26 +246,26 @@ class create_causal_mask:
     def nothing_masked(sequence_length):
         """Your mask is 1 everywhere: every token may see the future.
 
-        What may the first of four tokens see, and how does its row of the mask look?
+        What may the first of four tokens see, and what does its row of the mask look like?
         """
         return np.ones((sequence_length, sequence_length))
 
     def mask_of_a_fixed_size(sequence_length):
         """Your mask is always (10, 10), whatever the length of the sequence.
 
-        Another sequence has another length. Where does your code use the argument?
+        Other sequences have other lengths. Where does your code use its argument?
         """
         return np.tril(np.ones((10, 10)))
 
     def additive_mask(sequence_length):
-        """Your mask holds the numbers to be added to the scores, and a mask of 1 and 0 is asked for.
+        """Your mask holds numbers to add to the scores, but a mask of 1 and 0 is expected.
 
         This step only says who may see whom. Putting in the very negative numbers is the next step.
         """
         return np.where(np.tril(np.ones((sequence_length, sequence_length))) == 1, 0.0, -1e9)
 
     def additive_mask_of_infinity(sequence_length):
-        """Your mask holds 0 and negative infinity, and a mask of 1 and 0 is asked for.
+        """Your mask holds 0 and negative infinity, but a mask of 1 and 0 is expected.
 
         This step only says who may see whom. Putting in the very negative numbers is the next step.
         """
@@ -281,7 +281,7 @@ class apply_mask:
         return np.where(causal_mask == 1, -1e9, scaled_scores)
 
     def forbidden_scores_set_to_zero(scaled_scores, causal_mask):
-        """You set the forbidden scores to 0, and a score of 0 still gets a share.
+        """You set the forbidden scores to 0, but a score of 0 still gets a share.
 
         The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
         """
@@ -290,23 +290,24 @@ class apply_mask:
     def forbidden_scores_very_large(scaled_scores, causal_mask):
         """Your forbidden scores are very large, with the wrong sign: they get nearly all the weight.
 
-        exp of a large number is larger still. Which sign makes the share of a forbidden score 0?
+        The exponential of a large number is even larger. Which sign makes the share of a forbidden
+        score 0?
         """
         return np.where(causal_mask == 1, scaled_scores, 1e9)
 
     def infinity_times_zero(scaled_scores, causal_mask):
-        """You multiply infinity by the mask, and where that is infinity times 0 it gives NaN.
+        """You multiply infinity by the mask, and infinity times 0 gives NaN.
 
-        The allowed positions, to which 0 should be added, are spoilt in this way. Which function
-        chooses between two numbers without calculating with the other one?
+        So you add NaN, not 0, where a score is allowed. Which function chooses between two numbers
+        without computing with both?
         """
         return scaled_scores + (1 - causal_mask) * -np.inf
 
     def forbidden_scores_slightly_negative(scaled_scores, causal_mask):
         """Your forbidden scores are negative, but not negative enough: they still get a share.
 
-        exp(-1) is more than a third. How negative does a score have to be so that its exponential
-        is 0?
+        exp(-1) is more than a third. How negative does a score have to be for its exponential to
+        be 0?
         """
         return np.where(causal_mask == 1, scaled_scores, -1.0)
 
@@ -326,16 +327,16 @@ class apply_mask:
         return scaled_scores.copy()
 
     def own_causal_mask(scaled_scores, causal_mask):
-        """You mask the future whatever mask is given: the argument is not used.
+        """You mask the future, whatever mask is passed in: your code does not use the argument.
 
-        The caller says who may see whom, and it need not be causal. Where does your code read
-        the mask?
+        The caller says who may see whom, and the mask need not be causal. Where does your code
+        read it?
         """
         lower = np.tril(np.ones(scaled_scores.shape[-2:]))
         return np.where(lower == 1, scaled_scores, -1e9)
 
     def only_two_sequences_masked(scaled_scores, causal_mask):
-        """You mask two sequences, and the rest of the batch still sees everything.
+        """You mask two sequences, but the rest of the batch still sees everything.
 
         A batch may hold any number of sequences. Where does your code get that number from?
         """
@@ -352,7 +353,7 @@ class apply_mask:
         return np.where(causal_mask.T == 1, scaled_scores, -1e9)
 
     def masked_in_place(scaled_scores, causal_mask):
-        """You write the very negative numbers into the scores that you are given.
+        """You write the very negative numbers into the array of scores that you get.
 
         The array belongs to the caller, who may still need it. What makes a new array?
         """
@@ -366,30 +367,30 @@ class compute_attention_weights:
     def scores_scaled_again(scores):
         """You scale the scores once more before the softmax.
 
-        Scaling has been done before this step. What is left to do here?
+        The scaling comes before this step. What is left to do here?
         """
         return solution.softmax(scores / np.sqrt(scores.shape[-1]))
 
     def scores_clipped(scores):
-        """You cut the scores off at a bound, so a masked score keeps a small share.
+        """You cut off the scores at a bound, so a masked score keeps a small share.
 
-        A masked score is very negative for a reason, and your softmax can bear it. What happens to
-        -1e9 in your code before it is exponentiated?
+        A masked score is very negative for a reason, and your softmax can take it. What does your
+        code do to -1e9 before it exponentiates?
         """
         return solution.softmax(np.clip(scores, -5.0, 5.0))
 
     def masked_once_more(scores):
-        """You mask the future here as well, whether or not the scores are masked.
+        """You mask the future here too, whether or not the scores are masked.
 
-        Masking has been done before this step, if it was asked for. What is left to do here?
+        Masking comes before this step, if it is asked for. What is left to do here?
         """
         lower = np.tril(np.ones(scores.shape[-2:]))
         return solution.softmax(np.where(lower == 1, scores, -1e9))
 
     def scores_returned_as_weights(scores):
-        """You return the scores, and weights are asked for.
+        """You return the scores, but weights are expected.
 
-        Scores become weights by one function that you have written. Which one?
+        One function that you have written turns scores into weights. Which one?
         """
         return scores.copy()
 
@@ -413,7 +414,7 @@ class project_output:
     def output_weights_transposed(attention_output, output_weights):
         """You multiply by the transposed output weights.
 
-        The matrix is used as it is. Which axis of it does the last axis of the output meet?
+        Use the matrix as it is. Which of its axes does the last axis of the output meet?
         """
         return attention_output @ output_weights.T
 
@@ -424,7 +425,7 @@ class SingleHeadAttention:
     class causal_ignored(solution.SingleHeadAttention):
         """Your forward gives the same result with causal=True as without.
 
-        The mask is applied only when causal is True. Where does your forward look at it?
+        With causal=True the mask has to be applied. Where does your forward look at causal?
         """
 
         def forward(self, x, causal=False):
@@ -442,8 +443,8 @@ class SingleHeadAttention:
     class mask_after_the_softmax(solution.SingleHeadAttention):
         """Your forward applies the mask after the softmax, so the rows no longer sum to 1.
 
-        The forbidden scores have to be out of the race before shares are made. Between which two
-        steps does the mask belong?
+        The forbidden scores have to be out of the race before the softmax shares out the weight.
+        Between which two steps does the mask belong?
         """
 
         def forward(self, x, causal=False):
@@ -459,7 +460,7 @@ class SingleHeadAttention:
     input_returned = layer(layers.input_returned)
 
     class input_overwritten(solution.SingleHeadAttention):
-        """Your forward writes its result into the array of token vectors that it is given.
+        """Your forward writes its result into the array of token vectors that it gets.
 
         The array belongs to the caller, who may still need it. Which of your lines change an array
         in place?
@@ -472,8 +473,8 @@ class SingleHeadAttention:
     class tokens_normalized_first(solution.SingleHeadAttention):
         """Your forward normalizes the token vectors before it projects them.
 
-        A normalization belongs to the block around the layer, not to attention. What happens to x
-        before the first projection, and is it the caller's own array that is changed?
+        That belongs to the block around the layer, not to attention. What happens to x before the
+        first projection, and do you change the caller's own array?
         """
 
         def forward(self, x, causal=False):
@@ -486,8 +487,8 @@ class SingleHeadAttention:
     class weights_drawn_in_forward(solution.SingleHeadAttention):
         """Your forward draws new weights at every call instead of using those of the layer.
 
-        What the layer has learned would be gone with the next call. Where are the weights drawn, and
-        where are they kept?
+        All that the layer learns is lost at the next call. Where does your class draw the weights,
+        and where does it keep them?
         """
 
         def __init__(self, embedding_dimension, rng):
@@ -503,8 +504,8 @@ class SingleHeadAttention:
     class weights_copied_in_the_constructor(solution.SingleHeadAttention):
         """Your forward uses the weights as they were drawn, not as the attributes hold them now.
 
-        Training changes the attributes, and the checks put weights of their own there. From where
-        does your forward read the four matrices?
+        Training changes the attributes, and the checks put their own weights there. Where does
+        your forward read the four matrices from?
         """
 
         def __init__(self, embedding_dimension, rng):
@@ -518,8 +519,8 @@ class SingleHeadAttention:
     class scaled_for_64_dimensions(solution.SingleHeadAttention):
         """Your forward divides the scores by 8, which is right for 64 dimensions only.
 
-        A layer may be made in any size. From what does your forward take the number whose root it
-        divides by?
+        A layer may have any size. Where does your forward get the number whose root it divides
+        by?
         """
 
         def forward(self, x, causal=False):
@@ -534,8 +535,8 @@ class SingleHeadAttention:
     class first_sequence_only(solution.SingleHeadAttention):
         """Your forward returns the result of the first sequence only: the batch axis is gone.
 
-        Every sequence of the batch gets a result, (B, S, D). Where in your code is one sequence
-        picked?
+        Every sequence of the batch gets a result, so it should be (B, S, D). Where does your code
+        pick one sequence?
         """
 
         def forward(self, x, causal=False):
@@ -544,7 +545,7 @@ class SingleHeadAttention:
     class output_averaged_over_the_sequence(solution.SingleHeadAttention):
         """Your forward averages the output over the tokens: the result is (B, D).
 
-        Every token has a new vector of its own. Which of your lines takes the sequence axis away?
+        Every token gets a new vector of its own. Which of your lines removes the sequence axis?
         """
 
         def forward(self, x, causal=False):

@@ -1,7 +1,7 @@
-"""Correct answers, written independently of solution.py: the checks have to accept every one.
+"""Correct answers, written independently of solution.py: the checks must accept every one.
 
 Each class is one variant, and what it holds is named after a step. Every step stands alone,
-since in a submission, too, an earlier step may be missing.
+since an earlier step may be missing from a submission too.
 """
 
 import math
@@ -217,7 +217,7 @@ class DoublePrecision:
 
 
 class MinusInfinity:
-    """Forbidden scores of -inf, and a softmax that can bear them."""
+    """Forbidden scores of -inf, and a softmax that can take them."""
 
     def apply_mask(scaled_scores, causal_mask):
         return np.where(causal_mask == 0, -np.inf, scaled_scores)
@@ -386,7 +386,7 @@ class NonContiguous:
 
 
 class Logarithms:
-    """The softmax through the logarithm of the sum of exponentials."""
+    """The softmax by way of the logarithm of the sum of exponentials."""
 
     def softmax(scores):
         return np.exp(scores - np.logaddexp.reduce(scores, axis=-1, keepdims=True))
@@ -447,7 +447,7 @@ class SequenceBySequence:
 
 
 class CompactClass:
-    """The whole layer in a few lines, queries, keys and values by one fused product."""
+    """The whole layer in a few lines, with one fused product for queries, keys and values."""
 
     class SingleHeadAttention:
         def __init__(self, embedding_dimension, rng):
@@ -467,7 +467,7 @@ class CompactClass:
 
 
 class LayerWithMethods:
-    """A layer with methods of its own for every part, and more attributes than are asked for."""
+    """A layer with its own method for every part, and more attributes than are expected."""
 
     class SingleHeadAttention:
         def __init__(self, embedding_dimension, rng):

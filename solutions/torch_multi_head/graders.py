@@ -17,7 +17,7 @@ SIZES = checks.sizes(
     {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
     {"B": 4, "S": 7, "C": 10, "heads": 2, "head_dim": 5},
 )
-# Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARE = checks.sizes(
     {"B": 4, "S": 4, "heads": 4, "head_dim": 4}, {"B": 2, "S": 5, "heads": 4, "head_dim": 6}
 )
@@ -43,7 +43,7 @@ causal_layer = dataclasses.replace(layer, step="CausalMultiHeadAttention")
 @SIZES
 def test_projection_sizes(student, draw):
     """one layer to three times the hidden size, one that keeps it, both with a bias"""
-    # First by name: so a bias that never comes is told from one that is off unless asked for.
+    # First by name, to tell a bias that never comes from one that is off unless asked for.
     student(draw["C"], bias=True).has_layers()
     student(draw["C"]).has_layers()
 
@@ -55,7 +55,7 @@ test_projections_without_bias = layer.projections_without_bias(PUBLIC)
 @PUBLIC
 @SIZES
 def test_split_values(student, draw):
-    """queries, keys and values, in this order, one head beside the other"""
+    """queries, keys and values, in this order, the heads side by side"""
     student(draw.shaped(draw["B"], draw["S"], 3 * draw["C"]), draw["heads"]).agrees()
 
 
@@ -76,7 +76,7 @@ def test_output_values(student, draw):
 
 
 test_layer_keeps_its_layers = layer.keeps_its_layers(
-    PUBLIC, SIZES, title="Wqkv and Wo are attributes with the sizes of the projections"
+    PUBLIC, SIZES, title="the attributes Wqkv and Wo have the right sizes"
 )
 test_layer_without_bias = layer.without_bias(PUBLIC)
 
@@ -86,14 +86,14 @@ test_layer_without_bias = layer.without_bias(PUBLIC)
 @UNEVEN
 @pytest.mark.stays(
     "what it catches is an exception that does not come, and nothing else in the step looks for "
-    "one; no result can be replayed that would name it, and its own sentence says what is due"
+    "one; no replayed result could name it, and its own sentence says what is expected"
 )
 def test_heads_divide_the_hidden_size(student, draw):
     """heads that do not divide the hidden size are refused"""
     layer.made(student, draw).attributes(*layer.layers).is_refused(
-        f"A layer with hidden_size={draw['C']} and num_heads={draw['heads']} is made without "
-        "complaint, and the heads cannot share the hidden size evenly: `__init__` has to raise "
-        "AssertionError or ValueError.",
+        f"Your class makes a layer with hidden_size={draw['C']} and num_heads={draw['heads']}, but "
+        "the heads cannot share the hidden size evenly. `__init__` should raise `AssertionError` "
+        "or `ValueError`.",
         "AssertionError",
         "ValueError",
     )
@@ -109,7 +109,7 @@ test_causal_layer_values = causal_layer.values(
     PUBLIC, SIZES, title="with causal=True no token sees the future", causal=True
 )
 test_causal_layer_is_off_by_default = causal_layer.values(
-    PUBLIC, SIZES, title="without causal=True every token sees all tokens"
+    PUBLIC, SIZES, title="every token sees all tokens unless causal=True is given"
 )
 test_causal_layer_gradients = causal_layer.gradients(options=(True,))
 # Not float16: -1e9 is a right choice in the other precisions and does not fit into that one.

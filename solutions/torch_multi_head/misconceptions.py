@@ -1,6 +1,6 @@
 """Known wrong implementations: each class is a step, each docstring what the student reads.
 
-They are looked for in this order; what is true of any attention comes from `_attention`.
+They are tried in this order; those that any attention may have come from `_attention`.
 """
 
 import functools
@@ -28,7 +28,7 @@ class _Open(layers.OpenLayer):
 
 
 def _causal(wrong):
-    """A causal layer whose weights `wrong` makes of the scaled scores and of what may be seen."""
+    """A causal layer whose weights `wrong` makes from the scaled scores and what may be seen."""
 
     def forward(self, x, causal=False):
         if not causal:
@@ -63,34 +63,34 @@ def _parts(projected, num_heads):
 
 class create_projections:
     def fused_layer_not_three_times_the_input(C, bias=True):
-        """Your Wqkv is as wide as the input, enough for the queries but not for keys and values.
+        """Your Wqkv is only as wide as the input: enough for queries, but not for keys and values.
 
         One layer makes all three at once. How wide does it have to be?
         """
         return nn.Linear(C, C, bias), nn.Linear(C, C, bias)
 
     def layers_of_a_quarter(C, bias=True):
-        """Your layers are those of a single head of a quarter of the hidden size.
+        """Your layers are made for a single head, a quarter as wide as the hidden size.
 
-        Here several heads share the hidden size and leave nothing of it over. How wide are the
+        Here several heads share the hidden size, and nothing of it is left over. How wide are the
         queries of all heads together?
         """
         head_dim = C // 4
         return nn.Linear(C, head_dim * 3, bias), nn.Linear(head_dim, C, bias)
 
     def output_layer_from_the_fused_size(C, bias=True):
-        """Your Wo expects three times the hidden size, and it gets vectors of the hidden size.
+        """Your Wo expects three times the hidden size, but it gets vectors of the hidden size.
 
-        Of queries, keys and values only the values come out of the weighted sum. How many numbers
-        do those of all heads have together?
+        The weighted sum mixes values only, not queries or keys. How many numbers do the values of
+        all heads have together?
         """
         return nn.Linear(C, C * 3, bias), nn.Linear(C * 3, C, bias)
 
     def three_separate_layers(C, bias=True):
-        """You make a layer each for queries, keys and values, and one fused layer is asked for.
+        """You make one layer each for queries, keys and values, but one fused layer is expected.
 
-        Three layers with the same input can be one. How wide is it, and which two layers does this
-        step return?
+        Three layers with the same input can be one. How wide is it, and which two layers should
+        this step return?
         """
         return tuple(nn.Linear(C, C, bias) for _ in range(4))
 
@@ -103,7 +103,7 @@ class create_projections:
 
 class split_heads:
     def three_behind_the_heads(projected, num_heads):
-        """You split the fused result as (B, S, heads, 3, head_dim), so the parts get mixed up.
+        """You split the fused result as (B, S, heads, 3, head_dim), which mixes up the parts.
 
         All queries come first, then all keys, then all values. Which of the two axes comes first,
         the 3 or the heads?
@@ -124,16 +124,16 @@ class split_heads:
         """You reshape the fused result with the 3 in front, which mixes tokens and sequences.
 
         A reshape keeps the order of the numbers in memory; it moves no axis. Which axis of the
-        fused result is the one to be split?
+        fused result should you split?
         """
         B, S, _ = projected.shape
         return projected.reshape(3, B, S, num_heads, -1).transpose(2, 3).unbind(dim=0)
 
     def three_in_front_of_the_sequence(projected, num_heads):
-        """You reshape the fused result with the 3 in front of S, which mixes the tokens of a sequence.
+        """You reshape the fused result with the 3 in front of S, which mixes up the tokens.
 
-        A reshape keeps the order of the numbers in memory, and there all that belongs to one token
-        lies together. Behind which axis does the 3 belong?
+        A reshape keeps the order of the numbers in memory, where the numbers of one token lie
+        together. Behind which axis does the 3 belong?
         """
         B, S, _ = projected.shape
         return projected.reshape(B, 3, S, num_heads, -1).transpose(2, 3).unbind(dim=1)
@@ -141,14 +141,14 @@ class split_heads:
     def heads_cut_by_a_reshape(projected, num_heads):
         """You reshape queries, keys and values straight to (B, heads, S, head_dim).
 
-        The shape is right, but a head gets whole tokens instead of its part of every token: a
-        reshape moves no axis. Which axis of a token's vector do the heads come out of?
+        A reshape moves no axis, so a head gets whole tokens instead of its part of every token.
+        Which axis do you have to cut into heads?
         """
         B, S, _ = projected.shape
         return tuple(part.reshape(B, num_heads, S, -1) for part in projected.chunk(3, dim=-1))
 
     def heads_and_three_cut_by_a_reshape(projected, num_heads):
-        """You reshape the fused result straight to (B, heads, S, 3, head_dim) and mix the tokens.
+        """You reshape the fused result straight to (B, heads, S, 3, head_dim): the tokens get mixed.
 
         A reshape keeps the order of the numbers in memory; it moves no axis. What makes two axes
         change places?
@@ -162,10 +162,10 @@ class split_heads:
     heads_in_front_of_the_batch = _each_part(Heads.heads_in_front_of_the_batch)
 
     def unbound_along_another_axis(projected, num_heads):
-        """You take apart an axis that is not the one of size 3, so there are not three parts.
+        """You take apart the wrong axis: it is not the one of size 3, so there are not three parts.
 
-        In (B, S, 3, heads, head_dim) queries, keys and values lie along the 3. On which axis does it
-        stand after your transpose?
+        In (B, S, 3, heads, head_dim), queries, keys and values lie along the 3. Which axis is that
+        after your transpose?
         """
         queries, keys, values = _parts(projected, num_heads).transpose(1, 3).unbind(dim=1)
         return queries, keys, values
@@ -173,14 +173,14 @@ class split_heads:
     def two_heads_always(projected, num_heads):
         """Your code makes two heads, whatever num_heads says.
 
-        The example has two heads, other layers have others. Where does your code use num_heads?
+        The example has two heads, but other layers have more. Where does your code use num_heads?
         """
         return solution.split_heads(projected, 2)
 
     def head_size_of_four_always(projected, num_heads):
         """Your heads have 4 numbers each, as in the example, whatever the sizes are.
 
-        The heads share the hidden size. Which two sizes does head_dim follow from?
+        The heads share the hidden size. Which two sizes give you head_dim?
         """
         B, S, _ = projected.shape
         return projected.reshape(B, S, 3, num_heads, 4).transpose(1, 3).unbind(dim=2)
@@ -203,7 +203,7 @@ class compute_attention_scores:
     def head_axis_transposed_to_the_end(queries, keys):
         """You swap the head axis of the keys with the last one.
 
-        Axis 1 is the head axis here, and it has no part in the transpose. Which two axes of the keys
+        Axis 1 is the head axis here, and the transpose leaves it alone. Which two axes of the keys
         change places, counted from the end?
         """
         return queries @ keys.transpose(1, 3)
@@ -213,7 +213,7 @@ class compute_attention_scores:
     def all_axes_reversed(queries, keys):
         """You reverse all four axes of the keys, batch and heads included.
 
-        The batch axis and the head axis have no part in the transpose. Which two axes of the keys
+        The transpose leaves the batch axis and the head axis alone. Which two axes of the keys
         change places?
         """
         return queries @ keys.permute(3, 2, 1, 0)
@@ -222,7 +222,7 @@ class compute_attention_scores:
     scores_summed_over_the_heads = Scores.scores_summed_over_the_heads
 
     def head_axis_summed_away(queries, keys):
-        """Your scores have no head axis left: the sum runs over the heads as well.
+        """Your scores have no head axis left: the sum runs over the heads too.
 
         Every head has scores of its own. Which axes stay in the result?
         """
@@ -240,25 +240,25 @@ class scale_scores:
     multiplied_by_the_root = Scaling.multiplied_by_the_root
 
     def divided_by_the_root_of_the_hidden_size(attention_scores, head_dim):
-        """You divide by the square root of the hidden size, which is that of all heads together.
+        """You divide by the square root of the hidden size, the size of all heads together.
 
-        The dot product runs over one head's numbers. How many are they?
+        The dot product runs over the numbers of one head. How many are there?
         """
         return attention_scores / math.sqrt(attention_scores.shape[1] * head_dim)
 
     def divided_by_the_root_of_the_number_of_heads(attention_scores, head_dim):
         """You divide by the square root of the number of heads.
 
-        Each score is a sum over the numbers of one head. How many products are added up?
+        Each score is a sum over the numbers of one head. How many products does it add up?
         """
         return attention_scores / math.sqrt(attention_scores.shape[1])
 
     divided_by_the_root_of_the_sequence_length = Scaling.divided_by_the_root_of_the_sequence_length
 
     def divided_by_two_always(attention_scores, head_dim):
-        """You divide by 2, which is right for the example, where head_dim is 4.
+        """You divide by 2, which is right only for the example, where head_dim is 4.
 
-        Other layers have heads of another size. Where does your code use head_dim?
+        Other layers have heads of other sizes. Where does your code use head_dim?
         """
         return attention_scores / 2
 
@@ -288,10 +288,10 @@ class merge_heads:
     merged_without_the_transpose = Heads.merged_without_a_move
 
     def view_after_the_transpose(attention_output):
-        """You take a view after the transpose, and the numbers no longer lie in the order of the axes.
+        """You take a view after the transpose, but the numbers no longer lie in the order of the axes.
 
-        A view copies nothing, so it needs numbers that lie side by side in memory. What makes a copy
-        in the right order?
+        A view copies nothing, so it needs numbers that lie in order in memory. What makes a copy in
+        the right order?
         """
         B, heads, S, head_dim = attention_output.shape
         return attention_output.transpose(1, 2).view(B, S, heads * head_dim)
@@ -299,10 +299,10 @@ class merge_heads:
     merged_heads_interleaved = Heads.merged_heads_interleaved
 
     def transposed_after_the_reshape(attention_output):
-        """You join heads and tokens first and swap axes afterwards: the tokens are mixed up.
+        """You join axes first and swap them afterwards, which mixes up the tokens.
 
-        heads and head_dim become one axis, and they do not lie next to each other yet. In which
-        order do the swap and the reshape have to come?
+        heads and head_dim should become one axis, but they do not lie next to each other yet. In
+        which order do the swap and the reshape have to come?
         """
         B, heads, S, head_dim = attention_output.shape
         return attention_output.reshape(B, heads * head_dim, S).transpose(1, 2)
@@ -312,7 +312,7 @@ class merge_heads:
     def tokens_joined_instead_of_heads(attention_output):
         """You join the tokens of each head, so there is one long vector per head.
 
-        Each token keeps a vector of its own. Which two axes become one?
+        Each token keeps a vector of its own. Which two axes should become one?
         """
         return attention_output.flatten(2)
 
@@ -320,7 +320,7 @@ class merge_heads:
     heads_summed = Heads.heads_summed
 
     def batch_of_two_always(attention_output):
-        """Your code takes a batch of two, as in the example, whatever comes in.
+        """Your code assumes a batch of two, as in the example, whatever comes in.
 
         Other batches have other sizes. Which shape does your code read the sizes from?
         """
@@ -342,9 +342,9 @@ class MultiHeadAttention:
     scaled_by_the_root_of_the_hidden_size = layer(layers.scaled_by_the_root_of_the_hidden_size)
 
     class scaled_by_the_root_of_a_quarter(_Open, solution.MultiHeadAttention):
-        """Your forward divides by the square root of a quarter of the hidden size, whatever num_heads is.
+        """Your forward divides by the root of a quarter of the hidden size, whatever num_heads is.
 
-        A quarter is right for four heads only. Which two sizes does the size of a head follow from?
+        A quarter is right only for four heads. Which two sizes give you the size of a head?
         """
 
         def forward(self, x):
@@ -353,9 +353,9 @@ class MultiHeadAttention:
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
 
     class future_always_hidden(solution.MultiHeadAttention):
-        """Your forward hides the future, and here every token sees all tokens.
+        """Your forward hides the future, but here every token sees all tokens.
 
-        A mask belongs to the bonus step, and only when it is asked for. Where does a mask come into
+        A mask belongs only to the bonus step, when it is asked for. Where does a mask come into
         your forward?
         """
 
@@ -365,7 +365,7 @@ class MultiHeadAttention:
     class weights_of_the_first_head_for_all(_Open, solution.MultiHeadAttention):
         """Your forward applies the weights of the first head to the values of all heads.
 
-        Each head has weights of its own. What happens to the head axis of the weights on the way?
+        Each head has its own weights. What happens to the head axis of the weights on the way?
         """
 
         def forward(self, x):
@@ -384,9 +384,9 @@ class MultiHeadAttention:
 
 class CausalMultiHeadAttention:
     class causal_ignored(solution.CausalMultiHeadAttention):
-        """Your forward makes no use of causal: every token sees the future.
+        """Your forward does not use causal: every token sees the future.
 
-        With causal=True the scores of later tokens get no share. Where does your forward mask?
+        With causal=True, later tokens should get no share. Where does your forward mask?
         """
 
         def forward(self, x, causal=False):
@@ -395,8 +395,8 @@ class CausalMultiHeadAttention:
     class causal_always(solution.CausalMultiHeadAttention):
         """Your forward hides the future even when it is not asked to.
 
-        The mask is off unless causal=True is given. Which lines stand under the condition, and what
-        is the default of causal?
+        The mask is off unless causal=True is given. Which lines stand under that condition, and
+        what is the default of causal?
         """
 
         def forward(self, x, causal=True):
@@ -439,14 +439,14 @@ class CausalMultiHeadAttention:
     def masked_after_the_softmax(scores, visible):
         """You mask the weights after the softmax, so the rows no longer sum to 1.
 
-        The hidden tokens have taken their share of the sum already. Before which step does the mask
-        belong?
+        The hidden tokens have already taken their share of the sum. Before which step does the
+        mask belong?
         """
         return scores.softmax(dim=-1) * visible
 
     @_causal
     def hidden_scores_set_to_zero(scores, visible):
-        """You set the hidden scores to 0, and a score of 0 still gets a share.
+        """You set the hidden scores to 0, but a score of 0 still gets a share.
 
         The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
         """
@@ -456,8 +456,8 @@ class CausalMultiHeadAttention:
     def hidden_scores_slightly_negative(scores, visible):
         """Your hidden scores are negative, but not negative enough: they still get a share.
 
-        exp(-1) is more than a third. How negative does a score have to be so that its exponential
-        is 0?
+        exp(-1) is more than a third. How negative does a score have to be for its exponential to
+        be 0?
         """
         return scores.masked_fill(~visible, -1.0).softmax(dim=-1)
 
@@ -471,27 +471,27 @@ class CausalMultiHeadAttention:
 
     @_causal
     def infinity_without_the_minus(scores, visible):
-        """Your hidden scores are plus infinity, and the softmax of that is no number.
+        """Your hidden scores are plus infinity, and their softmax is NaN.
 
-        The share of a hidden token is 0. Which infinity has an exponential of 0?
+        The share of a hidden token should be 0. Which infinity has an exponential of 0?
         """
         return scores.masked_fill(~visible, math.inf).softmax(dim=-1)
 
     @_causal
     def mask_times_infinity(scores, visible):
-        """You multiply a mask by infinity, and 0 times infinity is no number.
+        """You multiply a mask by infinity, and 0 times infinity is NaN.
 
-        Where nothing is hidden, the score has to stay as it is. What picks one of two values instead
-        of multiplying?
+        Where nothing is hidden, the score has to stay as it is. What picks one of two values
+        without multiplying?
         """
         return (scores - (~visible).to(scores.dtype) * math.inf).softmax(dim=-1)
 
     @_causal
     def mask_in_single_precision(scores, visible):
-        """Your masked scores become float32 on the way to the weights, whatever the layer's precision.
+        """Your masked scores turn into float32, whatever the layer's precision.
 
         A mask made without a dtype is float32, and adding it turns bfloat16 scores into float32
-        too. Where could it get the dtype of the scores?
+        too. Where could the mask get the dtype of the scores?
         """
         return (scores + torch.zeros(visible.shape).masked_fill(~visible, -math.inf)).softmax(
             dim=-1
@@ -499,9 +499,9 @@ class CausalMultiHeadAttention:
 
     @_causal
     def mask_of_a_fixed_length(scores, visible):
-        """Your mask is made once for a few tokens, and a longer sequence does not fit.
+        """Your mask is made once for a few tokens, and does not fit a longer sequence.
 
-        Cutting a mask down works, stretching it does not. Which tensor tells you how many tokens
+        You can cut a mask down, but you cannot stretch it. Which tensor tells you how many tokens
         there are?
         """
         return scores.masked_fill(~visible[:6, :6], -math.inf).softmax(dim=-1)
@@ -511,6 +511,6 @@ class CausalMultiHeadAttention:
         """Your mask cuts the scores off from the gradient.
 
         The output is right, but with causal=True queries and keys are never trained. Is there a
-        detach or a .data in the line that masks?
+        `detach` or a `.data` in the line that masks?
         """
         return scores.detach().masked_fill(~visible, -math.inf).softmax(dim=-1)

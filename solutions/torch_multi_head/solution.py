@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Multi-head attention in PyTorch
 #
-# The same layer as with a single head, but now several heads look at the tokens at the same time, each in its own part of the hidden size. One head may follow which word a pronoun stands for while another follows word order: a single head would have to mix the two.
+# This is the same layer as with a single head, but now several heads look at the tokens at the same time. Each works in its own part of the hidden size. One head may follow which word a pronoun stands for, while another follows word order. A single head would have to mix the two.
 #
-# It comes in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadAttention`.
+# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadAttention`.
 #
-# **The shapes.** Every tensor's axes are named, and the same names stand in the signatures:
+# **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
 # | name | axis | for example |
 # |---|---|---|
@@ -15,7 +15,7 @@
 # | `heads` | heads: how many there are | 2 |
 # | `head_dim` | head size: how many numbers a query, key or value of one head has | 4 |
 #
-# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. In the example `S` and `head_dim` are both 4; the checks use other sizes too, in which no two are equal.
+# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. In the example, `S` and `head_dim` are both 4. The checks also use sizes of which no two are equal.
 #
 # **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
 
@@ -29,14 +29,14 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide: each output number depends on the same input, so nothing changes but the number of matrix products. The same holds for the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer, `Wo` the one that mixes what the heads have gathered.
+# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. All their outputs depend on the same input, so nothing changes but the number of matrix products. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer. `Wo` mixes what the heads have gathered.
 #
 # - `Wqkv`: from `hidden_size` to `3 * hidden_size`
 # - `Wo`: from `hidden_size` to `hidden_size`
 #
-# The number of heads does not occur here. All heads together are as wide as the hidden size, however many they are.
+# The number of heads does not matter here. All heads together are as wide as the hidden size, however many there are.
 #
-# A bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
+# The bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
 
 
 # %%
@@ -56,17 +56,17 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # %% [markdown]
 # ## 2. Queries, keys and values, split into heads
 #
-# For every token the fused layer gives `3 * C` numbers: first the query, then the key, then the value, and in each of them one head after the other. A reshape gives the 3 and the heads an axis each:
+# For every token, the fused layer gives `3 * C` numbers: first the query, then the key, then the value. In each of them, one head follows the other. A reshape gives the 3 and the heads an axis each:
 #
 # $$(B, S, 3 \cdot C) \;\to\; (B, S, 3, \mathit{heads}, \mathit{head\_dim})$$
 #
-# Each head works on its own, as each sequence of the batch does. So the head axis moves to the front, beside the batch, where a matrix product leaves it alone, and `unbind` takes the tensor apart along the 3:
+# Each head works on its own, as each sequence of the batch does. So the head axis moves to the front, beside the batch, where a matrix product leaves it alone. And `unbind` takes the tensor apart along the 3:
 #
 # $$(B, S, 3, \mathit{heads}, \mathit{head\_dim}) \;\to\; 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
 #
-# With the sizes of the example: (2, 4, 24) becomes (2, 4, 3, 2, 4), and that three times (2, 2, 4, 4).
+# With the sizes of the example, (2, 4, 24) becomes (2, 4, 3, 2, 4), and that becomes (2, 2, 4, 4) three times.
 #
-# **A reshape moves nothing.** It reads the same numbers in the same order and cuts them anew. Only a transpose makes two axes change places. A reshape straight to `(B, heads, S, head_dim)` has the right shape and the wrong numbers: a head would get whole tokens instead of its part of every token.
+# **A reshape moves nothing.** It reads the same numbers in the same order and cuts them up differently. Only a transpose makes two axes change places. A reshape straight to `(B, heads, S, head_dim)` has the right shape but the wrong numbers. A head would get whole tokens instead of its part of every token.
 
 
 # %%
@@ -77,7 +77,7 @@ def split_heads(
     Float[Tensor, "B heads S head_dim"],
     Float[Tensor, "B heads S head_dim"],
 ]:
-    """Take the result of the fused layer apart into the queries, keys and values of all heads.
+    """Split the result of the fused layer into the queries, keys and values of all heads.
 
     projected: (B, S, 3 * C), what the fused layer gives. num_heads: how many heads share C.
     Returns queries, keys, values in this order: (B, heads, S, head_dim) each.
@@ -94,11 +94,11 @@ def split_heads(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# How well does key $j$ answer query $i$? Their dot product says so. All pairs at once are one matrix product per head and sequence of the batch:
+# How well does key $j$ answer query $i$? Their dot product tells you. One matrix product per head and sequence of the batch gives all pairs at once:
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the `head_dim` axis of the keys. The batch axis and the head axis have no part in it. The result is `(B, heads, S, S)`: in every head a row per query and a column per key.
+# The transpose swaps the sequence axis and the `head_dim` axis of the keys, and leaves the batch axis and the head axis alone. The result is `(B, heads, S, S)`: in every head, a row for each query and a column for each key.
 
 
 # %%
@@ -118,11 +118,11 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 4. Scaling
 #
-# A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Left alone, the softmax would put nearly all weight on one token, and its gradient would all but vanish.
+# A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Without scaling, the softmax would put nearly all the weight on one token, and its gradient would all but vanish.
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# It is the size of the **head** that counts, since that is what the dot product runs over, and not the hidden size. With several heads the two are easily mistaken for each other.
+# What counts is the size of the **head**, not the hidden size, since that is what the dot product runs over. With several heads, it is easy to mistake one for the other.
 
 
 # %%
@@ -146,7 +146,7 @@ def scale_scores(
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has it, and it is stable; use it. What is left to decide is along which dimension it runs: row $i$ is how token $i$ divides its attention among all tokens, and it does so in every head anew.
+# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. In every head, row $i$ says how token $i$ divides its attention among all tokens.
 
 
 # %%
@@ -166,11 +166,11 @@ def compute_attention_weights(
 # %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# Each token takes the values of all tokens, each in its share, and in each head by that head's weights:
+# In every head, each token adds up the values of all tokens, each times its share:
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
-# From weights `(B, heads, S, S)` and values `(B, heads, S, head_dim)` comes one narrow vector per token and head, `(B, heads, S, head_dim)`. What the heads have gathered is not mixed yet.
+# Weights `(B, heads, S, S)` and values `(B, heads, S, head_dim)` give one narrow vector per token and head, `(B, heads, S, head_dim)`. What the heads have gathered is not mixed yet.
 
 
 # %%
@@ -190,11 +190,11 @@ def apply_attention(
 # %% [markdown]
 # ## 7. Merging the heads
 #
-# The way back: a token's new vector holds what its heads have gathered, one head after the other.
+# Now the way back: a token's new vector holds what its heads have gathered, one head after the other.
 #
 # $$(B, \mathit{heads}, S, \mathit{head\_dim}) \;\to\; (B, S, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, S, C)$$
 #
-# First the head axis goes back behind the sequence axis, then the last two axes become one. Without the first half the shape is right as well, but a token then holds numbers of other tokens. The layer would even train, only worse: an error that a look at the shapes cannot find.
+# First the head axis goes back behind the sequence axis, then the last two axes become one. Without the first move the shape is still right, but a token then holds numbers of other tokens. The layer would even train, only worse. A look at the shapes cannot find that error.
 
 
 # %%
@@ -213,7 +213,7 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
 # %% [markdown]
 # ## 8. Output projection
 #
-# In the merged vectors the heads stand side by side. `Wo` mixes them: every number that comes out depends on all heads. The shape stays, so the layer's output has the shape of its input.
+# In the merged vectors the heads stand side by side. `Wo` mixes them: every number that comes out depends on all heads. The shape stays, so the output of the layer has the shape of its input.
 
 
 # %%
@@ -231,11 +231,11 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 # %% [markdown]
 # ## 9. The whole layer
 #
-# The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put weights of their own into the two layers, by these names.
+# The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters. It joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
-# The heads share the hidden size evenly. A number of heads that does not divide it is a mistake of whoever makes the layer, and is best refused there and then: an `assert` or a `ValueError` in `__init__`, rather than an error about shapes deep inside `forward`.
+# The heads share the hidden size evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
 #
-# The checks also propagate a gradient back through your layer: every parameter has to get its part, so nothing on the way may be detached or changed in place.
+# The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 
 
 # %%
@@ -276,13 +276,13 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown]
 # ## 10. Bonus: the causal layer
 #
-# This step has no points. A model that writes text from left to right may not look ahead: token $i$ gathers from tokens $0$ to $i$, itself included. The layer is the same, with one line more: before the softmax, the scores of later tokens become negative infinity, so that their share is $e^{-\infty} = 0$.
+# This step gives no points. A model that writes text from left to right may not look ahead: token $i$ gathers from tokens $0$ to $i$, itself included. The layer stays the same, but for one thing. Before the softmax, the scores of later tokens become negative infinity, so that their share is $e^{-\infty} = 0$.
 #
 # $$\text{masked scores}_{ij} = \begin{cases} \text{scaled scores}_{ij} & \text{if } j \le i \\ -\infty & \text{otherwise} \end{cases}$$
 #
-# A number such as `-1e9` in place of infinity does as well, in `float32`. It does not fit into `float16`.
+# In `float32`, a number such as `-1e9` works as well as infinity. It does not fit into `float16`.
 #
-# The class builds on yours: it has the same `__init__` and the same two layers, and only `forward` is written anew. Without `causal=True` it does what `MultiHeadAttention` does.
+# The class builds on yours: it has the same `__init__` and the same two layers. You only write a new `forward`. Without `causal=True`, it does what `MultiHeadAttention` does.
 
 
 # %%
@@ -290,7 +290,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
     """Multi-head self-attention that can hide the future."""
 
     def forward(self, x: Float[Tensor, "B S C"], causal: bool = False) -> Float[Tensor, "B S C"]:
-        """Let every token gather from the others; with `causal` only from itself and earlier ones.
+        """Let every token gather from all; with `causal`, only from itself and earlier ones.
 
         x: (B, S, C). causal: whether later tokens are hidden.
         Returns the new token vectors: (B, S, C).
@@ -312,14 +312,14 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# No step and no points: the cells from here on show what you have built. They give your layer weights that were chosen by hand instead of drawn, so that one can see what each head does with them.
+# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what each head does with them.
 #
-# Each token is described by 16 numbers. The first four say what kind of word it is, the next seven are its position, with a 1 at its place, and the rest is 0. The two heads look at different parts of them:
+# Each token has 16 numbers. The first four say what kind of word it is. The next seven are its position, with a 1 at its place, and the rest are 0. The two heads look at different parts of them:
 #
-# - **Head 0** looks at the kinds: a verb looks for a noun and half as much for a pronoun, a pronoun for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
+# - **Head 0** looks at the kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
 # - **Head 1** looks at the positions: every token looks for the one before it.
 #
-# The value of a token is its position and nothing else, in both heads. What a token gathers is then itself the list of shares, and the output holds the attention weights of head 0 and, beside them, those of head 1.
+# The value of a token is its position and nothing else, in both heads. So what a token gathers is itself the list of shares. The output holds the attention weights of head 0 and, beside them, those of head 1.
 #
 # $$(B, S, C) = (1, 7, 16) \qquad \mathit{heads} = 2 \qquad \mathit{head\_dim} = 8$$
 
@@ -359,7 +359,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # %% [markdown] active="ipynb"
 # Read it row by row: where does “it” look in head 0, and where in head 1? A single head would have to mix the two.
 #
-# With the bonus, the same two heads without a look ahead: everything above the diagonal is 0, and a row shares out among fewer tokens.
+# With the bonus, the same two heads may not look ahead. Everything above the diagonal is 0, and each row is shared among fewer tokens.
 
 # %% active="ipynb"
 # show_attention(
@@ -369,7 +369,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # %% [markdown] active="ipynb"
 # ## Your layer beside the library's
 #
-# PyTorch has this layer built in: `nn.MultiheadAttention`. It keeps the fused weights as `in_proj_weight`, in the order query, key, value, and calls the output layer `out_proj`. With your layer's weights loaded, both have to give the same numbers, up to rounding; $(B, S, C) = (2, 5, 12)$ with 3 heads.
+# PyTorch has this layer built in: `nn.MultiheadAttention`. It keeps the fused weights as `in_proj_weight`, in the order query, key, value, and calls the output layer `out_proj`. With the weights of your layer, it should give the same numbers, up to rounding. Here $(B, S, C) = (2, 5, 12)$, with 3 heads.
 
 # %% active="ipynb"
 # from autograder import compare_with_library

@@ -1,8 +1,8 @@
-"""Correct answers, written independently of solution.py: the checks have to accept every one.
+"""Correct answers, written independently of solution.py: the checks must accept every one.
 
 Each class is one variant, and what it holds is named after a step. Every step stands alone,
-since in a submission, too, an earlier step may be missing; only a causal layer may build on
-the layer above it in the same variant.
+since an earlier step may be missing from a submission too. Only a causal layer may build on the
+layer above it in the same variant.
 """
 
 import torch

@@ -14,7 +14,7 @@ checks = shared_beside(__file__, "_attention/checks.py")
 SIZES = checks.sizes(
     {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 4, "C": 24, "head_dim": 6}
 )
-# Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARE = checks.sizes(
     {"B": 3, "S": 6, "C": 24, "head_dim": 6}, {"B": 2, "S": 5, "C": 12, "head_dim": 3}
 )
@@ -38,7 +38,7 @@ layer = checks.LayerChecks(
 @PUBLIC
 @SIZES
 def test_projection_sizes(student, draw):
-    """one layer to three times head_dim, one back, both with a bias"""
+    """one layer to three times head_dim and one back, both with a bias"""
     student(draw["C"]).has_layers()
 
 
@@ -49,7 +49,7 @@ test_projections_without_bias = layer.projections_without_bias(PUBLIC)
 @PUBLIC(C=10)
 @UNEVEN
 def test_uneven_projection_sizes(student, draw):
-    """a hidden size that 4 does not divide"""
+    """a hidden size that is not a multiple of 4"""
     student(draw["C"], bias=True).has_layers()
 
 
@@ -77,11 +77,11 @@ def test_output_values(student, draw):
 
 
 test_layer_keeps_its_layers = layer.keeps_its_layers(
-    PUBLIC, SIZES, title="Wqkv and Wo are attributes with the sizes of the projections"
+    PUBLIC, SIZES, title="the attributes Wqkv and Wo have the right sizes"
 )
 test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_values = layer.values(PUBLIC(B=3, S=4), SQUARE)
-test_uneven_layer_values = layer.values(UNEVEN, title="a hidden size that 4 does not divide")
+test_uneven_layer_values = layer.values(UNEVEN, title="a hidden size that is not a multiple of 4")
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_layer_is_the_same_in_training = layer.is_the_same_in_training()

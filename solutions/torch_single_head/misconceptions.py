@@ -1,6 +1,6 @@
 """Known wrong implementations: each class is a step, each docstring what the student reads.
 
-They are looked for in this order; what is true of any attention comes from `_attention`.
+They are tried in this order; those that any attention may have come from `_attention`.
 """
 
 import math
@@ -35,13 +35,13 @@ class create_projections:
     def fused_layer_three_times_the_input(C, bias=True):
         """Your Wqkv is three times as wide as the input: the head has the full hidden size.
 
-        Here one head is a quarter of the hidden size. How wide are a query, a key and a value
-        together then?
+        Here one head is a quarter of the hidden size. Then how wide are a query, a key and a value
+        together?
         """
         return nn.Linear(C, C * 3, bias), nn.Linear(C, C, bias)
 
     def fused_layer_not_three_times_the_head(C, bias=True):
-        """Your Wqkv makes only one head's width, enough for a query but not for key and value.
+        """Your Wqkv is only as wide as one head: enough for a query, but not for key and value.
 
         One layer makes all three at once. How wide does it have to be?
         """
@@ -51,15 +51,15 @@ class create_projections:
     def multiplied_before_dividing(C, bias=True):
         """Your Wqkv is three quarters of the hidden size, rounded at the end.
 
-        Where 4 does not divide the hidden size, that cannot be cut into three equal parts. What is
-        rounded first: the head, or three heads?
+        If the hidden size is not a multiple of 4, that may not split into three equal parts. What
+        should be rounded first: one head, or three?
         """
         return nn.Linear(C, C * 3 // 4, bias), nn.Linear(C // 4, C, bias)
 
     def output_layer_from_the_hidden_size(C, bias=True):
-        """Your Wo expects the full hidden size, and it gets vectors of one head's size.
+        """Your Wo expects the full hidden size, but it gets vectors of the size of one head.
 
-        What comes out of the weighted sum has as many numbers as a value has. How many is that?
+        The weighted sum gives as many numbers as a value has. How many is that?
         """
         return nn.Linear(C, C // 4 * 3, bias), nn.Linear(C, C, bias)
 
@@ -74,8 +74,8 @@ class project_qkv:
     def three_behind_the_head(x, Wqkv):
         """You split the fused result as (B, S, head_dim, 3), so each part takes every third number.
 
-        The numbers of one query lie next to each other. Which of the two axes comes first, the 3 or
-        head_dim?
+        The numbers of one query lie next to each other. Which of the two axes comes first, the 3
+        or head_dim?
         """
         projected = Wqkv(x)
         return projected.reshape(*x.shape[:2], projected.shape[-1] // 3, 3).unbind(dim=-1)
@@ -84,7 +84,7 @@ class project_qkv:
         """You reshape the fused result to (3, B, S, head_dim), which mixes tokens and sequences.
 
         A reshape keeps the order of the numbers in memory; it moves no axis. Which axis of the
-        fused result is the one to be split?
+        fused result should you split?
         """
         projected = Wqkv(x)
         return projected.reshape(3, *x.shape[:2], projected.shape[-1] // 3).unbind(dim=0)
@@ -92,8 +92,8 @@ class project_qkv:
     def three_in_front_of_the_sequence(x, Wqkv):
         """You reshape the fused result to (B, 3, S, head_dim), which mixes the tokens of a sequence.
 
-        A reshape keeps the order of the numbers in memory, and there all that belongs to one token
-        lies together. Behind which axis does the 3 belong?
+        A reshape keeps the order of the numbers in memory, where the numbers of one token lie
+        together. Behind which axis does the 3 belong?
         """
         B, S, _ = x.shape
         return Wqkv(x).reshape(B, 3, S, -1).unbind(dim=1)
@@ -103,7 +103,7 @@ class project_qkv:
     keys_used_for_values = parts(Parts.keys_used_for_values)
 
     def projection_bias_forgotten(x, Wqkv):
-        """Your projection leaves the bias of Wqkv out.
+        """Your projection leaves out the bias of Wqkv.
 
         A linear layer is a product and a bias. What does calling the layer do that a product with
         its weight does not?
@@ -129,7 +129,7 @@ class scale_scores:
     def divided_by_the_root_of_the_hidden_size(attention_scores, head_dim):
         """You divide by the square root of the hidden size, which is four times the head size.
 
-        The dot product runs over one head's numbers. How many are they?
+        The dot product runs over the numbers of one head. How many are there?
         """
         return attention_scores / math.sqrt(4 * head_dim)
 
@@ -164,10 +164,10 @@ class SingleHeadAttention:
     scaled_by_the_root_of_the_hidden_size = layer(layers.scaled_by_the_root_of_the_hidden_size)
 
     class scaled_by_the_root_of_a_quarter(_Layer):
-        """Your forward divides by the square root of hidden_size / 4, a fraction where 4 does not fit.
+        """Your forward divides by the square root of hidden_size / 4, which may be a fraction.
 
-        The head has a whole number of dimensions. Which division did you make it with, and which
-        one does your forward use?
+        The size of a head is a whole number. Which division did you make it with, and which one
+        does your forward use?
         """
 
         def forward(self, x):

@@ -1,7 +1,7 @@
-"""Correct answers, written independently of solution.py: the checks have to accept every one.
+"""Correct answers, written independently of solution.py: the checks must accept every one.
 
 Each class is one variant, and what it holds is named after a step. Every step stands alone,
-since in a submission, too, an earlier step may be missing.
+since an earlier step may be missing from a submission too.
 """
 
 import math
@@ -153,7 +153,7 @@ class DoublePrecision(shared.DoublePrecision):
 
 
 class SoftmaxInSinglePrecision:
-    """The softmax in float32 whatever the layer's precision, and then back, as large models do."""
+    """The softmax in float32 whatever the layer's precision, then cast back, as large models do."""
 
     def compute_attention_weights(scaled_scores):
         return torch.softmax(scaled_scores.float(), dim=-1).type_as(scaled_scores)
@@ -235,7 +235,7 @@ class CompactClass:
 
 
 class LayerWithMethods:
-    """A layer with methods of its own for every part, which also keeps its last weights."""
+    """A layer with its own method for every part, which also keeps its last weights."""
 
     class SingleHeadAttention(nn.Module):
         def __init__(self, hidden_size, bias=True):

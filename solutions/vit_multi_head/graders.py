@@ -15,7 +15,7 @@ SIZES = checks.sizes(
     {"B": 2, "N": 5, "D": 12, "heads": 3, "head_dim": 4},
     {"B": 3, "N": 4, "D": 10, "heads": 5, "head_dim": 2},
 )
-# Equal sizes keep two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARE = checks.sizes(
     {"B": 3, "N": 6, "heads": 4, "head_dim": 6},
     {"B": 2, "N": 5, "heads": 3, "head_dim": 4},
@@ -73,7 +73,7 @@ def test_scaled_score_values(student, draw):
 @pytest.mark.step("compute_scaled_scores")
 @PUBLIC
 def test_scaling_leaves_its_input(student, draw):
-    """the queries and keys given are not changed"""
+    """the queries and keys passed in are not changed"""
     student(draw("B heads N head_dim"), draw("B heads N head_dim")).leaves_its_arguments()
 
 
@@ -93,7 +93,7 @@ def test_output_values(student, draw):
 test_layer_keeps_its_layers = layer.keeps_its_layers(
     PUBLIC,
     SIZES,
-    title="q_linear, k_linear, v_linear, out_linear are attributes with the sizes of the projections",
+    title="the attributes q_linear, k_linear, v_linear, out_linear have the right sizes",
 )
 
 
@@ -109,15 +109,15 @@ def test_layer_keeps_its_sizes(student, draw):
 @PUBLIC(D=10, heads=4)
 @UNEVEN
 @pytest.mark.stays(
-    "a layer that is made without complaint is caught by this check only, and is told in the "
-    "check's own words; there is nothing to tell it apart from"
+    "only this check catches a layer that is made without complaint, and says so in its own words; "
+    "no other mistake could be taken for it"
 )
 def test_heads_divide_the_hidden_dimension(student, draw):
     """heads that do not divide the hidden dimension are refused"""
     layer.made(student, draw).attributes(*layer.layers).is_refused(
-        f"A layer with hidden_dim={draw['D']} and num_heads={draw['heads']} is made without "
-        "complaint, and the heads cannot share the hidden dimension evenly: `__init__` has to "
-        "raise AssertionError or ValueError.",
+        f"Your class makes a layer with hidden_dim={draw['D']} and num_heads={draw['heads']}, but "
+        "the heads cannot share the hidden dimension evenly. `__init__` should raise "
+        "`AssertionError` or `ValueError`.",
         "AssertionError",
         "ValueError",
     )

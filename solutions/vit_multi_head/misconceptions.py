@@ -1,6 +1,6 @@
 """Known wrong implementations: each class is a step, each docstring what the student reads.
 
-They are looked for in this order; what is true of any attention comes from `_attention`.
+They are tried in this order; those that any attention may have come from `_attention`.
 """
 
 import functools
@@ -28,7 +28,7 @@ class _Layer(layers.OpenLayer, solution.MultiHeadSelfAttention):
 
 
 def _scaled(wrong):
-    """`wrong` scores, scaled as this step has to."""
+    """`wrong` scores, scaled as in this step."""
 
     @functools.wraps(wrong)
     def compute_scaled_scores(queries, keys):
@@ -60,15 +60,15 @@ class create_projections:
     def one_fused_layer(hidden_dim):
         """You make one wide layer for queries, keys and values together, and one for the output.
 
-        A fused layer computes the same, but here each of the three has a layer of its own, under its
-        own name. How many layers are due in all?
+        A fused layer computes the same, but here each of the three has a layer of its own. How many
+        layers are expected in all?
         """
         return nn.Linear(hidden_dim, hidden_dim * 3), nn.Linear(hidden_dim, hidden_dim)
 
     def output_layer_forgotten(hidden_dim):
         """You return three layers: the one for the output is missing.
 
-        Queries, keys and values have theirs. Which layer mixes the heads at the end?
+        Queries, keys and values have their layers. Which layer mixes the heads at the end?
         """
         return solution.create_projections(hidden_dim)[:3]
 
@@ -81,7 +81,7 @@ class create_projections:
         return *wide, nn.Linear(hidden_dim, hidden_dim)
 
     def layers_for_a_narrow_head(hidden_dim):
-        """Your layers map to a quarter of hidden_dim, as a single narrow head has it.
+        """Your layers map to a quarter of hidden_dim, as for a single narrow head.
 
         Here one layer makes the queries of all heads at once. How wide are all heads together?
         """
@@ -98,8 +98,8 @@ class create_projections:
     def bias_in_the_output_layer_only(hidden_dim):
         """Only your out_linear has a bias; the layers for queries, keys and values have none.
 
-        Some models leave it out there, but here all four have one. What do the first three get for
-        their bias argument?
+        Some models leave it out there, but here all four layers have one. What do the first three
+        get for their bias argument?
         """
         bare = [nn.Linear(hidden_dim, hidden_dim, bias=False) for _ in range(3)]
         return *bare, nn.Linear(hidden_dim, hidden_dim)
@@ -107,8 +107,7 @@ class create_projections:
     def one_layer_four_times(hidden_dim):
         """You return one and the same layer four times.
 
-        The sizes are right, but what one learns the others have too. How many layers does your
-        function make?
+        The sizes are right, but all four learn the same. How many layers does your function make?
         """
         layer = nn.Linear(hidden_dim, hidden_dim)
         return layer, layer, layer, layer
@@ -120,7 +119,7 @@ class project_qkv:
     keys_used_for_values = parts(Parts.keys_used_for_values)
 
     def queries_used_for_keys(x, q_linear, k_linear, v_linear):
-        """Your keys are the queries once more.
+        """Your keys are the queries again.
 
         What a token is looking for and what it offers are two different projections. Which layer
         makes the second result?
@@ -145,7 +144,7 @@ class project_qkv:
         return queries, keys, v_linear(keys)
 
     def projection_bias_forgotten(x, q_linear, k_linear, v_linear):
-        """Your projections leave the biases of the layers out.
+        """Your projections leave out the biases of the layers.
 
         A linear layer is a product and a bias. What does calling the layer do that a product with
         its weight does not?
@@ -153,16 +152,17 @@ class project_qkv:
         return tuple(x @ layer.weight.T for layer in (q_linear, k_linear, v_linear))
 
     def projection_weights_not_transposed(x, q_linear, k_linear, v_linear):
-        """You multiply by the layers' weights as they are kept, and PyTorch keeps them transposed.
+        """You multiply by the layers' weights as they are stored, but PyTorch stores them transposed.
 
-        They are square here, so the shapes fit either way. What does calling a layer spare you?
+        They are square here, so the shapes fit either way. What does a layer do for you when you
+        call it?
         """
         return tuple(x @ layer.weight + layer.bias for layer in (q_linear, k_linear, v_linear))
 
     def tokens_not_projected(x, q_linear, k_linear, v_linear):
         """You return the token vectors themselves three times, without projecting them.
 
-        A token is seen in three ways. Where do the three layers come in?
+        A token plays three roles, and each role has its own layer. Where do the layers come in?
         """
         return x, x.clone(), x.clone()
 
@@ -171,8 +171,8 @@ class split_heads:
     def heads_cut_by_a_view(projected, num_heads):
         """You take the view straight to (B, heads, N, head_dim).
 
-        The shape is right, but a head gets whole tokens instead of its slice of every token: a view
-        moves no axis. Which axis of a token's vector do the heads come out of?
+        A view moves no axis, so a head gets whole tokens instead of its slice of every token. Which
+        axis do you have to cut into heads?
         """
         B, N, D = projected.shape
         return projected.reshape(B, num_heads, N, D // num_heads)
@@ -184,31 +184,32 @@ class split_heads:
     def tokens_behind_the_head_size(projected, num_heads):
         """Your result is (B, heads, head_dim, N): every head is transposed.
 
-        Only the keys are transposed, and that is part of the next step. Which numbers, and in which
-        order, does your permute get?
+        Only the keys are transposed, and that is part of the next step. Which numbers does your
+        permute get, and in which order?
         """
         return solution.split_heads(projected, num_heads).transpose(-2, -1)
 
     heads_in_front_of_the_batch = Heads.heads_in_front_of_the_batch
 
     def every_head_gets_the_whole_vector(projected, num_heads):
-        """Every one of your heads gets the whole vector of a token.
+        """Each of your heads gets the whole vector of a token.
 
-        The heads share the vector among themselves. How many of the D numbers are left for each?
+        The heads share that vector. How many of the D numbers does each of them get?
         """
         return projected.unsqueeze(1).repeat(1, num_heads, 1, 1)
 
     def tokens_shared_out(projected, num_heads):
-        """You cut the token axis into heads, so each head sees some of the tokens only.
+        """You cut the token axis into heads, so each head sees only some of the tokens.
 
-        Every head sees every token, and a slice of its vector. Which axis is the one to be cut?
+        Every head sees every token, but only a slice of its vector. Which axis should you cut?
         """
         return torch.stack(projected.chunk(num_heads, dim=1), dim=1)
 
     def twelve_heads_always(projected, num_heads):
         """Your code makes twelve heads, whatever num_heads says.
 
-        One model has twelve heads, others have others. Where does your code use num_heads?
+        One model has twelve heads, but others have more or fewer. Where does your code use
+        num_heads?
         """
         return solution.split_heads(projected, 12)
 
@@ -219,8 +220,8 @@ class compute_scaled_scores:
     def head_axis_transposed(queries, keys):
         """You swap the head axis of the keys with another one.
 
-        The head axis has no part in the transpose, and `.T` turns round all four axes. Which two
-        axes of the keys change places?
+        The transpose leaves the head axis alone, and `.T` reverses all four axes. Which two axes
+        of the keys change places?
         """
         return queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[-1])
 
@@ -236,37 +237,37 @@ class compute_scaled_scores:
     def multiplied_by_the_root(queries, keys):
         """You multiply by the square root of the head size, which widens the spread.
 
-        Scaling is to make the scores smaller, and to divide by a power of -0.5 does the opposite.
-        Which operation does it?
+        Scaling should make the scores smaller, and dividing by a power of -0.5 does the opposite.
+        Which operation is right?
         """
         return _scores(queries, keys) * math.sqrt(keys.shape[-1])
 
     def divided_by_the_root_of_the_hidden_dimension(queries, keys):
-        """You divide by the square root of the hidden dimension, all heads together.
+        """You divide by the square root of the hidden dimension, the size of all heads together.
 
-        The dot product runs over one head's numbers. How many are they?
+        The dot product runs over the numbers of one head. How many are there?
         """
         return _scores(queries, keys) / math.sqrt(keys.shape[1] * keys.shape[-1])
 
     def divided_by_the_root_of_the_number_of_tokens(queries, keys):
         """You divide by the square root of the number of tokens.
 
-        Each score is a sum over the head size, not over the tokens. Which number says how many
-        products are added up?
+        Each score is a sum over head_dim, not over the tokens. Which number says how many products
+        it adds up?
         """
         return _scores(queries, keys) / math.sqrt(keys.shape[-2])
 
     def divided_by_the_root_of_the_number_of_heads(queries, keys):
         """You divide by the square root of the number of heads.
 
-        Each score is a sum over the head size. Which axis of the keys has that size?
+        Each score is a sum over head_dim. Which axis of the keys is that?
         """
         return _scores(queries, keys) / math.sqrt(keys.shape[1])
 
     def divided_by_eight_always(queries, keys):
-        """You divide by 8, which is right for one model, where head_dim is 64.
+        """You divide by 8, which is right only for a model where head_dim is 64.
 
-        Here the size of the head may be any. Which axis of the keys tells it?
+        Here a head may have any size. Which axis of the keys tells you how large it is?
         """
         return _scores(queries, keys) / 8
 
@@ -289,7 +290,7 @@ class compute_attention_weights:
     def one_softmax_for_all_heads(scaled_scores):
         """Your heads share one softmax: the weights of a token sum to 1 over all heads together.
 
-        Each head divides its attention for itself, so its own weights sum to 1. Which axes does your
+        Each head divides its own attention, so its own weights sum to 1. Which axes does your
         softmax run over?
         """
         B, heads, N, _ = scaled_scores.shape
@@ -310,7 +311,7 @@ class apply_attention:
     def head_axis_summed_away(attention_weights, values):
         """You add up the results of the heads, so the head axis is lost.
 
-        Each head keeps its own result until they are merged. Over which axes does your sum run?
+        Each head keeps its own result until the heads are merged. Over which axes does your sum run?
         """
         return (attention_weights @ values).sum(dim=1)
 
@@ -319,7 +320,7 @@ class apply_attention:
     def values_of_the_first_head_for_all(attention_weights, values):
         """You apply the weights of every head to the values of the first head.
 
-        Each head has values of its own. What happens to the head axis of the values on the way?
+        Each head has its own values. What happens to the head axis of the values on the way?
         """
         return attention_weights @ values[:, :1]
 
@@ -328,10 +329,10 @@ class apply_attention:
 
 class merge_heads:
     def view_after_the_permute(attention_output):
-        """You take a view after the permute, and the numbers no longer lie in the order of the axes.
+        """You take a view after the permute, but the numbers no longer lie in the order of the axes.
 
-        A view copies nothing, so it needs numbers that lie side by side in memory. What makes a copy
-        in the right order, and does it stand between the permute and the view?
+        A view copies nothing, so it needs numbers that lie in order in memory. What makes a copy in
+        the right order? And does it stand between the permute and the view?
         """
         B, heads, N, head_dim = attention_output.shape
         return attention_output.permute(0, 2, 1, 3).view(B, N, heads * head_dim)
@@ -340,9 +341,9 @@ class merge_heads:
     merged_heads_interleaved = Heads.merged_heads_interleaved
 
     def tokens_swapped_with_the_head_size(attention_output):
-        """You swap the tokens with the head size, and the heads with the tokens are due.
+        """You swap the token axis with head_dim, but it should change places with the heads.
 
-        When the last two axes become one, they have to be heads and head size. Which axes does your
+        When the last two axes become one, they have to be heads and head_dim. Which axes does your
         code swap?
         """
         B, heads, N, head_dim = attention_output.shape
@@ -353,10 +354,10 @@ class merge_heads:
     heads_not_joined = Heads.heads_not_joined
 
     def heads_lined_up_as_tokens(attention_output):
-        """You line the heads up along the token axis, so there are heads times as many tokens.
+        """You line up the heads along the token axis, so there are heads times as many tokens.
 
-        Each token gets one vector, with the numbers of all heads in it. Along which axis do the heads
-        stand side by side?
+        Each token gets one vector, with the numbers of all heads in it. Along which axis should the
+        heads stand side by side?
         """
         B, heads, N, head_dim = attention_output.shape
         return attention_output.reshape(B, heads * N, head_dim)
@@ -367,9 +368,10 @@ class project_output:
     output_bias_forgotten = Output.output_bias_forgotten
 
     def output_weight_not_transposed(merged, out_linear):
-        """You multiply by the weight of out_linear as it is kept, and PyTorch keeps it transposed.
+        """You multiply by the weight of out_linear as it is stored, but PyTorch stores it transposed.
 
-        It is square here, so the shapes fit either way. What does calling the layer spare you?
+        It is square here, so the shapes fit either way. What does the layer do for you when you
+        call it?
         """
         return merged @ out_linear.weight + out_linear.bias
 
@@ -383,8 +385,8 @@ class MultiHeadSelfAttention:
     class values_detached(_Layer):
         """Your forward cuts the values off from the gradient: v_linear is never trained.
 
-        The output is right, but one layer does not learn. Is there a detach, a .data or a no_grad on
-        the way from v_linear to the weighted sum?
+        The output is right, but one layer does not learn. Is there a `detach`, a `.data` or a
+        `no_grad` on the way from v_linear to the weighted sum?
         """
 
         def forward(self, x):
@@ -396,8 +398,7 @@ class MultiHeadSelfAttention:
     class one_layer_under_three_names(solution.MultiHeadSelfAttention):
         """Your q_linear, k_linear and v_linear are one and the same layer.
 
-        An assignment makes another name, not another layer. How many layers does your `__init__`
-        make?
+        An assignment makes a new name, not a new layer. How many layers does your `__init__` make?
         """
 
         def __init__(self, hidden_dim, num_heads):
@@ -407,8 +408,8 @@ class MultiHeadSelfAttention:
     class head_dim_kept_as_hidden_dim(solution.MultiHeadSelfAttention):
         """Your head_dim is the whole hidden dimension.
 
-        It is the size of one head, and the heads share the hidden dimension evenly. What is left for
-        each of them?
+        It should be the size of one head, and the heads share the hidden dimension evenly. How much
+        does each of them get?
         """
 
         def __init__(self, hidden_dim, num_heads):
@@ -416,7 +417,7 @@ class MultiHeadSelfAttention:
             self.head_dim = hidden_dim
 
     class head_dim_kept_as_a_fraction(solution.MultiHeadSelfAttention):
-        """Your head_dim is a number with a fraction, even where the fraction is 0.
+        """Your head_dim is a float, even when it comes out whole.
 
         A size is a whole number, and view takes nothing else. Which division of Python gives one?
         """
@@ -430,16 +431,17 @@ class MultiHeadSelfAttention:
     class batch_taken_for_the_tokens(solution.MultiHeadSelfAttention):
         """Your layer lets the images of the batch attend to each other, token by token.
 
-        x is (B, N, D): the batch comes first. Which of the first two axes do you take for the tokens?
+        x is (B, N, D): the batch comes first. Which of the first two axes does your code take for
+        the tokens?
         """
 
         def forward(self, x):
             return super().forward(x.transpose(0, 1)).transpose(0, 1)
 
     class class_token_only(solution.MultiHeadSelfAttention):
-        """You return the vector of the class token only.
+        """You return only the vector of the class token.
 
-        Picking it out is what the classifier at the end of the model does. How many tokens come out
+        The classifier at the end of the model picks that one out. How many tokens should come out
         of this layer?
         """
 
@@ -449,8 +451,8 @@ class MultiHeadSelfAttention:
     class input_added(solution.MultiHeadSelfAttention):
         """Your forward adds the input to its output.
 
-        Residual connections belong around the whole layer, and whoever uses it adds them. What does
-        the layer alone return?
+        A residual connection goes around the whole layer, and the code that uses the layer adds
+        it. What does the layer alone return?
         """
 
         def forward(self, x):
@@ -460,7 +462,7 @@ class MultiHeadSelfAttention:
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
 
     class outputs_added_up_over_the_calls(solution.MultiHeadSelfAttention):
-        """Your second call gives other numbers than the first, though its input is the same.
+        """Your second call gives other numbers than the first, although its input is the same.
 
         The layer keeps the output of the last call and adds the new one to it. Which attribute does
         your forward write and read again?

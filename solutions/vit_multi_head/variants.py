@@ -1,7 +1,7 @@
-"""Correct answers, written independently of solution.py: the checks have to accept every one.
+"""Correct answers, written independently of solution.py: the checks must accept every one.
 
 Each class is one variant, and what it holds is named after a step. Every step stands alone,
-since in a submission, too, an earlier step may be missing.
+since an earlier step may be missing from a submission too.
 """
 
 import math
@@ -239,7 +239,7 @@ class AttentionOfTorch:
     """PyTorch's own attention between the projections."""
 
     def apply_attention(attention_weights, values):
-        # Scores of the logarithm of the weights: the softmax gives the weights back.
+        # With the logarithm of the weights as scores, the softmax gives the weights back.
         zeros = torch.zeros_like(values)
         return F.scaled_dot_product_attention(
             zeros, zeros, values, attn_mask=attention_weights.log()

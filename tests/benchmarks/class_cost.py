@@ -46,8 +46,9 @@ def main() -> None:
         start, whole = seconds(exercise, SMALL), seconds(exercise, LARGE)
         cost = costs[exercise.name] = (whole - start) / (LARGE - SMALL)
         print(
-            f"{exercise.name:20} {1000 * cost:6.1f} ms a submission, {cost / costs[FIRST]:.2f} times "
-            f"the first; {SMALL} submissions with the start: {start:.1f} s"
+            f"{exercise.name:20} {1000 * cost:6.1f} ms a submission, "
+            f"{cost / costs[FIRST]:.2f} times the first; "
+            f"{SMALL} submissions with the start: {start:.1f} s"
         )
 
 

@@ -54,7 +54,7 @@ def cold(library: str, folder: Path, rounds: int) -> None:
     print(
         f"{library}: import {medians['import'] * 1000:.0f} ms, attn check "
         f"{medians['check'] * 1000:.0f} ms, {medians['check'] / medians['import']:.2f} times "
-        f"(due: at most {TARGETS[library][0]:g})"
+        f"(expected: at most {TARGETS[library][0]:g})"
     )
 
 
@@ -86,7 +86,7 @@ def warm(library: str, file: Path, rounds: int) -> None:
     print(
         f"{library}: from the save to the answer {statistics.median(times) * 1000:.0f} ms, "
         f"{min(times) * 1000:.0f} to {max(times) * 1000:.0f} "
-        f"(due: at most {TARGETS[library][1]} ms)"
+        f"(expected: at most {TARGETS[library][1]} ms)"
     )
 
 

@@ -18,14 +18,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.session import run_graders
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import Reply, Request
 from autograder.protocol.clock import processor_clock
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.sandbox.process import Ending
+from autograder.sandbox.ending import Ending
 from autograder.sandbox.zygote import Worker
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ class Timed(Zygote):
     def processor(self) -> float:
         """The processor time until now: of this process, the zygote, and workers that ended."""
         below = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii")
-        zygote = (processor_clock(int(pid)) for pid in (self.pid, *below.split()))
+        zygote = (processor_clock(pid) for pid in (self.pid, *map(int, below.split())))
         return time.process_time() + sum(map(time.clock_gettime, zygote)) + self.of_workers
 
 
@@ -136,7 +136,7 @@ def measure(folder: Path, target: float) -> None:
     """Print what each set of layers costs a submission of the exercise in `folder`."""
     reference = read_reference(folder)
     exercise = reference.exercise
-    kinds = {"all layers": (), "no layers": LAYERS}
+    kinds: dict[str, tuple[str, ...]] = {"all layers": (), "no layers": LAYERS}
     kinds |= {f"without {name}": (name,) for name in LAYERS}
     with ExitStack() as stack:
         zygotes = {

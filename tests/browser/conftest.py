@@ -6,47 +6,27 @@ so before anything else runs.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from classroom import Classroom, open_classroom
-from lab import Lab, start_lab
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
-PATIENCE = 90  # seconds: a machine may be busy
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUIET = (
-    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-)
-
-
-def _chromium() -> str | None:
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
+from support.chromium import MISSING, PATIENCE, find_chromium, open_chromium
+from support.classroom import Classroom, open_classroom
+from support.lab import Lab, start_lab
 
 
 def pytest_configure() -> None:
-    if _chromium() is None:
-        raise pytest.UsageError(
-            "these tests need Chromium, and none is on the PATH; cure: apt install chromium"
-        )
+    if find_chromium() is None:
+        raise pytest.UsageError(MISSING)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """A headless Chromium."""
-    # Chromium's own sandbox does not start for root.
-    root = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    expect.set_options(timeout=PATIENCE * 1000)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=_chromium(), args=[*root, *QUIET], timeout=PATIENCE * 1000
-        )
+    with open_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -58,9 +38,9 @@ def new_page(
 
     def make(width: int = 1280, height: int = 900, zoom: float = 1) -> Page:
         # Zoomed to 200 %, a browser lays out for half as many pixels and draws each double.
-        size = {"width": round(width / zoom), "height": round(height / zoom)}
-        page = chromium.new_page(viewport=size, device_scale_factor=zoom)  # type: ignore[arg-type]
-        page.set_default_timeout(PATIENCE * 1000)
+        size = ViewportSize(width=round(width / zoom), height=round(height / zoom))
+        page = chromium.new_page(viewport=size, device_scale_factor=zoom)
+        page.set_default_timeout(PATIENCE)
         pages.append(page)
         return page
 

@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from classroom import Classroom
-from contrast import too_faint
-from lab import Lab
-from learner_workspace import NAME, ROOT, WRONG_SOFTMAX
-from notebook_page import NotebookPage
 from playwright.sync_api import Page, expect
+
+from support.classroom import Classroom
+from support.contrast import too_faint
+from support.lab import Lab
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
+from support.notebook_page import NotebookPage
 
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 CELLS = ("setup", "given-001", "step-softmax", "check-softmax")

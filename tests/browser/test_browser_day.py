@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
-from classroom import COURSE, Classroom
-from lab import Lab, start_lab
-from learner_workspace import ATTN, NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
-from notebook_page import NotebookPage
 from playwright.sync_api import Locator, Page, expect
-from reference_steps import reference_steps
+
+from support.classroom import COURSE, Classroom
+from support.lab import Lab, start_lab
+from support.learner_workspace import ATTN, NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
+from support.notebook_page import NotebookPage
+from support.reference_steps import reference_steps
 
 NOTEBOOK = f"{NAME}/{NAME}.ipynb"
 
@@ -66,7 +67,7 @@ def test_a_student_fetches_works_validates_hands_in_and_reads_the_feedback(
     notebook.write_step("softmax", RIGHT_SOFTMAX)
     notebook.run("step-softmax", "check-softmax")
     expect(card).to_contain_text("softmax: 4 of 4 public checks pass.")
-    expect(card).to_contain_text("Hidden graders ask the same of other inputs")
+    expect(card).to_contain_text("Hidden graders ask the same with other inputs")
     expect(card.locator("table")).to_contain_text("token 0")  # their own weights
 
     for step, source in reference_steps(NAME).items():

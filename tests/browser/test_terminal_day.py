@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from learner_workspace import ATTN, NAME, WRONG_SOFTMAX, stub_file, written
-from reference_steps import pasted, reference_steps
-from test_watch import Terminal, by_rename
+
+from support.learner_workspace import ATTN, NAME, WRONG_SOFTMAX, stub_file, written
+from support.reference_steps import pasted, reference_steps
+from support.terminal import Terminal, by_rename
 
 STEPS = tuple(reference_steps(NAME))
 

@@ -1,1 +1,1 @@
-"""The learner's commands: those that answer once, and the one that watches."""
+"""The learner's commands: those that answer once, and `attn watch`."""

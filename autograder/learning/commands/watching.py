@@ -1,7 +1,7 @@
-"""`attn watch`: check on every save, and one key for everything one may want next.
+"""`attn watch`: checks on every save, with a key for everything that a learner may want next.
 
-All that happens (a save, an answer, a key) comes into one queue and is handled in order, by one
-thread. Where there are no keys, it prints every answer and needs none.
+Every event (a save, an answer, a key) goes into one queue, and one thread handles them in order.
+Without a keyboard, it prints every answer and needs no keys.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.learning.commands.once import give_hint, put_back
 from autograder.learning.runner.background import Background, BackgroundAnswer
-from autograder.learning.runner.results import RIGHT, Checkup
+from autograder.learning.runner.results import Checkup
 from autograder.learning.state.saves import Saves
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal import view as views
 from autograder.learning.terminal.keys import END_OF_INPUT, Keyboard
 from autograder.learning.terminal.view import View
+from autograder.model.symbols import mark
+from autograder.model.verdict import Outcome
 
-SLOW = 0.7  # seconds without an answer, until what is going on is said
-TICK = 0.5
+SLOW = 0.7  # seconds without an answer before the screen says what is going on
+TICK = 0.5  # seconds
 MOST_NEWS = 3
 
 
@@ -51,26 +53,28 @@ class Saved:
 
 @dataclass(frozen=True)
 class Redraw:
-    """The terminal has another size, or the process was brought back."""
+    """The size of the terminal changed, or the process was resumed."""
 
 
 Event = Key | Saved | BackgroundAnswer | Redraw
 
 
 def watch(folder: Path, words: str | None, console: Console, say: Say) -> None:
-    """Watch the workspace that `folder` lies in, until q or Ctrl-C; raises `KitError`."""
-    desk = open_session(folder, say)
-    task = desk.task(words)
+    """Watch the workspace around `folder` until q or Ctrl-C; raises `KitError`."""
+    session = open_session(folder, say)
+    task = session.task(words)
     interactive = sys.stdin.isatty() and console.is_terminal
-    watcher = Watch(View(desk, task.exercise, focus=task.step.name if task.step else ""), console)
+    watcher = Watch(
+        View(session, task.exercise, focus=task.step.name if task.step else ""), console
+    )
     with ExitStack() as stack:
         stack.callback(watcher.close)
         if interactive:
             watcher.keyboard = stack.enter_context(Keyboard(watcher.press))
-        folders = [exercise.folder for exercise in desk.workspace.exercises]
+        folders = [exercise.folder for exercise in session.workspace.exercises]
         stack.enter_context(Saves(folders, watcher.saved))
         stack.enter_context(Signals(watcher))
-        with suppress(KeyboardInterrupt):  # Ctrl-C is as good as q
+        with suppress(KeyboardInterrupt):  # Ctrl-C quits like q
             watcher.run()
 
 
@@ -87,19 +91,19 @@ class Watch:
         self._background = Background(self._events.put, self._tell)
 
     def press(self, key: str) -> None:
-        """Take a key, from any thread."""
+        """Note that a key was pressed; may be called from any thread."""
         self._events.put(Key(key))
 
     def saved(self, folder: Path) -> None:
-        """Take a save, from any thread."""
+        """Note that a file in `folder` was saved; may be called from any thread."""
         self._events.put(Saved(folder))
 
     def redraw(self) -> None:
-        """Draw again, from a signal."""
+        """Draw again; called from a signal handler."""
         self._events.put(Redraw())
 
     def close(self) -> None:
-        """End what runs."""
+        """End the check that is running."""
         self._background.close()
 
     def run(self) -> None:
@@ -122,7 +126,7 @@ class Watch:
         self._background.check(self.view.exercise)
 
     def _still_busy(self) -> None:
-        """Say what is going on when an answer takes its time."""
+        """Say what is going on when an answer is slow."""
         waited = time.monotonic() - self._since
         if self._since and waited > SLOW and self.keyboard:
             self.view = replace(self.view, busy=f"{self._doing}, {waited:.0f} s")
@@ -147,10 +151,10 @@ class Watch:
         return True
 
     def _open(self, folder: Path) -> None:
-        """Turn to the exercise in which something was saved."""
-        for exercise in self.view.desk.workspace.exercises:
+        """Switch to the exercise in which something was saved."""
+        for exercise in self.view.session.workspace.exercises:
             if exercise.folder == folder and exercise.name != self.view.exercise.name:
-                self.view = View(self.view.desk.opened(exercise), exercise)
+                self.view = View(self.view.session.opened(exercise), exercise)
 
     def _pressed(self, key: str) -> bool:
         if key == END_OF_INPUT or (key == "q" and not self.view.question):
@@ -168,43 +172,43 @@ class Watch:
 
     def _next(self) -> None:
         view = self.view
-        after = view.desk.next_exercise(view.exercise)
+        after = view.session.next_exercise(view.exercise)
         if view.following:
             self.view = replace(view, focus=view.following, news=())
         elif view.checkup and not view.open and after:
-            self.view = View(view.desk.opened(after), after)
+            self.view = View(view.session.opened(after), after)
             self._check()
         else:
-            words = "This is the only step left here." if view.open else "There is no other step."
+            words = "This is the only step left." if view.open else "There is no other step."
             self.view = replace(view, extra=(Text(words),))
 
     def _hint(self) -> None:
-        desk, lines = give_hint(self.view.desk, self.view.exercise, self.view.step)
-        self.view = replace(self.view, desk=desk, extra=(Text("\n").join(lines),))
+        session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
+        self.view = replace(self.view, session=session, extra=(Text("\n").join(lines),))
 
     def _show(self) -> None:
         from autograder.learning.terminal.drawing import drawn
 
-        result = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
-        if result:
-            self.view = replace(self.view, extra=drawn(result))
+        run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
+        if run:
+            self.view = replace(self.view, extra=drawn(run))
 
     def _list(self) -> None:
         from autograder.learning.terminal.listing import listed
 
-        self.view = replace(self.view, extra=listed(self.view.desk, self.view.exercise))
+        self.view = replace(self.view, extra=listed(self.view.session, self.view.exercise))
 
     def _ask_reset(self) -> None:
         name = self.view.step.name
-        question = f"Put the stub of {name} back? Your file is kept as a copy. y yes  n no"
+        question = f"Put the stub of {name} back? A copy of your file is kept. y yes  n no"
         self.view = replace(self.view, question=question)
 
     def _decide(self, key: str) -> None:
         view = replace(self.view, question="", extra=(Text("Nothing was changed."),))
         if key in "yY":
             try:
-                desk, lines = put_back(view.desk, Task(view.exercise, view.step))
-                view = replace(view, desk=desk, extra=(Text("\n").join(lines),), held=True)
+                session, lines = put_back(view.session, Task(view.exercise, view.step))
+                view = replace(view, session=session, extra=(Text("\n").join(lines),), held=True)
             except KitError as error:
                 view = replace(view, extra=(Text(f"{error.fact}: {error.cure}"),))
         self.view = view
@@ -212,7 +216,7 @@ class Watch:
 
     def _draw(self) -> None:
         clear = self.keyboard is not None and not self._console.is_dumb_terminal
-        with self._console:  # one write, so that nothing flickers
+        with self._console:  # a single write, so that nothing flickers
             if clear:
                 self._console.clear()
             else:
@@ -221,25 +225,26 @@ class Watch:
 
 
 def answered(view: View, answer: BackgroundAnswer) -> View:
-    """The view after an answer: with the progress noted, and what is new."""
+    """Return the view after an answer, with saved progress and the news."""
     if answer.exercise.name != view.exercise.name:
         return view
     outcome = answer.outcome
     if not isinstance(outcome, Checkup):
         return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="")
-    before = set(view.desk.progress.passed(view.exercise))
-    desk = view.desk.checked(outcome)
-    new = [result.step.name for result in outcome.steps if result.passes]
-    news = tuple(f"{RIGHT} {name} passes." for name in new if name not in before)
+    before = set(view.session.progress.passed(view.exercise))
+    session = view.session.checked(outcome)
+    new = [run.step.name for run in outcome.steps if run.verdict.passes]
+    right = mark(Outcome.PASSED).sign
+    news = tuple(f"{right} {name} passes." for name in new if name not in before)
     if len(news) > MOST_NEWS:
-        news = (f"{RIGHT} {len(new)} of {len(outcome.steps)} steps pass.",)
+        news = (f"{right} {len(new)} of {len(outcome.steps)} steps pass.",)
     extra = view.extra if view.held else ()
-    seen = replace(view, desk=desk, outcome=outcome, news=news)
+    seen = replace(view, session=session, outcome=outcome, news=news)
     return replace(seen, extra=extra, held=False, busy="")
 
 
 class Signals:
-    """While it is entered, a terminal's signals become events, and an end is an orderly one."""
+    """A context in which a terminal's signals become events, and SIGTERM ends in good order."""
 
     def __init__(self, watcher: Watch) -> None:
         self._watcher = watcher
@@ -256,7 +261,7 @@ class Signals:
             signal.signal(number, handler)
 
     def _take(self, name: str, handler: Callable[[int, FrameType | None], None]) -> None:
-        number = getattr(signal, name, None)  # Windows has few of them
+        number = getattr(signal, name, None)  # Windows has only a few of them
         if number is not None:
             self._before[number] = signal.signal(number, handler)
 

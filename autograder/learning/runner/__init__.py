@@ -1,1 +1,1 @@
-"""The learner's own code, run in a process of its own with a time limit."""
+"""Runs the learner's own code in a separate process with a time limit."""

@@ -1,83 +1,83 @@
-"""Checks in the background, with a child kept ready: an answer comes as soon as there is one.
+"""Checks in the background, with a child kept ready so that answers come quickly.
 
-A newer request replaces the one under way: what was saved last is what counts.
+A newer request replaces the one under way, because only the latest save counts.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from autograder.errors import KitError
 from autograder.learning.runner.checking import check_work
-from autograder.learning.runner.process import Child, Stop, Stopped
+from autograder.learning.runner.process import Child, Stop, Stopped, end_server
 from autograder.learning.runner.results import Checkup
-from autograder.learning.runner.start_method import kept_ready
 from autograder.model.exercise import Exercise
 
 
 @dataclass(frozen=True)
 class BackgroundAnswer:
-    """What came of a request: a checkup, or the reason why there is none."""
+    """The answer to a request: a checkup, or the reason why there is none."""
 
     exercise: Exercise
     outcome: Checkup | KitError
 
 
 class Background:
-    """Checks what is asked last; `answer` gets the answers, `tell` what is going on; from a thread."""
+    """Runs the latest request in a thread; calls `answer` with answers, `tell` with progress."""
 
     def __init__(
         self, answer: Callable[[BackgroundAnswer], None], tell: Callable[[str], None]
     ) -> None:
         self._answer = answer
         self._tell = tell
-        self._exercise = ""
-        self._child: Child | None = None
         self._stop = Stop()
         self._thread: threading.Thread | None = None
+        self._child: Child | None = None
 
     def check(self, exercise: Exercise) -> None:
-        """Check a whole exercise; what is under way is given up."""
+        """Check a whole exercise; stop the check under way."""
         self._give_up()
         self._stop = Stop()
-        work = (exercise, self._taken(exercise), self._stop)
+        work = (exercise, self._stop)
         self._thread = threading.Thread(target=self._work, args=work, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End every child."""
+        """Stop the check under way and end the child."""
         self._give_up()
         if self._child:
             self._child.end()
-            self._child = None
 
     def _give_up(self) -> None:
         if self._thread:
             self._stop.give()
             self._thread.join()
-            self._thread = None
 
-    def _taken(self, exercise: Exercise) -> Child:
-        """The child that is kept ready, when it is for this exercise; else a new one."""
-        kept = self._child
-        if kept and (self._exercise != exercise.name or kept.ended):
-            kept.end()
-            kept = None
-        self._exercise = exercise.name
-        self._child = kept or Child(exercise, kept_ready())
-        return self._child
+    def _work(self, exercise: Exercise, stop: Stop) -> None:
+        self._child = _child_for(exercise, self._child)
+        with suppress(Stopped):  # a newer request is on its way
+            self._check(exercise, self._child, stop)
+        self._child = _child_for(exercise, self._child)  # it is ready before the next save
 
-    def _work(self, exercise: Exercise, child: Child, stop: Stop) -> None:
+    def _check(self, exercise: Exercise, child: Child, stop: Stop) -> None:
         outcome: Checkup | KitError
         try:
             outcome = check_work(exercise, exercise.steps, child=child, tell=self._tell, stop=stop)
-            stop.look()
         except KitError as error:
             outcome = error
-        except Stopped:
-            return  # a newer request is on its way
+        stop.look()
         self._answer(BackgroundAnswer(exercise, outcome))
-        if child.ended:
-            self._child = Child(exercise, kept_ready())
+
+
+def _child_for(exercise: Exercise, kept: Child | None) -> Child:
+    """Return the kept child if it is for this exercise, or else a new one."""
+    if kept and kept.usable and kept.exercise == exercise:
+        return kept
+    if kept:
+        kept.end()
+        if kept.exercise.library != exercise.library:
+            end_server(kept.server)
+    return Child(exercise, kept.server if kept else 0)

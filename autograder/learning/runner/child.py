@@ -1,9 +1,6 @@
-"""The process that runs a learner's own code: `python -m autograder.learning.runner.child`.
+"""The process that runs a learner's own code: it gets ready, does one job, and ends.
 
-It imports the array library at once and waits for a job, which it does and ends, so that
-nothing of one save is left in the next. FORKING it does each job in a fork and waits for the
-next, where forks can be relied on. What it sees goes to the parent as lines of JSON, on
-descriptors that the learner's code does not meet by accident.
+So nothing of one save affects the next. It sends its parent messages in JSON.
 """
 
 from __future__ import annotations
@@ -11,115 +8,123 @@ from __future__ import annotations
 import builtins
 import importlib
 import json
+import multiprocessing
 import os
+import shutil
 import signal
 import sys
-import traceback
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import util
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograder.errors import KitError
-from autograder.learning.runner.start_method import COLD, FORKING
+from autograder.model.exercise import Exercise
 
 if TYPE_CHECKING:
     from autograder.learning.runner.asking import Questions
+    from autograder.learning.runner.job import Send
+
+ALWAYS = ("numpy.random", "jaxtyping", "autograder.learning.runner.job")
+# The modules that the first `backward` would import.
+TORCH = ("torch.fx.experimental.symbolic_shapes",)
 
 
-class ParentLine:
-    """Lines of JSON from and to the parent, in place of stdin and stdout."""
-
-    def __init__(self) -> None:
-        self._input = os.fdopen(os.dup(0), encoding="utf-8")
-        self._output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
-        # What a library prints below Python joins the errors, which the parent keeps apart.
-        os.dup2(2, 1)
-
-    def send(self, **message: Any) -> None:
-        """Send one message."""
-        self._output.write(json.dumps(message) + "\n")
-        self._output.flush()
-
-    def end_line(self) -> None:
-        """End the line that another process may have been ended in."""
-        self._output.write("\n")
-
-    def receive(self) -> dict[str, Any]:
-        """Wait for a message; end the process when there will be none."""
-        line = self._input.readline()
-        if not line:
-            sys.exit()
-        message: dict[str, Any] = json.loads(line)
-        return message
+def imports(library: str) -> tuple[str, ...]:
+    """Return the modules that a child needs and a fork server imports in advance."""
+    return (library, *ALWAYS, *(TORCH if library == "torch" else ()))
 
 
-def main(folder: str, library: str, manner: str) -> None:
-    """Import `library`, read the examples in `folder`, do what is asked, and end."""
-    channel = ParentLine()
+def main(line: Connection, exercise: Exercise) -> None:
+    """Get ready for an exercise, wait for a job, do it, and end."""
+
+    def send(**message: Any) -> None:
+        line.send_bytes(json.dumps(message).encode())
+
+    silence()
+    _leave_group()
+    _end_with_parent()
+    # The learner's code may start processes of its own, such as those of a DataLoader.
+    multiprocessing.current_process().daemon = False
     try:
-        importlib.import_module(library)
+        folder = exercise.folder.resolve()
+        os.chdir(folder)
+        questions = _ready(replace(exercise, folder=folder))
+        sys.path.append(str(folder))
+        send(event="ready", server=os.getppid())
+        _do(json.loads(line.recv_bytes()), questions, send)
+    except KitError as error:
+        send(event="error", fact=error.fact, place=error.place, cure=error.cure)
+    except BaseException as error:
+        with suppress(OSError):  # nobody is listening any more
+            send(event="raised", how=f"{type(error).__name__}: {error}".removesuffix(": "))
+    os._exit(0)  # whatever the learner's code has left running
+
+
+def silence() -> None:
+    """Keep output that bypasses Python's streams off the screen."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.close(nothing)
+
+
+def _leave_group() -> None:
+    """Shield this process from Ctrl-C, and make it possible to end it with all its children."""
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        os.setsid()
+
+
+def _end_with_parent() -> None:
+    """End this process, and all that it started, when its parent is killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        shutil.rmtree(util.get_temp_dir(), ignore_errors=True)  # the parent's
+        if sys.platform != "win32":
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _ready(exercise: Exercise) -> Questions:
+    """Import the slow modules, and read the examples."""
+    try:
+        importlib.import_module(exercise.library)
     except ImportError as error:
-        channel.send(event="no_library", words=f"{type(error).__name__}: {error}")
-        return
+        extra = "attention-kit[torch]" if exercise.library == "torch" else exercise.library
+        raise KitError(
+            f"{exercise.title} needs {exercise.library}, and this Python cannot import it "
+            f"({type(error).__name__}: {error})",
+            place=str(exercise.folder),
+            cure=f"run `python -m pip install '{extra}'` and check again",
+        ) from None
+    for name in imports(exercise.library):
+        with suppress(ImportError):
+            importlib.import_module(name)
+    if exercise.library == "torch":
+        importlib.import_module("torch").set_num_threads(1)
     from autograder.learning.runner.asking import Questions
 
-    if library == "torch":
-        importlib.import_module("torch").set_num_threads(1)
-    if manner != COLD:
-        _warm_up(library)
-    try:
-        questions = Questions.read(Path(folder), library)
-    except KitError as error:
-        channel.send(event="error", fact=error.fact, place=error.place, cure=error.cure)
-        return
-    channel.send(event="ready")
-    while True:
-        facts = channel.receive()
-        if manner != FORKING:
-            _do(facts, questions, channel, folder)
-        pid = os.fork()
-        if pid == 0:
-            os.setsid()
-            channel.send(event="forked", pid=os.getpid())
-            _do(facts, questions, channel, folder)
-        status = os.waitpid(pid, 0)[1]
-        channel.end_line()
-        channel.send(event="ended", how=_how(status))
+    return Questions.read(exercise.folder, exercise.library)
 
 
-def _do(facts: dict[str, Any], questions: Questions, channel: ParentLine, folder: str) -> NoReturn:
-    """Do one job and end the process, with what the learner's code has left running in it."""
+def _do(facts: dict[str, Any], questions: Questions, send: Send) -> None:
+    """Do a job without anybody to answer questions or close windows."""
     from autograder.learning.runner.job import Job
 
+    os.environ["MPLBACKEND"] = "Agg"
     builtins.input = _nobody_there
-    sys.path.append(folder)
     _bound_memory(facts["megabytes"])
-    try:
-        Job(facts, questions, channel.send).run()
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
-
-
-def _how(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-
-def _warm_up(library: str) -> None:
-    """Do once what costs time only the first time."""
-    importlib.import_module("jaxtyping")
-    importlib.import_module("autograder.learning.runner.job")
-    numpy = importlib.import_module("numpy")
-    square = numpy.random.default_rng(0).standard_normal((8, 8))
-    numpy.einsum("ij,jk->ik", numpy.exp(square), square @ square)
-    if library == "torch":
-        torch = importlib.import_module("torch")
-        result = torch.nn.Linear(4, 4)(torch.ones(2, 3, 4)).softmax(-1)
-        result.backward(torch.ones_like(result))
+    Job(facts, questions, send).run()
 
 
 def _nobody_there(prompt: object = "") -> NoReturn:
@@ -127,7 +132,7 @@ def _nobody_there(prompt: object = "") -> NoReturn:
 
 
 def _bound_memory(megabytes: int) -> None:
-    """Let what asks for far too much fail in words; Linux only, elsewhere the system decides."""
+    """Make code that asks for far too much memory fail with an error; on Linux only."""
     if not sys.platform.startswith("linux"):
         return
     import resource
@@ -137,7 +142,3 @@ def _bound_memory(megabytes: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     if hard == resource.RLIM_INFINITY or most < hard:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,7 +1,7 @@
-"""One job of the child: load a learner's cells, ask the steps, tell what comes of it.
+"""One job of the child: loads a learner's cells, asks the steps, reports the results.
 
-Whatever the code does (raise, exit, run or print without end) costs the step that does it, and
-becomes a sentence. Only what ends the process is left to the parent to tell.
+If the code raises, exits, or runs or prints without end, only the step that does it fails, with a
+sentence that says so. Only when the process ends does the parent have to report it.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from autograder.judging.asking import AskedExample, settled
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import report
 from autograder.learning.runner import messages
-from autograder.learning.runner.asking import Questions, settled
+from autograder.learning.runner.asking import Questions, arrays_to_draw
 from autograder.learning.runner.limits import StillRunning, Watchdog
 from autograder.learning.runner.printing import TooMuchPrinted, printed
-from autograder.learning.runner.results import finding_facts
 from autograder.model.request import Failed
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import Finding, Outcome, check_facts, finding_facts
 
 MODULE = "submission"
 KILOBYTE = 1024
 Send = Callable[..., None]
-Arrays = list[dict[str, Any]]
 
 
 class Blocked(BaseException):
-    """A step is called that does not come back; `name` says which."""
+    """A step was called that is known not to return; `name` says which."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -43,9 +42,9 @@ class Blocked(BaseException):
 class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
-    file, cells: the code; `skipped` are numbers of cells not to run. steps: what to ask; `blocked`
-    are steps that are known not to come back. seconds, loading_seconds, megabytes, kilobytes: the
-    limits.
+    file, cells: the code. skipped: the numbers of cells not to run. steps: the steps to ask.
+    blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
+    the limits.
     """
 
     def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
@@ -56,14 +55,14 @@ class Job:
         self._module = types.ModuleType(MODULE)
         self._names = vars(self._module)
         self._blocked: set[str] = set()
-        self._lines: dict[str, list[str]] = {}  # a cell's name in tracebacks, to its lines
+        self._lines: dict[str, list[str]] = {}  # by a cell's name in tracebacks
         self._watchdog = Watchdog(self._last_words)
 
     def run(self) -> None:
-        """Do the job and say that it is done."""
+        """Do the job, and send a message when it is done."""
         sys.modules[MODULE] = self._module
         with warnings.catch_warnings():
-            # What an overflow did is said by a finding, and said better.
+            # If an overflow matters, a finding says so, and better.
             warnings.simplefilter("ignore")
             for number, cell in enumerate(self._facts["cells"]):
                 if number not in self._facts["skipped"]:
@@ -81,7 +80,7 @@ class Job:
         self._send(event="loaded", printed=stream.text, trouble=finding_facts(trouble))
 
     def _trouble(self, cell: str, name: str) -> Finding | None:
-        """Run one cell; return what kept it from being run to its end."""
+        """Run one cell; return what stopped it, or None."""
         try:
             with self._watchdog.limit(self._facts["loading_seconds"]):
                 exec(compile(cell, name, "exec", dont_inherit=True), self._names)
@@ -98,45 +97,46 @@ class Job:
         return None
 
     def _ask(self, name: str) -> None:
-        findings = []
+        asked = []
         for example in self._questions.of(name):
-            self._send(event="asking", step=name, title=example.title)
+            self._send(event="asking", step=name, check=example.check, title=example.title)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
-                finding, arrays = self._answer(example)
-            findings.append(finding)
+                asked.append(self._answer(example))
             self._send(
                 event="checked",
-                title=example.title,
-                finding=finding_facts(finding),
+                check=check_facts(asked[-1].verdict),
                 printed=stream.text,
-                arrays=arrays,
+                arrays=arrays_to_draw(asked[-1]),
             )
             if name in self._blocked:
                 break
-        self._send(event="asked", step=name, findings=settled(findings))
+        checks = [check_facts(each.verdict) for each in settled(asked)]
+        self._send(event="asked", step=name, checks=checks)
 
-    def _answer(self, example: Example) -> tuple[Finding | None, Arrays]:
-        step = example.step
+    def _answer(self, example: Example) -> AskedExample:
         try:
             with self._watchdog.limit(self._facts["seconds"]):
                 return self._questions.ask(example, self._names)
-        except StillRunning as error:
-            self._block(step)
-            return messages.still_running(step, error.seconds, self._place(error)), []
-        except TooMuchPrinted as error:
-            self._block(step)
-            return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error)), []
-        except Blocked as error:
-            return messages.calls_blocked(error.name), []
+        except (StillRunning, TooMuchPrinted, Blocked) as error:
+            return AskedExample(example, None, self._stopped(example.step, error))
+
+    def _stopped(self, step: str, error: StillRunning | TooMuchPrinted | Blocked) -> Finding:
+        """Say why a step was stopped; block it, unless another step is the reason."""
+        if isinstance(error, Blocked):
+            return messages.calls_blocked(error.name)
+        self._block(step)
+        if isinstance(error, StillRunning):
+            return messages.still_running(step, error.seconds, self._place(error))
+        return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error))
 
     def _block(self, name: str) -> None:
-        """Note that the step `name` does not come back; a child after this one has to know too."""
+        """Note that the step `name` does not return, and tell the parent for the next child."""
         self._blocked.add(name)
         self._stand_in(name)
         self._send(event="blocked", step=name)
 
     def _stand_in(self, name: str) -> None:
-        """From now on, who calls the step `name` is told that it does not come back."""
+        """Replace the step `name` by a function that raises `Blocked`."""
 
         def blocked(*arguments: Any, **keywords: Any) -> NoReturn:
             raise Blocked(name)
@@ -147,7 +147,7 @@ class Job:
         script = self._file.suffix == ".py"
         name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
         self._lines[name] = cell.split("\n")
-        # So that a traceback has the line that was run, whatever is saved meanwhile.
+        # A traceback then shows the line that was run, even if the file was saved since.
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
         return name
 
@@ -157,7 +157,7 @@ class Job:
         return messages.not_python(error.lineno or 0, (error.text or "").strip(), error.msg)
 
     def _place(self, error: BaseException) -> messages.CodePlace:
-        """The learner's own innermost line in a traceback."""
+        """Return the innermost line of the learner's own code in a traceback."""
         trace, found = error.__traceback__, messages.NOWHERE
         while trace is not None:
             found = self._line(trace.tb_frame, trace.tb_lineno) or found
@@ -173,7 +173,7 @@ class Job:
         return number, text, "" if name.startswith("<") else name
 
     def _last_words(self, frame: FrameType | None, seconds: float) -> None:
-        """Say where the code stands that cannot be interrupted; the process ends after it."""
+        """Send the line of code that cannot be interrupted; the process ends after this."""
         place = None
         while frame is not None and place is None:
             place = self._line(frame, frame.f_lineno)

@@ -1,10 +1,10 @@
 """A time limit on the learner's code, from inside the process that runs it.
 
-A loop without end has to end in words, with the line it is at, on Linux, macOS and Windows.
-A thread looks at the clock and interrupts the main thread; what does not let itself be
-interrupted (a bare `except:` in a loop, a long call of a library) ends the process, after the
-line has been told. Processor time counts, so that a busy machine is no fault of the code's;
-what only waits ends at three times that.
+An endless loop must end with a message that names its line, on Linux, macOS and Windows. A thread
+watches the clock and interrupts the main thread. If the code cannot be interrupted (a bare
+`except:` in a loop, a long call of a library), the line is reported and the process ends. The
+limit is in processor time, so the code is not blamed for a busy machine. Code that only waits may
+take three times as long.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-WALL = 3.0  # the wall clock's share: so many times the processor time
-GRACE = 1.0  # for what is interrupted to end, in seconds
-TICK = 0.1
+WALL = 3.0  # the limit in wall time, as a multiple of the limit in processor time
+GRACE = 1.0  # seconds for interrupted code to end
+TICK = 0.1  # seconds
 EXIT_CODE = 70
 
 
 class StillRunning(BaseException):
-    """The learner's code has used up its time; not an `Exception`, so that few catch it."""
+    """The learner's code used up its time. Not an `Exception`, so that code rarely catches it."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"still running after {seconds:g} s")
@@ -36,14 +36,14 @@ class StillRunning(BaseException):
 
 @dataclass(frozen=True)
 class _Limit:
-    """One stretch of code with a limit; `processor` and `wall` are seconds."""
+    """One stretch of code with a limit of `processor` seconds, and the clocks at its beginning."""
 
     processor: float
     began: float
     processor_began: float
 
     def used_up(self) -> float:
-        """Return the seconds after which it is over, or 0 while it is not."""
+        """Return the limit in seconds if it is used up, or else 0."""
         if time.process_time() - self.processor_began >= self.processor:
             return self.processor
         wall = WALL * self.processor
@@ -53,7 +53,8 @@ class _Limit:
 class Watchdog:
     """Interrupts the main thread when a limit is used up.
 
-    `last_words` gets the frame that is still running and the seconds, before the process ends.
+    Before the process has to end, `last_words` gets the frame that is still running and the limit
+    in seconds.
     """
 
     def __init__(self, last_words: Callable[[FrameType, float], None]) -> None:
@@ -67,7 +68,7 @@ class Watchdog:
 
     @contextlib.contextmanager
     def limit(self, processor: float) -> Iterator[None]:
-        """Raise `StillRunning` in the body after so many seconds of processor time."""
+        """Raise `StillRunning` in the body after `processor` seconds of processor time."""
         self._limit = _Limit(processor, time.monotonic(), time.process_time())
         self._armed.set()
         try:
@@ -77,7 +78,7 @@ class Watchdog:
             self._armed.clear()
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        # It may have ended at the last moment, and the next stretch have begun.
+        # The code may have ended at the last moment, and the next stretch may have begun.
         if self._limit is not None and self._limit is self._over:
             raise StillRunning(self._seconds)
 
@@ -96,7 +97,7 @@ class Watchdog:
         self._over = limit
         main = threading.main_thread().ident
         assert main is not None
-        # A real signal ends a sleep too.
+        # A real signal also ends a sleep.
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(main, signal.SIGINT)
         else:

@@ -1,7 +1,7 @@
-"""Sentences about code that does not come back: loops without end, exits, floods of output.
+"""Sentences about code that does not return: endless loops, exits, floods of output.
 
-A place is the learner's own innermost line: its number (0 when it is not known), its text, and
-the function it stands in ("" at the top of the file).
+A place is the innermost line of the learner's own code: its number (0 if unknown), its text, and
+its function ("" at the top of the file).
 """
 
 from __future__ import annotations
@@ -10,67 +10,65 @@ from autograder.model.verdict import Finding, Outcome
 
 CodePlace = tuple[int, str, str]
 NOWHERE: CodePlace = (0, "", "")
-LOOP = "Is there a loop without end?"
+LOOP = "Is there an endless loop?"
 PRINT = "Is there a `print` inside a loop?"
 EXIT = "Is there a call such as `exit()` or `os._exit()`?"
 
 
 def still_running(step: str, seconds: float, place: CodePlace = NOWHERE) -> Finding:
-    """What to say of a step that was stopped at the time limit."""
+    """Return the finding on a step that was stopped at the time limit."""
     fact = f"`{step}` was still running after {seconds:g} s{_at(place, step)}, and was stopped."
     return Finding(Outcome.TIMED_OUT, fact, look=LOOP)
 
 
 def ended_python(step: str, how: str) -> Finding:
-    """What to say of a step whose call ended the process; `how` is what the system says."""
+    """Return the finding on a step that ended the process; `how` is what the system says."""
     fact = f"`{step}` ended Python instead of returning a result."
-    look = f"{EXIT} A call of a library with sizes that do not fit can do it too."
+    look = f"{EXIT} Calling a library with sizes that do not fit can do it too."
     return Finding(Outcome.CRASHED, fact, look=look, details=(how,) if how else ())
 
 
 def printed_too_much(step: str, kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
-    """What to say of a step that prints without end."""
+    """Return the finding on a step that prints without end."""
     fact = f"`{step}` printed more than {kilobytes} kB{_at(place, step)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
 def calls_blocked(name: str) -> Finding:
-    """What to say of a step that calls one that does not come back."""
-    fact = f"It calls `{name}`, which does not come back yet."
-    return Finding(
-        Outcome.TIMED_OUT, fact, look=f"Put `{name}` right first, then check this again."
-    )
+    """Return the finding on a step that calls another step that does not return."""
+    fact = f"It calls `{name}`, which does not return yet."
+    return Finding(Outcome.TIMED_OUT, fact, look=f"Correct `{name}` first, then check this again.")
 
 
 def not_reached(seconds: float) -> Finding:
-    """What to say of a step for which there was no time left."""
+    """Return the finding on a step for which there was no time left."""
     fact = f"It was not checked: all steps together ran for more than {seconds:g} s."
     return Finding(Outcome.TIMED_OUT, fact, look="Look at the steps before it first.")
 
 
 def top_still_running(seconds: float, place: CodePlace = NOWHERE) -> Finding:
-    """What to say of a file whose top level does not end."""
+    """Return the finding on a file whose top level does not end."""
     fact = f"The top of your file was still running after {seconds:g} s{_at(place)}."
     look = "The code outside your functions runs at every check. Does it have to be there?"
     return Finding(Outcome.TIMED_OUT, fact, look=look)
 
 
 def top_ended_python(place: CodePlace = NOWHERE, how: str = "") -> Finding:
-    """What to say of a file that ends the process while it is loaded."""
+    """Return the finding on a file that ends the process while it is loaded."""
     fact = f"The top of your file ends Python{_at(place)}, before any step can be checked."
     return Finding(Outcome.CRASHED, fact, look=EXIT, details=(how,) if how else ())
 
 
 def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
-    """What to say of a file that prints without end while it is loaded."""
+    """Return the finding on a file that prints without end while it is loaded."""
     fact = f"The top of your file printed more than {kilobytes} kB{_at(place)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
 def not_python(number: int, text: str, message: str) -> Finding:
-    """What to say of a file, or a cell, that Python cannot read."""
-    shown = f" `{text}`" if text else ""
-    fact = f"Python cannot read this yet: SyntaxError, line {number}:{shown} ({message})."
+    """Return the finding on a file or a cell that Python cannot read."""
+    quoted = f" `{text}`" if text else ""
+    fact = f"Python cannot read this yet: SyntaxError, line {number}:{quoted} ({message})."
     look = "Is a bracket, a quote or a colon missing there, or on the line before?"
     return Finding(Outcome.RAISED, fact, look=look)
 

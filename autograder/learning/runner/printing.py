@@ -1,4 +1,4 @@
-"""What the learner's code prints while it is checked: kept apart, and not without end."""
+"""Collects what the learner's code prints while it is checked, up to a limit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import contextlib
 import io
 from collections.abc import Iterator
 
-KEPT = 4000  # characters that are shown; the rest is counted
+KEPT = 4000  # characters that are shown; the rest is only counted
 
 
 class TooMuchPrinted(BaseException):
-    """The code printed more than a submission may; not an `Exception`, so that few catch it."""
+    """The code printed more than is allowed. Not an `Exception`, so that code rarely catches it."""
 
 
 class Printed(io.TextIOBase):
-    """A text stream that keeps the beginning and raises `TooMuchPrinted` past `most` characters."""
+    """A text stream that keeps the beginning; past `most` characters it raises `TooMuchPrinted`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -22,11 +22,11 @@ class Printed(io.TextIOBase):
         self._written = 0
 
     def writable(self) -> bool:
-        """True: it is there to be written to."""
+        """True."""
         return True
 
     def write(self, text: str) -> int:
-        """Keep what fits."""
+        """Keep the part of `text` that fits; raise `TooMuchPrinted` past the limit."""
         if self._written < KEPT:
             self._parts.append(text[: KEPT - self._written])
         self._written += len(text)
@@ -36,7 +36,7 @@ class Printed(io.TextIOBase):
 
     @property
     def text(self) -> str:
-        """What was printed, and how much of it is left out."""
+        """What was printed, and how much of it was left out."""
         left = self._written - KEPT
         rest = f"\n… and {left} more characters" if left > 0 else ""
         return "".join(self._parts) + rest
@@ -44,7 +44,7 @@ class Printed(io.TextIOBase):
 
 @contextlib.contextmanager
 def printed(most: int) -> Iterator[Printed]:
-    """Take what the body prints to stdout and stderr; at most `most` characters."""
+    """Collect what the body prints to stdout and stderr, at most `most` characters."""
     stream = Printed(most)
     with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
         yield stream

@@ -1,215 +1,175 @@
 """The child as its parent sees it: started, given a job, listened to, ended.
 
-Pipes and threads only, so that it is the same on Linux, macOS and Windows.
+multiprocessing starts it. On Linux the child is forked from a server that has the array library
+in memory, so the next one is ready at once. If that server cannot work, the child is a new Python
+that does its own imports. So it is on macOS and Windows, whose libraries do not survive a fork.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
+import multiprocessing
 import os
-import queue
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing import util
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import ModuleType
+from typing import Any
 
-from autograder.learning.runner.start_method import COLD, FORKING
+from autograder.errors import KitError
+from autograder.grading.import_path import safe_for_a_new_process
+from autograder.learning.runner import child
 from autograder.model.exercise import Exercise
 
-LAST_WORDS = 2000  # characters of the error stream that are kept
-RELEASING = 5.0  # seconds for a killed job to be noticed
-STARTING = 120.0  # seconds for a slow disk to give PyTorch
-
-
-class ChildEnded(Exception):
-    """The child has ended; `how` is what the system says about it."""
-
-    def __init__(self, how: str) -> None:
-        super().__init__(how)
-        self.how = how
-
-
-class Silent(Exception):
-    """The child has said nothing for longer than it may."""
-
-
-class Child:
-    """One process of `child.py`: it does one job, or when it is `FORKING` one after the other."""
-
-    def __init__(self, exercise: Exercise, manner: str = COLD) -> None:
-        command = [sys.executable, "-P", "-m", "autograder.learning.runner.child"]
-        self._process = subprocess.Popen(
-            [*command, str(exercise.folder.resolve()), exercise.library, manner],
-            cwd=exercise.folder,
-            # A window that waits to be closed would hold up the check.
-            env={**os.environ, "MPLBACKEND": "Agg"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            # Ctrl-C is the parent's, which ends the child.
-            start_new_session=True,
-        )
-        self.ready = False
-        self._forking = manner == FORKING
-        self._fork: int | None = None  # the process that does the job, of a forking child
-        self._busy = False
-        self._unwanted = False
-        self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._errors = ""
-        self._threads = [
-            threading.Thread(target=read, daemon=True) for read in (self._listen, self._drain)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    @property
-    def usable(self) -> bool:
-        """Whether it can take another job."""
-        return self._forking and not self.ended and not self._busy
-
-    @property
-    def ended(self) -> bool:
-        """Whether its process has ended."""
-        return self._process.poll() is not None
-
-    def send(self, job: Mapping[str, Any]) -> None:
-        """Give the child a job; raise `ChildEnded` when it has ended."""
-        self._unwanted, self._busy = False, True
-        try:
-            _pipe(self._process.stdin).write(json.dumps(job) + "\n")
-            _pipe(self._process.stdin).flush()
-        except (OSError, ValueError):  # closed by the other side, or by ours
-            raise ChildEnded(self._how()) from None
-
-    def receive(self, seconds: float) -> dict[str, Any]:
-        """Wait for a message; raise `Silent` after so many seconds, `ChildEnded` when none will come."""
-        try:
-            message = self._messages.get(timeout=seconds)
-        except queue.Empty:
-            raise Silent from None
-        if message is None:
-            self._messages.put(None)
-            self._busy = False
-            raise ChildEnded(self._how())
-        match message["event"]:
-            case "ready":
-                self.ready = True
-            case "forked":
-                self._fork = message["pid"]
-                if self._unwanted:
-                    self.give_up()
-            case "ended":
-                self._fork, self._busy = None, False
-                raise ChildEnded(message["how"])
-        return message
-
-    def give_up(self) -> None:
-        """End the job, from any thread; a forking child goes on."""
-        if not self._forking:
-            self.end()
-            return
-        self._unwanted = True
-        if self._fork is not None:
-            _kill(self._fork)
-
-    def release(self) -> None:
-        """The job is over or unwanted: end it, and the child too unless it can take another."""
-        if not self._forking:
-            self.end()
-            return
-        try:
-            while self._busy:
-                self.give_up()
-                self.receive(RELEASING)
-        except ChildEnded:
-            return
-        except Silent:
-            self.end()
-
-    def end(self) -> None:
-        """End the process and what it has started."""
-        if self._fork is not None:
-            _kill(self._fork)
-        if self._process.poll() is None:
-            _kill(self._process.pid)
-        self._process.wait()
-        with contextlib.suppress(OSError):  # nobody reads what is still to be flushed
-            _pipe(self._process.stdin).close()
-        for thread in self._threads:
-            thread.join()
-
-    def _how(self) -> str:
-        code = self._process.wait()
-        self._threads[1].join(timeout=1)
-        said = self._errors.strip().splitlines()[-1:]
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return ": ".join([how, *said])
-
-    def _listen(self) -> None:
-        with _pipe(self._process.stdout) as stream:
-            for line in stream:
-                try:
-                    message = json.loads(line)
-                except ValueError:
-                    continue  # the process was ended while it wrote
-                self._messages.put(message)
-        self._messages.put(None)
-
-    def _drain(self) -> None:
-        with _pipe(self._process.stderr) as stream:
-            while text := stream.read(1024):
-                self._errors = (self._errors + text)[-LAST_WORDS:]
-
-
-def _kill(pid: int) -> None:
-    """End a process and its group."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended meanwhile
-        if sys.platform == "win32":
-            os.kill(pid, signal.SIGTERM)
-        else:
-            os.killpg(pid, signal.SIGKILL)
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None
-    return stream
+METHODS = ("forkserver", "spawn") if sys.platform == "linux" else ("spawn",)
+SERVER = "autograder.learning.runner.server"
+ENDING = 5.0  # seconds for a process to end after its last message
+LONGEST = 1 << 26  # bytes of one message
+STARTING = 120.0  # seconds for a slow disk to load PyTorch
+_one_at_a_time = threading.Lock()
 
 
 class Stopped(Exception):
-    """The check was given up."""
+    """The check was stopped."""
 
 
 class Stop:
-    """Gives up a check from another thread: the child that is at work is ended."""
+    """Stops a check, from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._child: Child | None = None
-        self._given = False
-
-    def follow(self, child: Child) -> None:
-        """Note that `child` is at work now; raise `Stopped` when it is too late."""
-        with self._lock:
-            self._child = child
-            given = self._given
-        if given:
-            raise Stopped
-
-    def look(self) -> None:
-        """Raise `Stopped` when the check is given up."""
-        if self._given:
-            raise Stopped
+        self.asked, self._ask = multiprocessing.Pipe(duplex=False)
 
     def give(self) -> None:
-        """Give up."""
-        with self._lock:
-            self._given = True
-            child = self._child
-        if child:
-            child.give_up()
+        """Stop the check."""
+        self._ask.send_bytes(b"stop")
+
+    def look(self) -> None:
+        """Raise `Stopped` if the check was stopped."""
+        if self.asked.poll():
+            raise Stopped
+
+
+class Child:
+    """A process of `child.py`: it gets ready, does one job, and ends.
+
+    `server` is the id of the process that it was forked from. Until the child is ready, it is the
+    id that the child before it had, or 0.
+    """
+
+    def __init__(self, exercise: Exercise, server: int = 0) -> None:
+        self.exercise = exercise
+        self.server = server
+        self._spent = False
+        self._process: BaseProcess | None = None
+        self._line, far = multiprocessing.Pipe()
+        # In a thread, because it takes as long as the server's imports.
+        threading.Thread(target=self._start, args=(far,), daemon=True).start()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the child can take a job, now or when it is ready."""
+        process = self._process
+        ended = process and process.pid and not process.is_alive()
+        return not self._spent and not ended
+
+    def wait_until_ready(self, stop: Stop) -> None:
+        """Wait until the child is ready; raise `KitError` if it never will be, or `Stopped`."""
+        message = self.receive(STARTING, stop)
+        if message["event"] == "ready":
+            self.server = message["server"]
+            return
+        self.end()
+        if message["event"] == "error":
+            raise KitError(message["fact"], place=message["place"], cure=message["cure"])
+        raise KitError(
+            f"Python did not start: {message.get('how', 'it says nothing')}",
+            place=str(self.exercise.folder),
+            cure=f"see whether `python -c 'import {self.exercise.library}'` works here",
+        )
+
+    def send(self, job: Mapping[str, Any]) -> None:
+        """Give the child its job."""
+        self._spent = True
+        with suppress(OSError):  # it has ended, and `receive` will say so
+            self._line.send_bytes(json.dumps(job).encode())
+
+    def receive(self, seconds: float, stop: Stop) -> dict[str, Any]:
+        """Wait for a message; after `seconds` without one, return a `silent` one. Raise `Stopped`.
+
+        Messages are JSON: nothing from the learner's process is ever unpickled.
+        """
+        ready = wait([self._line, stop.asked], seconds)
+        stop.look()
+        if not ready:
+            return {"event": "silent"}
+        try:
+            message: dict[str, Any] = json.loads(self._line.recv_bytes(LONGEST))
+        except (EOFError, OSError, ValueError):
+            return {"event": "ended", "how": self._how()}
+        if message["event"] == "done" and self._process:
+            self._process.join(ENDING)
+        return message
+
+    def end(self) -> None:
+        """End the process and all that it started. If it has not started yet, it ends by itself."""
+        process, worked = self._process, self._spent
+        self._process, self._spent = None, True
+        self._line.close()
+        if process and process.pid and (worked or process.is_alive()):
+            if sys.platform != "win32":
+                with suppress(ProcessLookupError, PermissionError):  # nothing is left
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.join()
+
+    def _start(self, far: Connection) -> None:
+        with far, _one_at_a_time, safe_for_a_new_process(), _without_main():
+            for method in METHODS:
+                with suppress(OSError, EOFError):  # no socket, or an import that kills the server
+                    self._process = self._made(method, far)
+                    self._process.start()
+                    return
+
+    def _made(self, method: str, far: Connection) -> BaseProcess:
+        context: Any = multiprocessing.get_context(method)
+        if method == "forkserver":
+            util.get_temp_dir()  # the server's socket lies there, and now the child knows it too
+            context.set_forkserver_preload([SERVER, *child.imports(self.exercise.library)])
+        arguments = (far, self.exercise)
+        process: BaseProcess = context.Process(target=child.main, args=arguments, daemon=True)
+        return process
+
+    def _how(self) -> str:
+        """Return how the process ended, in the system's words."""
+        if not self._process or not self._process.pid:
+            return "no process could be started"
+        self._process.join(ENDING)
+        code = self._process.exitcode
+        if code is None:
+            return "it does not answer"
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def end_server(pid: int) -> None:
+    """End a fork server, so that multiprocessing starts one with another library."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # it is not our child, or has ended
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            os.kill(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep a process that starts in the body from running this program's main module."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

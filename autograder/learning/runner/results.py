@@ -1,21 +1,25 @@
-"""What a check of one's own work found: plain values, made in the child, shown by the parent.
+"""What a check of the learner's own work found: plain values from the child for the parent.
 
-They cross as JSON, so that the parent needs no NumPy; what a learner reads is a `Finding`,
-as everywhere else.
+They are sent as JSON, so the parent does not need NumPy. As everywhere else, a `StepVerdict` says
+what is right and wrong. Beside it is what only a learner is shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.model.exercise import Exercise, Step
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import (
+    CheckVerdict,
+    Finding,
+    StepVerdict,
+    finding_facts,
+    read_check,
+)
 
-HIDDEN = "Hidden graders ask the same of other inputs, after you hand in."
-RIGHT, WRONG, WAITING = "✓", "✗", "·"
 FORMAT_VERSION = 1
 
 
@@ -23,8 +27,8 @@ FORMAT_VERSION = 1
 class Drawn:
     """One array of a check: the learner's and the expected one, as nested lists of numbers.
 
-    axes: the names of the axes, such as "B S S", or None. precision: the dtype
-    that was asked for. `yours` is None when no array came back.
+    axes: the names of the axes, such as "B S S", or None. precision: the dtype that was asked for.
+    yours: None if the code did not return an array.
     """
 
     name: str
@@ -35,92 +39,72 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class CheckResult:
-    """One public check: what it found (None when it passes), and what the code printed."""
+class CheckRun:
+    """One public check: its verdict, what the code printed, and the arrays to draw."""
 
-    title: str
-    finding: Finding | None
+    verdict: CheckVerdict
     printed: str = ""
     arrays: tuple[Drawn, ...] = ()
 
 
 @dataclass(frozen=True)
-class StepResult:
-    """The public checks of one step, in order."""
+class StepRun:
+    """One step and its public checks, in order; their verdicts make up `verdict`."""
 
     step: Step
-    checks: tuple[CheckResult, ...]
+    verdict: StepVerdict
+    checks: tuple[CheckRun, ...]
+
+    @classmethod
+    def of(cls, step: Step, checks: tuple[CheckRun, ...]) -> StepRun:
+        """Return the run of a step with these checks."""
+        return cls(step, StepVerdict.of(step, tuple(check.verdict for check in checks)), checks)
 
     @property
-    def finding(self) -> Finding | None:
-        """The first thing to look at, or None when every check passes."""
-        return next((check.finding for check in self.checks if check.finding), None)
-
-    @property
-    def passes(self) -> bool:
-        """Whether every check passes."""
-        return self.finding is None
-
-    @property
-    def passed(self) -> int:
-        """How many checks pass."""
-        return sum(check.finding is None for check in self.checks)
-
-    @property
-    def mark(self) -> str:
-        """✓ right, ✗ wrong, · not written yet."""
-        if self.finding is None:
-            return RIGHT
-        return WAITING if self.finding.outcome is Outcome.NOT_WRITTEN else WRONG
-
-    @property
-    def points(self) -> float:
-        """All of the step's points, or none."""
-        return self.step.points if self.passes else 0.0
+    def failing(self) -> CheckRun | None:
+        """The first check with a finding, or None if every check passed."""
+        found = self.verdict.failing
+        return next((check for check in self.checks if check.verdict is found), None)
 
 
 @dataclass(frozen=True)
 class Checkup:
-    """The answer to one `attn check`: what was run, and how each step that was asked does.
+    """The answer to one `attn check`: what was run, and the result of each requested step.
 
-    `troubles` are what kept parts of the file from being run, before any step was asked;
-    `printed` is what the file printed while it was loaded.
+    troubles: why parts of the file could not be run, before any step was asked. printed: what the
+    file printed while it was loaded.
     """
 
     exercise: Exercise
     file: Path
     cells: tuple[str, ...]
-    steps: tuple[StepResult, ...]
+    steps: tuple[StepRun, ...]
     remarks: tuple[str, ...] = ()
     troubles: tuple[Finding, ...] = ()
     printed: str = ""
 
     @property
     def passes(self) -> bool:
-        """Whether every step that was asked passes."""
-        return all(result.passes for result in self.steps)
+        """Whether every requested step passes."""
+        return self.next is None
 
     @property
-    def next(self) -> StepResult | None:
+    def next(self) -> StepRun | None:
         """The first step that does not pass, or None."""
-        return next((result for result in self.steps if not result.passes), None)
+        return next((run for run in self.steps if not run.verdict.passes), None)
 
     @property
     def points(self) -> float:
         """The points of the steps that pass."""
-        return sum(result.points for result in self.steps)
+        return sum(run.verdict.points for run in self.steps)
 
     @property
     def max_points(self) -> float:
-        """The points of all steps that were asked."""
-        return sum(result.step.points for result in self.steps)
-
-    def result(self, step: str) -> StepResult | None:
-        """Return the result of a step, or None when it was not asked."""
-        return next((result for result in self.steps if result.step.name == step), None)
+        """The points of all requested steps."""
+        return sum(run.verdict.max_points for run in self.steps)
 
     def document(self) -> dict[str, Any]:
-        """Return what `attn check --json` prints; its keys stay as they are."""
+        """Return what `attn check --json` prints; its keys must not change."""
         first = self.next
         return {
             "format_version": FORMAT_VERSION,
@@ -129,7 +113,7 @@ class Checkup:
             "passes": self.passes,
             "points": self.points,
             "max_points": self.max_points,
-            "steps": [_step_facts(result) for result in self.steps],
+            "steps": [_step_facts(run) for run in self.steps],
             "next": _next_facts(first) if first else None,
             "troubles": [trouble.message for trouble in self.troubles],
             "remarks": list(self.remarks),
@@ -137,58 +121,35 @@ class Checkup:
         }
 
 
-def _step_facts(result: StepResult) -> dict[str, Any]:
+def _step_facts(run: StepRun) -> dict[str, Any]:
     return {
-        "name": result.step.name,
-        "title": result.step.title,
-        "passes": result.passes,
-        "points": result.points,
-        "max_points": result.step.points,
+        "name": run.verdict.name,
+        "title": run.verdict.title,
+        "passes": run.verdict.passes,
+        "points": run.verdict.points,
+        "max_points": run.verdict.max_points,
         "checks": [
             {
-                "title": check.title,
-                "passes": check.finding is None,
-                "finding": _plain(check.finding) if check.finding else None,
+                "title": check.verdict.title,
+                "passes": check.verdict.passes,
+                "finding": finding_facts(check.verdict.finding),
                 "printed": check.printed,
             }
-            for check in result.checks
+            for check in run.checks
         ],
     }
 
 
-def _next_facts(result: StepResult) -> dict[str, Any]:
-    assert result.finding
+def _next_facts(run: StepRun) -> dict[str, Any]:
+    assert run.verdict.finding
     return {
-        "step": result.step.name,
-        "message": result.finding.message,
-        "hint": result.step.hints[0] if result.step.hints else "",
+        "step": run.verdict.name,
+        "message": run.verdict.finding.message,
+        "hint": run.step.hints[0] if run.step.hints else "",
     }
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
-    facts = asdict(finding)
-    del facts["matches"]
-    return facts
-
-
-def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
-    """Return a finding as JSON facts, without the known mistakes that match it."""
-    return _plain(finding) if finding else None
-
-
-def read_finding(facts: Mapping[str, Any] | None) -> Finding | None:
-    """Read what `finding_facts` gave."""
-    if facts is None:
-        return None
-    changed = {"outcome": Outcome(facts["outcome"]), "details": tuple(facts["details"])}
-    return Finding(**{**facts, **changed})
-
-
-def read_check(facts: Mapping[str, Any]) -> CheckResult:
-    """Read one check's result as the child sends it."""
-    return CheckResult(
-        facts["title"],
-        read_finding(facts["finding"]),
-        facts["printed"],
-        tuple(Drawn(**drawn) for drawn in facts["arrays"]),
-    )
+def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
+    """Read one check as the child sends it."""
+    arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
+    return CheckRun(read_check(facts["check"]), facts["printed"], arrays)

@@ -1,1 +1,1 @@
-"""What a learner has: a workspace, what was reached, what is saved."""
+"""What a learner has: a workspace, progress and saved files."""

@@ -1,7 +1,7 @@
-"""How far a learner is: one small file in the workspace, readable by eye.
+"""How far a learner is: one small, readable file in the workspace.
 
-It has to survive upgrades and accidents: what this version does not know is kept, a file that
-cannot be read is set aside and said, and writing replaces the file whole.
+It must survive upgrades and accidents. Entries that this version does not know are kept. A file
+that cannot be read is set aside, and the learner is told. Writing replaces the whole file at once.
 """
 
 from __future__ import annotations
@@ -18,49 +18,49 @@ from autograder.errors import KitError
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.workspace import MARK, Workspace
 from autograder.model.exercise import Exercise
-from autograder.model.files import read_small
+from autograder.model.files import read_small, replace_file
 
 FILE = "progress.json"
 VERSION = 1
-MOST_BYTES = 1_000_000  # a step takes about 100
+MOST_BYTES = 1_000_000  # a step needs about 100
 
 
 @dataclass(frozen=True)
 class StepProgress:
-    """What is known of one step: whether it passed last, hints given, solution shown."""
+    """The progress in one step: whether it last passed, hints given, solution shown."""
 
     passed: bool = False
     hints: int = 0
     solution: bool = False
 
     def with_hints(self, number: int) -> StepProgress:
-        """The same after so many hints."""
+        """Return the progress after this many hints."""
         return replace(self, hints=number)
 
     def with_solution(self) -> StepProgress:
-        """The same after the solution was shown."""
+        """Return the progress after the solution was shown."""
         return replace(self, solution=True)
 
     def with_passed(self, passed: bool) -> StepProgress:
-        """The same after a check."""
+        """Return the progress after a check."""
         return replace(self, passed=passed)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a workspace; a change gives a new one, and `save` writes it."""
+    """The progress in a workspace; changes return a new object, and `save` writes it."""
 
     file: Path
     facts: Mapping[str, Any]
 
     @property
     def current(self) -> str:
-        """The name of the exercise that was worked on last, or ""."""
+        """The name of the exercise worked on last, or ""."""
         name = self.facts.get("current")
         return name if isinstance(name, str) else ""
 
     def step(self, exercise: str, step: str) -> StepProgress:
-        """What is known of a step."""
+        """Return the progress in a step."""
         facts = _inner(self.facts, "exercises", exercise, step)
         hints = facts.get("hints")
         return StepProgress(
@@ -70,7 +70,7 @@ class Progress:
         )
 
     def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:
-        """Return the progress with another state of one step."""
+        """Return the progress with one step changed."""
         facts = copy.deepcopy(dict(self.facts))
         inner = facts
         for name in ("exercises", exercise, step):
@@ -81,26 +81,26 @@ class Progress:
         return Progress(self.file, facts)
 
     def with_current(self, exercise: str) -> Progress:
-        """Return the progress with another exercise worked on last."""
+        """Return the progress with `exercise` as the one worked on last."""
         return Progress(self.file, {**self.facts, "current": exercise})
 
     def with_checkup(self, checkup: Checkup) -> Progress:
         """Return the progress after a check."""
         name = checkup.exercise.name
         progress = self.with_current(name)
-        for result in checkup.steps:
-            now = progress.step(name, result.step.name).with_passed(result.passes)
-            progress = progress.with_step(name, result.step.name, now)
+        for run in checkup.steps:
+            now = progress.step(name, run.step.name).with_passed(run.verdict.passes)
+            progress = progress.with_step(name, run.step.name, now)
         return progress
 
     def passed(self, exercise: Exercise) -> tuple[str, ...]:
-        """The names of the steps that passed last, in order."""
+        """Return the names of the steps that passed when last checked, in order."""
         return tuple(
             step.name for step in exercise.steps if self.step(exercise.name, step.name).passed
         )
 
     def points(self, exercise: Exercise) -> float:
-        """The points of the steps that passed last."""
+        """Return the points of the steps that passed when last checked."""
         passed = self.passed(exercise)
         return sum(step.points for step in exercise.steps if step.name in passed)
 
@@ -111,9 +111,7 @@ class Progress:
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         text = json.dumps({"version": VERSION, **self.facts}, indent=2, ensure_ascii=False) + "\n"
-        new = self.file.with_suffix(f".{os.getpid()}")
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, self.file)
+        replace_file(self.file, text.encode("utf-8", "backslashreplace"))
 
 
 def _inner(facts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
@@ -124,12 +122,12 @@ def _inner(facts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def read_progress(root: Path, tell: Callable[[str], None]) -> Progress:
-    """Read a workspace's progress; what cannot be read is set aside, and `tell` is told."""
+    """Read a workspace's progress; set an unreadable file aside, and pass `tell` a sentence."""
     file = root / MARK / FILE
     try:
         facts = json.loads(read_small(file, MOST_BYTES).decode("utf-8"))
         if not isinstance(facts, dict):
-            raise ValueError("it holds no object")
+            raise ValueError("it holds no JSON object")
     except FileNotFoundError:
         facts = {}
     except OSError as error:
@@ -140,7 +138,7 @@ def read_progress(root: Path, tell: Callable[[str], None]) -> Progress:
         why = error.fact if isinstance(error, KitError) else error
         tell(
             f"The record of your progress could not be read ({why}). It is kept as {aside}, "
-            "and a new one begins; your code is untouched."
+            "and a new record begins. Your code is untouched."
         )
         facts = {}
     return Progress(file, facts)
@@ -155,7 +153,7 @@ def _set_aside(file: Path) -> Path:
 
 
 def save(progress: Progress, tell: Callable[[str], None]) -> None:
-    """Write the progress; where that is not possible, say so: a check has its answer all the same."""
+    """Write the progress; if that fails, only say so, because the check has its answer anyway."""
     try:
         progress.save()
     except OSError as error:
@@ -163,7 +161,7 @@ def save(progress: Progress, tell: Callable[[str], None]) -> None:
 
 
 def current_exercise(workspace: Workspace, progress: Progress) -> Exercise:
-    """The exercise one stands in; else the one worked on last; else the first."""
+    """Return the exercise of the current folder, or the one worked on last, or the first."""
     if workspace.here:
         return workspace.here
     if progress.current in workspace.names:

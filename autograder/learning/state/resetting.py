@@ -1,16 +1,14 @@
-"""Put the stub of a step, or of a whole exercise, back into the learner's file.
+"""Puts the stub of a step, or of a whole exercise, back into the learner's file.
 
-What was there is kept as a copy first. Only the step's own lines, or its notebook cell, are
-touched.
+First a copy of the file is kept. For a step, only its own lines or its notebook cell change.
 """
 
 from __future__ import annotations
 
-import ast
+import itertools
 import json
-import os
-import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,114 +16,132 @@ from autograder.errors import KitError
 from autograder.learning.state.scaffold import original
 from autograder.learning.state.workspace import MARK
 from autograder.model.exercise import Exercise, Step
+from autograder.model.files import replace_file, write_whole
+from autograder.submission.cells import source
+from autograder.submission.definitions import find_definitions
+from autograder.submission.file_text import with_plain_lines
+from autograder.submission.percent import percent_cells
 from autograder.submission.reading import read_submission
 
 
 def work_file(exercise: Exercise) -> Path:
-    """The file that a check would read; the script when there is none."""
+    """Return the file that a check would read, or the script's path if there is no file."""
     submission = read_submission(exercise.folder, exercise, "you")
     path = submission.path
     return path if path.is_file() else exercise.folder / f"{exercise.name}.py"
 
 
 def reset(root: Path, exercise: Exercise, step: Step | None) -> tuple[Path, Path | None]:
-    """Put the stub back; return the file and the copy of what was there (None: there was none).
+    """Put the stub back; return the file, and the copy of the old one (None if there was none).
 
-    Raises `KitError` when the step cannot be found in the file; nothing is changed then.
+    If the step is not found in the file, or the copy or the file cannot be written, nothing
+    changes and `KitError` is raised.
     """
     file = work_file(exercise)
     stub = original(exercise, f"{exercise.name}{file.suffix}").read_text(encoding="utf-8")
     if step and file.is_file():
         change = _in_notebook if file.suffix == ".ipynb" else _in_script
-        text = change(file, stub, step.name, exercise.name)
+        text = change(_StepInFile(file, exercise.name, step.name), stub)
     else:
         text = stub
     kept = _keep(root, file) if file.is_file() else None
-    new = file.with_name(f".{file.name}.new")
-    new.write_text(text, encoding="utf-8")
-    os.replace(new, file)
+    write_whole(file, text)
     return file, kept
 
 
 def _keep(root: Path, file: Path) -> Path:
     folder = root / MARK / "kept"
-    folder.mkdir(parents=True, exist_ok=True)
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
-    number = 0
-    while True:
-        more = f"-{number}" if number else ""
-        kept = folder / f"{file.stem}-{stamp}{more}{file.suffix}"
-        if not kept.exists():
-            break
-        number += 1
-    shutil.copyfile(file, kept)
+    ends = (f"-{number}" if number else "" for number in itertools.count())
+    names = (folder / f"{file.stem}-{stamp}{end}{file.suffix}" for end in ends)
+    kept = next(name for name in names if not name.exists())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(kept, file.read_bytes())
+    except OSError as error:
+        raise KitError(
+            f"your file cannot be copied, so it is left unchanged: {error.strerror}",
+            place=str(folder),
+            cure="free some disk space, or allow yourself to write there, and try again",
+        ) from error
     return kept
 
 
-def _lost(file: Path, exercise: str, name: str) -> KitError:
-    return KitError(
-        f"`{name}` cannot be found in your file, so it cannot be put back alone",
-        place=str(file),
-        cure=f"`attn reset {exercise}` puts the whole file back and keeps yours",
-    )
+@dataclass(frozen=True)
+class _StepInFile:
+    """The learner's file, and the step to find in it."""
+
+    file: Path
+    exercise: str
+    name: str
+
+    def text(self) -> str:
+        """Return the text of the file without a byte order mark; raise `KitError`."""
+        try:
+            return self.file.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise self.lost() from None
+
+    def lost(self) -> KitError:
+        return KitError(
+            f"`{self.name}` cannot be found in your file, so it cannot be put back on its own",
+            place=str(self.file),
+            cure=f"`attn reset {self.exercise}` puts the whole file back and keeps a copy of yours",
+        )
 
 
-def _in_script(file: Path, stub: str, name: str, exercise: str) -> str:
-    text = file.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
-    try:
-        places = _definitions(text, name)
-    except SyntaxError:
-        places = _cells(text, name)
-        fresh = _cells(stub, name)
-    else:
-        fresh = _definitions(stub, name)
+def _in_script(step: _StepInFile, stub: str) -> str:
+    text = step.text()
+    plain = with_plain_lines(text)
+    places, fresh = _definitions(plain, step.name), _definitions(stub, step.name)
+    if not places:
+        places, fresh = _cells(plain, step.name), _cells(stub, step.name)
     if not places or not fresh:
-        raise _lost(file, exercise, name)
-    lines = text.split("\n")
-    begin, end = fresh[0]
-    # From the end, so that the earlier places stay where they are; the first gets the stub.
+        raise step.lost()
+    lines, (begin, end) = plain.split("\n"), fresh[0]
+    # Go from the end, so that earlier places stay valid. The first place gets the stub.
     for number in range(len(places) - 1, -1, -1):
-        put = stub.split("\n")[begin:end] if number == 0 else []
-        lines[places[number][0] : places[number][1]] = put
-    return "\n".join(lines)
+        lines_of_stub = stub.split("\n")[begin:end] if number == 0 else []
+        lines[places[number][0] : places[number][1]] = lines_of_stub
+    return ("\r\n" if "\r\n" in text else "\n").join(lines)
 
 
 def _definitions(text: str, name: str) -> list[tuple[int, int]]:
-    """Where the top-level definitions of `name` stand: first line from 0, and the line after."""
-    return [
-        (min([node.lineno, *(each.lineno for each in node.decorator_list)]) - 1, node.end_lineno)
-        for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and node.name == name
-        and node.end_lineno is not None
-    ]
+    """Return the places of the definitions of `name`: first line (from 0), and the line after.
+
+    Return none if one of them is not valid Python, because its end is then unknown.
+    """
+    found = [each for each in find_definitions(text) if each.name == name]
+    whole = all(each.is_python for each in found)
+    return [(each.first - 1, each.last) for each in found] if whole else []
 
 
 def _cells(text: str, name: str) -> list[tuple[int, int]]:
-    """The same for a file that does not parse: the `# %%` cells that begin to define `name`."""
-    lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines) if line.startswith("# %%")]
-    cells = zip(starts, [*starts[1:], len(lines)])
-    return [(begin, end) for begin, end in cells if _defines("\n".join(lines[begin:end]), name)]
+    """Return the same for the `# %%` cells that define `name`, valid Python or not."""
+    return [
+        (cell.line - 1, cell.last)
+        for cell in percent_cells(text)
+        if cell.marker and _defines(cell.text, name)
+    ]
 
 
 def _defines(source: str, name: str) -> bool:
-    begins = (f"def {name}(", f"class {name}(", f"class {name}:")
-    return any(line.startswith(begins) for line in source.split("\n"))
+    return any(found.name == name for found in find_definitions(source))
 
 
-def _in_notebook(file: Path, stub: str, name: str, exercise: str) -> str:
+def _in_notebook(step: _StepInFile, stub: str) -> str:
     try:
-        notebook = json.loads(file.read_text(encoding="utf-8-sig"))
+        notebook = json.loads(step.text())
         cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError):
-        raise _lost(file, exercise, name) from None
-    fresh = [cell for cell in json.loads(stub)["cells"] if _defines(_source(cell), name)]
-    # The cell that was made for it, else one that defines it now.
-    own = [cell for cell in cells if _made_for(cell, name)]
-    own = own or [cell for cell in cells if _defines(_source(cell), name)]
+        raise step.lost() from None
+    released = json.loads(stub)["cells"]
+    fresh = [cell for cell in released if _defines(source(cell), step.name)]
+    # The cell that was made for the step, or else one that defines it now.
+    own = [cell for cell in cells if _made_for(cell, step.name)]
+    own = own or [cell for cell in cells if _defines(source(cell), step.name)]
     if not own or not fresh:
-        raise _lost(file, exercise, name)
+        raise step.lost()
     for cell in own:
         cell.update(source=fresh[0]["source"], outputs=[], execution_count=None)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
@@ -134,8 +150,3 @@ def _in_notebook(file: Path, stub: str, name: str, exercise: str) -> str:
 def _made_for(cell: dict[str, Any], name: str) -> bool:
     grading = cell.get("metadata", {}).get("nbgrader", {})
     return bool(grading.get("solution")) and grading.get("grade_id") == name
-
-
-def _source(cell: dict[str, Any]) -> str:
-    source = cell.get("source", "")
-    return source if isinstance(source, str) else "".join(source)

@@ -1,7 +1,7 @@
-"""Notices that a learner's file was saved, however the editor does it.
+"""Notices when a learner's file is saved, however the editor does it.
 
-Editors write in place, or write another file and rename it; JupyterLab saves notebooks. What
-counts is that a file of that name is another one now.
+Editors write in place, or write another file and rename it; JupyterLab saves notebooks. All that
+counts is that the file with that name has changed.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from watchfiles import Change, watch
 
 from autograder.learning.state.scaffold import WORK
 
-STEP = 15  # milliseconds without a change, until what has changed is told
-DEBOUNCE = 200  # milliseconds of changes without a break, until they are told all the same
+STEP = 15  # milliseconds without a change before the changes are reported
+DEBOUNCE = 200  # milliseconds of constant changes before they are reported anyway
 
 
 class Saves:
-    """While it is entered, `saved` gets the folder in which a work file was saved, from a thread."""
+    """A context in which a thread calls `saved` with each folder where a work file was saved."""
 
     def __init__(self, folders: Sequence[Path], saved: Callable[[Path], None]) -> None:
         self._folders = {folder.resolve(): folder for folder in folders}
@@ -32,12 +31,7 @@ class Saves:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
 

@@ -1,6 +1,6 @@
-"""Lay out a workspace: the public files of exercises, never over a learner's work.
+"""Makes a workspace from the public files of exercises; a learner's work is never overwritten.
 
-They come with the package: in an installation they lie inside it, in the repository beside it.
+The files come with the package: inside it in an installation, beside it in the repository.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ WORK = (".py", ".ipynb")
 
 @dataclass(frozen=True)
 class CreatedWorkspace:
-    """What `attn start` did, by file: made, kept because it is work, brought up to date."""
+    """A workspace, with the work that `attn start` kept and the files that it updated."""
 
     workspace: Workspace
-    made: tuple[Path, ...]
     kept: tuple[Path, ...]
     updated: tuple[Path, ...]
 
 
 def shipped() -> Path:
-    """The folder with the public files of all exercises; raise `KitError` when it is not there."""
+    """Return the folder with the public files of all exercises; raise `KitError` if missing."""
     for place in (PACKAGE / "assignments", PACKAGE.parent / "assignments"):
         if any(place.glob(f"*/{MANIFEST}")):
             return place
@@ -41,7 +40,7 @@ def shipped() -> Path:
 
 
 def original(exercise: Exercise, file: str) -> Path:
-    """A file of an exercise as it was handed out; raise `KitError` when the kit has none."""
+    """Return the path of an exercise's original file; raise `KitError` if the kit has none."""
     path = shipped() / exercise.name / file
     if path.is_file():
         return path
@@ -53,13 +52,15 @@ def original(exercise: Exercise, file: str) -> Path:
 
 
 def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
-    """Make `root` a workspace with these exercises, all by default; leave work as it is.
+    """Make `root` a workspace with these exercises (all by default); leave work as it is.
 
     Raises `KitError` for an unknown exercise, or when `root` is a file.
     """
     source = shipped()
     if root.exists() and not root.is_dir():
-        raise KitError("there is a file of that name", place=str(root), cure="name a new folder")
+        raise KitError(
+            "a file of that name already exists", place=str(root), cure="name a new folder"
+        )
     chosen = names or sorted(path.parent.name for path in source.glob(f"*/{MANIFEST}"))
     exercises = [find_exercise(name, source) for name in chosen]
     done: dict[str, list[Path]] = {"made": [], "kept": [], "updated": [], "same": []}
@@ -68,12 +69,13 @@ def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
         target.mkdir(parents=True, exist_ok=True)
         for file in sorted(path for path in exercise.folder.iterdir() if path.is_file()):
             done[_lay(file, target / file.name)].append(target / file.name)
-    made, kept, updated = (tuple(done[name]) for name in ("made", "kept", "updated"))
-    return CreatedWorkspace(workspace_at(root.resolve()), made, kept, updated)
+    return CreatedWorkspace(
+        workspace_at(root.resolve()), tuple(done["kept"]), tuple(done["updated"])
+    )
 
 
 def _lay(file: Path, path: Path) -> str:
-    """Copy a file to `path`, unless that is work; return what was done, in one word."""
+    """Copy a file to `path`, except over work; return "made", "same", "kept" or "updated"."""
     if not path.exists():
         shutil.copyfile(file, path)
         return "made"

@@ -1,4 +1,4 @@
-"""What every command of a learner's begins with: the workspace, the progress, the task named."""
+"""What every learner's command begins with: the workspace, the progress, the named task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class LearnerSession:
-    """A workspace and how far one is in it; `say` is for what the learner should know."""
+    """A workspace and the learner's progress in it; `say` shows the learner a sentence."""
 
     workspace: Workspace
     progress: Progress
@@ -34,26 +34,29 @@ class LearnerSession:
         return current_exercise(self.workspace, self.progress)
 
     def task(self, words: str | None) -> Task:
-        """Understand EXERCISE, EXERCISE.STEP, STEP or nothing; raise `KitError`."""
+        """Parse EXERCISE, EXERCISE.STEP, STEP or nothing; raise `KitError`."""
         return self.workspace.task(words, self.current)
 
     def step(self, words: str | None) -> tuple[Exercise, Step]:
-        """Understand the name of a step; without one, or with an exercise's, it is the open one."""
+        """Parse the name of a step; without a step's name, return the open step.
+
+        Raise `KitError` for an unknown name.
+        """
         task = self.task(words)
         return task.exercise, task.step or self.open_step(task.exercise)
 
     def open_step(self, exercise: Exercise) -> Step:
-        """The first step that did not pass last; the last one when all did."""
+        """Return the first step that did not pass when last checked, or else the last step."""
         passed = self.progress.passed(exercise)
         left = [step for step in exercise.steps if step.name not in passed]
         return (left or exercise.steps[-1:])[0]
 
     def known(self, exercise: Exercise, step: Step) -> StepProgress:
-        """What is known of a step."""
+        """Return the progress in a step."""
         return self.progress.step(exercise.name, step.name)
 
     def noted(self, exercise: Exercise, step: Step, known: StepProgress) -> LearnerSession:
-        """Save what is known of a step."""
+        """Save the progress in a step."""
         return self._saved(self.progress.with_step(exercise.name, step.name, known))
 
     def checked(self, checkup: Checkup) -> LearnerSession:
@@ -65,7 +68,7 @@ class LearnerSession:
         return self._saved(self.progress.with_current(exercise.name))
 
     def next_exercise(self, after: Exercise) -> Exercise | None:
-        """The first exercise with an open step, looking from `after` on; None when there is none."""
+        """Return the first other exercise with an open step, searching from `after` on, or None."""
         every = self.workspace.exercises
         start = [each.name for each in every].index(after.name)
         for each in (*every[start + 1 :], *every[:start]):
@@ -80,6 +83,6 @@ class LearnerSession:
 
 
 def open_session(folder: Path, say: Say) -> LearnerSession:
-    """Find the workspace of `folder` and read its progress; raise `KitError` when there is none."""
+    """Find the workspace around `folder`, read its progress; raise `KitError` if there is none."""
     workspace = find_workspace(folder)
     return LearnerSession(workspace, read_progress(workspace.root, say), say)

@@ -1,7 +1,7 @@
-"""Where a learner works: the folder that `attn start` made, or a folder of a released exercise.
+"""Where a learner works: the folder that `attn start` made, or one with a released exercise.
 
-It is found from the working directory upward, as git finds a repository, so that every command
-works without being told where it is.
+As git does with a repository, it is looked for in the working directory and the folders above,
+so commands do not need to be told where it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ START = "name the folder of an exercise with --in, or make a workspace: attn sta
 
 @dataclass(frozen=True)
 class Task:
-    """What a command is about: an exercise, and one step of it or (None) all."""
+    """What a command is about: an exercise, and one of its steps or (None) all of them."""
 
     exercise: Exercise
     step: Step | None = None
@@ -31,7 +31,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder with exercises, by difficulty; `here` is the one whose folder one stands in."""
+    """A folder with exercises, by difficulty; `here` is the exercise of the current folder."""
 
     root: Path
     exercises: tuple[Exercise, ...]
@@ -54,9 +54,10 @@ class Workspace:
         )
 
     def task(self, words: str | None, current: Exercise) -> Task:
-        """Understand EXERCISE, EXERCISE.STEP or STEP; without words it is `current`.
+        """Parse EXERCISE, EXERCISE.STEP or STEP; without words, the task is `current`.
 
-        A step alone is one of `current`, else of the only exercise that has it. Raises `KitError`.
+        A step alone belongs to `current`, or else to the only exercise that has it. Raises
+        `KitError` for an unknown or ambiguous name.
         """
         if not words:
             return Task(current)
@@ -77,7 +78,7 @@ class Workspace:
 
 
 def find_workspace(start: Path) -> Workspace:
-    """Find the workspace that `start` lies in; raise `KitError` when there is none."""
+    """Find the workspace around `start`; raise `KitError` when there is none."""
     if not start.is_dir():
         raise KitError("there is no such folder", place=str(start), cure="check its spelling")
     folder = start.resolve()
@@ -92,12 +93,14 @@ def find_workspace(start: Path) -> Workspace:
         if (place / MARK).is_dir() and any(place.glob(f"*/{MANIFEST}")):
             return workspace_at(place)
     raise KitError(
-        f"this is no workspace: there is no {MANIFEST} here or above", place=str(start), cure=START
+        f"this is not a workspace: there is no {MANIFEST} here or above",
+        place=str(start),
+        cure=START,
     )
 
 
 def workspace_at(root: Path, here: Exercise | None = None) -> Workspace:
-    """Return the folder `root` with the exercises right below it."""
+    """Return the workspace in `root`, with the exercises directly below it."""
     found = [read_exercise(path.parent) for path in root.glob(f"*/{MANIFEST}")]
     found.sort(key=lambda exercise: (exercise.difficulty, exercise.name))
     return Workspace(root, tuple(found), here)

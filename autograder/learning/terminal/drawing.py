@@ -1,4 +1,4 @@
-"""Heat maps of a step: yours, what is expected, and the difference."""
+"""Heat maps of a step: yours, expected, and the difference."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
-from autograder.learning.runner.results import CheckResult, Drawn, StepResult
+from autograder.learning.runner.results import CheckRun, Drawn, StepRun
 
 
 @dataclass(frozen=True)
 class StepPicture:
-    """What is drawn of one array of a check: words, and heat maps (none without a common shape)."""
+    """The picture of one array of a check: words, and heat maps."""
 
     name: str
     words: str
     panels: tuple[Panel, ...]
 
 
-def chosen(result: StepResult) -> CheckResult | None:
-    """The check to draw: the first that fails and has arrays, else the first that has any."""
-    drawn = [check for check in result.checks if check.arrays]
-    failing = [check for check in drawn if check.finding]
+def chosen(run: StepRun) -> CheckRun | None:
+    """Return the first check with arrays that fails, or else the first with arrays, or None."""
+    drawn = [check for check in run.checks if check.arrays]
+    failing = [check for check in drawn if not check.verdict.passes]
     return next(iter(failing or drawn), None)
 
 
-def pictures(check: CheckResult) -> tuple[StepPicture, ...]:
-    """The pictures of a check: of those of its arrays that differ, else of all."""
+def pictures(check: CheckRun) -> tuple[StepPicture, ...]:
+    """Return pictures of a check's arrays that differ, or of all if none differs."""
     every = [(_picture(drawn), _differs(drawn)) for drawn in check.arrays]
     differing = tuple(picture for picture, differs in every if differs)
     return differing or tuple(picture for picture, _ in every)
@@ -48,8 +48,8 @@ def _differs(drawn: Drawn) -> bool:
 def _picture(drawn: Drawn) -> StepPicture:
     expected = np.asarray(drawn.expected)
     if drawn.yours is None:
-        due = panel(expected, title="expected", axes=drawn.axes)
-        return StepPicture(drawn.name, "Yours gave no array here.", (due,))
+        alone = panel(expected, title="expected", axes=drawn.axes)
+        return StepPicture(drawn.name, "Your code gave no array here.", (alone,))
     compared = comparison(
         np.asarray(drawn.yours), expected, axes=drawn.axes, precision=drawn.precision
     )
@@ -60,21 +60,21 @@ def _picture(drawn: Drawn) -> StepPicture:
     return StepPicture(drawn.name, compared.words, panels)
 
 
-def drawn(result: StepResult) -> tuple[RenderableType, ...]:
-    """What to print of a step: its heat maps, or why there are none."""
-    check = chosen(result)
+def drawn(run: StepRun) -> tuple[RenderableType, ...]:
+    """Return what to print for a step: its heat maps, or why there are none."""
+    check = chosen(run)
     if check is None:
-        name = result.step.name
-        if result.step.random:
-            return (Text(f"{name} draws random numbers: there is nothing to set them beside."),)
-        return (Text(f"There is nothing to draw of {name} yet."),)
-    pieces: list[RenderableType] = [Text(f"The check: {check.title}.")]
+        name = run.step.name
+        if run.step.random:
+            return (Text(f"{name} draws random numbers: there is nothing to compare them with."),)
+        return (Text(f"There is nothing to draw for {name} yet."),)
+    pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
     for picture in pictures(check):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
         pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
     return tuple(pieces)
 
 
-def draw_file(path: Path, check: CheckResult) -> None:
-    """Draw a check's arrays into a PNG or SVG file; raises `KitError`."""
+def draw_file(path: Path, check: CheckRun) -> None:
+    """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save` does."""
     save(path, tuple(panel for picture in pictures(check) for panel in picture.panels))

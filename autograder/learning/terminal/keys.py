@@ -1,6 +1,6 @@
-"""Single keys from a terminal, without Enter, on Linux, macOS and Windows.
+"""Reads single keys from a terminal, without Enter, on Linux, macOS and Windows.
 
-The terminal is left as it was found, however the watch ends.
+However the watch ends, the terminal is restored.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-ESCAPE = "\x1b"  # begins an arrow key and the like: none of ours
+ESCAPE = "\x1b"  # begins arrow keys and the like, which are not used
 END_OF_INPUT = "\x04"
 
 
 class Keyboard:
-    """While it is entered, `press` gets every key as one character, from a thread."""
+    """A context in which a thread calls `press` with every key, as one character."""
 
     def __init__(self, press: Callable[[str], None]) -> None:
         self._press = press
@@ -42,14 +42,14 @@ class Keyboard:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
 
     def take(self) -> None:
-        """Let keys come one by one; needed again after the process was suspended."""
+        """Make the terminal send single keys; call this again after the process was suspended."""
         if sys.platform != "win32":
             import termios
             import tty
 
             if self._before is None:
                 self._before = termios.tcgetattr(sys.stdin.fileno())
-            # Not raw: Ctrl-C stays what it is, and a new line begins at the left.
+            # Not raw mode: Ctrl-C still works, and a new line begins at the left.
             tty.setcbreak(sys.stdin.fileno())
 
     def _read(self) -> None:
@@ -65,7 +65,7 @@ class Keyboard:
 
             while True:
                 key = msvcrt.getwch()
-                if key in "\x00\xe0":  # the first half of an arrow key and the like
+                if key in "\x00\xe0":  # the first half of an arrow key or the like
                     msvcrt.getwch()
                 else:
                     self._press(key)

@@ -1,7 +1,7 @@
-"""What a learner sees of a check: the steps, the one thing to look at, what to do next.
+"""What a learner sees after a check: the steps, the one thing to look at, what to do next.
 
-It has to read at 40 columns, without color and piped into a file: signs stand beside words, and
-nothing depends on a width.
+It must be readable in 40 columns, without color, and piped into a file. So signs stand beside
+words, and nothing depends on the width.
 """
 
 from __future__ import annotations
@@ -12,38 +12,37 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from autograder.learning.runner.results import (
-    HIDDEN,
-    RIGHT,
-    WRONG,
-    CheckResult,
-    Checkup,
-    StepResult,
-)
+from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
-from autograder.model.verdict import Finding
+from autograder.model.symbols import HIDDEN, key, mark, number, style
+from autograder.model.verdict import Finding, Outcome
+from autograder.reports.finding import FindingText, finding_text, step_text
 
-STYLES = {RIGHT: "green", WRONG: "red"}
+# The outcomes whose signs need no key.
+PLAIN = (Outcome.PASSED, Outcome.WRONG_VALUES, Outcome.NOT_WRITTEN)
 PRINTED_LINES = 12
 PRINTED = 2000  # characters
 
 
 def show_checkup(
-    console: Console, checkup: Checkup, task: Task, following: str, rung: int = 1
+    console: Console, checkup: Checkup, task: Task, following: str, hint_number: int = 1
 ) -> None:
-    """Show the answer to `attn check`, with the hint on `rung` (from 1) of the step to look at.
+    """Show the answer to `attn check`, with hint `hint_number` (from 1) for the step to look at.
 
-    `following` is what to type when all is right.
+    `following` is the command to type when everything is right.
     """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
         console.print(Text(remark))
     for trouble in checkup.troubles:
         show_trouble(console, trouble)
-    for result in checkup.steps:
-        console.print(step_line(result))
+    for run in checkup.steps:
+        console.print(step_line(run))
+    signs = key(run.verdict.outcome for run in checkup.steps)
+    if not set(signs) <= set(key(PLAIN)):
+        console.print(Text("\n" + "   ".join(signs), style="dim"))
     console.print()
     if len(checkup.steps) > 1:
         console.print(Text(tally(checkup)))
@@ -51,74 +50,78 @@ def show_checkup(
     if look is None:
         console.print(Text(HIDDEN))
         show_printed(console, _all_printed(checkup))
-        console.print(Text("Go on with:"))
+        console.print(Text("Continue with:"))
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))
-    show_finding(console, look, rung)
+    show_finding(console, look, hint_number)
     console.print()
     for line in next_commands(task, look):
         console.print(line)
 
 
-def step_line(result: StepResult) -> Text:
-    """One step in one line: `✓ softmax (4/4)  2 points`."""
-    line = Text.assemble((result.mark, STYLES.get(result.mark, "dim")), " ", result.step.name)
-    line.append(f" ({result.passed}/{len(result.checks)})")
-    return line.append(f"  {worth(result.step)}", "dim")
+def step_line(run: StepRun) -> Text:
+    """Return a line about a step: `✓ softmax (4/4)  2 points`."""
+    line = Text.assemble(sign(run.verdict.outcome), " ", run.step.name)
+    line.append(f" ({run.verdict.checks_passed}/{len(run.checks)})")
+    return line.append(f"  {worth(run.step)}", "dim")
+
+
+def sign(outcome: Outcome) -> Text:
+    """Return the sign of an outcome in its color."""
+    return Text(mark(outcome).sign, style(mark(outcome).sign))
 
 
 def tally(checkup: Checkup) -> str:
-    """How many steps pass, and what they are worth."""
-    right = sum(result.passes for result in checkup.steps)
+    """Return how many steps pass, and what they are worth."""
+    right = sum(run.verdict.passes for run in checkup.steps)
     return (
         f"{right} of {len(checkup.steps)} steps pass, "
-        f"{points(checkup.points)} of {points(checkup.max_points)} points."
+        f"{number(checkup.points)} of {number(checkup.max_points)} points."
     )
 
 
-def points(number: float) -> str:
-    """Write points without an idle fraction."""
-    return f"{number:g}"
-
-
 def worth(step: Step) -> str:
-    """What a step is worth: `2 points`, or `bonus`."""
-    return f"{step.points:g} point{'' if step.points == 1 else 's'}" if step.points else "bonus"
+    """Return what a step is worth: `2 points`, or `bonus`."""
+    noun = "point" if step.points == 1 else "points"
+    return f"{number(step.points)} {noun}" if step.points else "bonus"
 
 
 def show_trouble(console: Console, trouble: Finding) -> None:
     """Show what kept a part of the file from being run."""
-    console.print(Text(trouble.fact, style="red"))
-    if trouble.look:
-        console.print(Padding(Text(trouble.look), (0, 0, 0, 2), expand=False))
+    text = finding_text(trouble)
+    console.print(Text(text.fact, style="red"))
+    for words in (text.look, *_system(trouble.outcome, text)):
+        _print_indented(console, words)
 
 
-def show_finding(console: Console, result: StepResult, rung: int = 0) -> None:
-    """Show the one thing to look at in a step, and the hint on `rung` (from 1; 0 for none)."""
-    failing = next(check for check in result.checks if check.finding)
-    assert failing.finding
-    finding = failing.finding
-    for words in (finding.right, finding.fact, finding.look, *_system(finding)):
-        if words:
-            console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
-    show_printed(console, failing.printed)
-    if rung and result.step.hints:
-        console.print(Padding(hint(result.step, rung), (1, 0, 0, 2), expand=False))
+def show_finding(console: Console, run: StepRun, hint_number: int = 0) -> None:
+    """Show the one thing to look at in a step, and hint `hint_number` (from 1; 0: none)."""
+    text = step_text(run.verdict).finding
+    for words in (*text.parts, *_system(run.verdict.outcome, text)):
+        _print_indented(console, words)
+    show_printed(console, run.failing.printed if run.failing else "")
+    if hint_number and run.step.hints:
+        console.print(Padding(hint(run.step, hint_number), (1, 0, 0, 2), expand=False))
 
 
-def _system(finding: Finding) -> Iterable[str]:
-    """What the system said about a crash; what a comparison saw stays folded."""
-    return finding.details if finding.outcome.value == "crashed" else ()
+def _print_indented(console: Console, words: str) -> None:
+    if words:
+        console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
+
+
+def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
+    """Return what the system said about a crash; details of comparisons are not shown."""
+    return text.details if outcome is Outcome.CRASHED else ()
 
 
 def hint(step: Step, number: int) -> Text:
-    """One rung of a step's hints, from 1."""
+    """Return hint `number` (from 1) for a step."""
     return Text(f"Hint {number} of {len(step.hints)}: {step.hints[number - 1]}", style="dim")
 
 
 def show_printed(console: Console, text: str) -> None:
-    """Show what the learner's code printed, set apart and cut."""
+    """Show what the learner's code printed, indented and cut."""
     lines = clean(text, PRINTED).rstrip().splitlines()
     if not lines:
         return
@@ -130,22 +133,23 @@ def show_printed(console: Console, text: str) -> None:
 
 
 def _all_printed(checkup: Checkup) -> str:
-    checks: Iterable[CheckResult] = (one for result in checkup.steps for one in result.checks)
-    return "\n".join(text for text in (checkup.printed, *(one.printed for one in checks)) if text)
+    checks: Iterable[CheckRun] = (check for run in checkup.steps for check in run.checks)
+    every = (checkup.printed, *(check.printed for check in checks))
+    return "\n".join(text for text in every if text)
 
 
-def next_commands(task: Task, result: StepResult) -> tuple[Text, ...]:
-    """What to type next for a step that does not pass."""
-    name = result.step.name
+def next_commands(task: Task, run: StepRun) -> tuple[Text, ...]:
+    """Return the commands to type next for a step that does not pass."""
+    name = run.step.name
     lines = [command(f"attn check {name}", "after your next change")]
-    if result.step.hints:
+    if run.step.hints:
         lines.append(command(f"attn hint {name}", "for the next hint"))
-    if any(check.arrays for check in result.checks if check.finding):
-        lines.append(command(f"attn show {name}", "to see yours beside what is expected"))
+    if any(check.arrays for check in run.checks if not check.verdict.passes):
+        lines.append(command(f"attn show {name}", "to see your result beside the expected one"))
     return tuple(lines)
 
 
 def command(typed: str, why: str = "") -> Text:
-    """A command to type, and what it is for."""
+    """Return a command to type, and what it is for."""
     line = Text.assemble("  ", (typed, "bold cyan"))
     return line.append(f"  {why}", "dim") if why else line

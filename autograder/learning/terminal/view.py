@@ -1,6 +1,6 @@
-"""What `attn watch` shows: how far, the step at hand, what is wrong with it, and the keys.
+"""What `attn watch` shows: progress, the current step, what is wrong with it, and the keys.
 
-One function from a state to lines, so that a screen that is cleared and a plain log show the same.
+A single function turns the state into lines, so that a terminal and a plain log show the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,20 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.learning.runner.results import HIDDEN, RIGHT, WAITING, Checkup, StepResult
+from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.state.session import LearnerSession
 from autograder.learning.terminal.listing import bar, overall
-from autograder.learning.terminal.screen import show_finding, show_printed, show_trouble, worth
+from autograder.learning.terminal.screen import (
+    show_finding,
+    show_printed,
+    show_trouble,
+    sign,
+    worth,
+)
 from autograder.model.exercise import Exercise, Step
+from autograder.model.symbols import HIDDEN
+from autograder.model.verdict import Outcome
+from autograder.submission.definitions import find_in_piece
 
 KEYS = ("n next", "h hint", "s show", "l list", "r reset", "q quit")
 
@@ -26,12 +35,12 @@ KEYS = ("n next", "h hint", "s show", "l list", "r reset", "q quit")
 class View:
     """The state of a watch.
 
-    focus: the step that was asked for with n, or "". news: what changed with the last save.
-    extra: what a key has brought up; when `held`, the next answer
-    leaves it there. question: what waits for y or n. busy: what goes on.
+    focus: the step chosen with n, or "". news: what changed with the last save. extra: what a key
+    has shown; if `held`, it stays after the next answer. question: it waits for y or n. busy:
+    what is going on.
     """
 
-    desk: LearnerSession
+    session: LearnerSession
     exercise: Exercise
     outcome: Checkup | KitError | None = None
     focus: str = ""
@@ -43,32 +52,32 @@ class View:
 
     @property
     def checkup(self) -> Checkup | None:
-        """The last answer, when there is one."""
+        """The last answer, or None."""
         return self.outcome if isinstance(self.outcome, Checkup) else None
 
     @property
-    def open(self) -> tuple[StepResult, ...]:
+    def open(self) -> tuple[StepRun, ...]:
         """The steps that do not pass."""
-        results = self.checkup.steps if self.checkup else ()
-        return tuple(result for result in results if not result.passes)
+        runs = self.checkup.steps if self.checkup else ()
+        return tuple(run for run in runs if not run.verdict.passes)
 
     @property
-    def at(self) -> StepResult | None:
-        """The step at hand: the one asked for while it is open, else the first that is open."""
-        asked = [result for result in self.open if result.step.name == self.focus]
+    def at(self) -> StepRun | None:
+        """The current step: the chosen one while it is open, or else the first open one."""
+        asked = [run for run in self.open if run.step.name == self.focus]
         return next(iter(asked or self.open), None)
 
     @property
     def step(self) -> Step:
-        """The step at hand; without an answer the first that did not pass; else the last one."""
+        """The current step, or before the first answer the first open one, or else the last."""
         if self.at:
             return self.at.step
-        return self.exercise.steps[-1] if self.checkup else self.desk.open_step(self.exercise)
+        return self.exercise.steps[-1] if self.checkup else self.session.open_step(self.exercise)
 
     @property
     def following(self) -> str:
-        """The name of the open step after the one at hand, or "" when there is no other."""
-        names = [result.step.name for result in self.open]
+        """The name of the open step after the current one, or "" if there is no other."""
+        names = [run.step.name for run in self.open]
         if len(names) < 2 or not self.at:
             return ""
         return names[(names.index(self.at.step.name) + 1) % len(names)]
@@ -93,26 +102,26 @@ def show(console: Console, view: View, *, keys: bool) -> None:
 
 
 def _show_head(console: Console, view: View) -> None:
-    done, of = overall(view.desk)
+    done, of = overall(view.session)
     head = Text.assemble((view.exercise.name, "bold"), "  all exercises ", bar(done, of))
     console.print(head.append(f" {done} of {of} steps"))
     if view.checkup:
-        marks = Text(" ").join(_mark(result, view.at) for result in view.checkup.steps)
+        marks = Text(" ").join(_mark(run, view.at) for run in view.checkup.steps)
         console.print(marks)
 
 
-def _mark(result: StepResult, at: StepResult | None) -> Text:
-    if result is at:
-        return Text(f"[{result.mark}]", style="bold")
-    return Text(result.mark, style="green" if result.mark == RIGHT else "dim")
+def _mark(run: StepRun, at: StepRun | None) -> Text:
+    mark = sign(run.verdict.outcome)
+    return Text.assemble("[", mark, "]", style="bold") if run is at else mark
 
 
 def _show_outcome(console: Console, view: View) -> None:
     outcome = view.outcome
     if isinstance(outcome, KitError):
-        console.print(Text(outcome.fact, style="red"))
-        console.print(Text(f"  where: {outcome.place}"))
-        console.print(Text(f"  cure:  {outcome.cure}"))
+        fact, *rest = outcome.lines
+        console.print(Text(fact, style="red"))
+        for line in rest:
+            console.print(Text(line))
     elif outcome:
         _show_checkup(console, view, outcome)
 
@@ -125,9 +134,9 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
     if not view.at:
         console.print(Text(f"Every step of {view.exercise.name} passes.", style="bold"))
         console.print(Text(HIDDEN))
-        after = view.desk.next_exercise(view.exercise)
+        after = view.session.next_exercise(view.exercise)
         if after:
-            console.print(Text(f"n goes on to {after.name}."))
+            console.print(Text(f"n continues with {after.name}."))
         show_printed(console, checkup.printed)
         return
     step = view.at.step
@@ -138,24 +147,24 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
     )
     console.print(Text(_where(checkup, step.name), style="cyan"), soft_wrap=True)
     show_finding(console, view.at)
-    if view.at.mark == WAITING:
-        console.print(Text("  Write it there and save: the answer comes here.", style="dim"))
+    if view.at.verdict.outcome is Outcome.NOT_WRITTEN:
+        console.print(Text("  Write it there and save: the answer appears here.", style="dim"))
 
 
 def _where(checkup: Checkup, name: str) -> str:
-    """The file, and the line or the cell that defines a step, as an editor understands it."""
+    """Return the file with the line (in a form that editors know) or cell that defines a step."""
     file = checkup.file
     if file.is_relative_to(Path.cwd()):
         file = file.relative_to(Path.cwd())
-    for number, cell in enumerate(checkup.cells, start=1):
-        for line, text in enumerate(cell.split("\n"), start=1):
-            if text.startswith((f"def {name}(", f"class {name}(", f"class {name}:")):
-                return f"{file}:{line}" if file.suffix == ".py" else f"{file}, code cell {number}"
+    found = [each for cell in checkup.cells for each in find_in_piece(cell) if each.name == name]
+    if found:
+        # A learner sees no numbers of cells, and not all cells are run.
+        return f"{file}:{found[0].line}" if file.suffix == ".py" else f"{file}, code cell of {name}"
     return str(file)
 
 
 def keys_line(keys: Sequence[str] = KEYS) -> Text:
-    """The keys, each with its word."""
+    """Return the keys, each with its word."""
     line = Text()
     for number, words in enumerate(keys):
         key, _, what = words.partition(" ")

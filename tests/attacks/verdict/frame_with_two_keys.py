@@ -1,5 +1,5 @@
 # rows = [22]
-# attack = "sends JSON in which a key stands twice, and NaN"
+# attack = "sends JSON in which a key appears twice, and NaN"
 # step = "softmax"
 # outcomes = ["protocol"]
 # ---

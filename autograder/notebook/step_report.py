@@ -1,0 +1,70 @@
+"""The answer to a check in a notebook: the verdict on the step, and a picture.
+
+The notebook, the terminal and nbgrader's Validate say the same about the same code. There is one
+place that asks the examples, and one that puts findings into words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.judging.asking import ask_examples
+from autograder.judging.examples import Example
+from autograder.model.exercise import Step
+from autograder.model.request import Respondent
+from autograder.model.symbols import HIDDEN
+from autograder.model.verdict import StepVerdict
+from autograder.notebook.card import Card
+from autograder.notebook.picture import Picture, picture_of
+from autograder.reports.finding import step_text
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """The verdict on one step by its public checks, and a picture of its result."""
+
+    step: Step
+    verdict: StepVerdict
+    picture: Picture
+
+    @property
+    def headline(self) -> str:
+        """One line: which step, and how many of its public checks passed."""
+        passed, of = self.verdict.checks_passed, len(self.verdict.checks)
+        return f"{self.step.name}: {passed} of {of} public checks pass."
+
+    @property
+    def card(self) -> Card:
+        """The whole report as a person reads it."""
+        return Card(
+            headline=self.headline,
+            step=step_text(self.verdict),
+            caption=self.picture.caption,
+            panels=self.picture.panels,
+            hints=() if self.verdict.passes else self.step.hints,
+            foot=HIDDEN if self.verdict.passes else "",
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """The report as lines of plain text."""
+        return self.card.lines()
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return self.card.html()
+
+    def _ipython_display_(self) -> None:
+        # Displayed, not returned as the cell's result: nbgrader reads a result as points, and
+        # warns about each one that is not a number.
+        from IPython.display import display
+
+        display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
+
+
+def report_on(step: Step, examples: Sequence[Example], respondent: Respondent) -> StepReport:
+    """Ask a learner's code the worked examples of one step, and report the answers."""
+    answered = ask_examples(step, examples, respondent)
+    return StepReport(step, answered.verdict, picture_of(answered.asked))

@@ -1,0 +1,83 @@
+"""Sentences about what a class has in common, for the instructor's next lecture."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean_line
+from autograder.model.symbols import count, number
+from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.roll import class_roll
+
+# Outcomes that say nothing about how well a step was understood.
+NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)
+
+
+def class_summary(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """Return sentences about the class.
+
+    They give, in this order: the number of students and the median of the points; who is not
+    judged yet; the step missed most; and each misconception with its number of students, the
+    most frequent first. Raise `KitError` when a verdict is not about this exercise.
+    """
+    roll = class_roll(exercise, verdicts)
+    if not roll:
+        return ("No submission is graded yet.",)
+    return (*_points(roll), *_not_judged(roll), *_missed(exercise, roll), *_misconceptions(roll))
+
+
+def misconception_words(name: str) -> str:
+    """Return the name of a misconception as words: "softmax over the query axis"."""
+    return clean_line(name.replace("_", " "), 80)
+
+
+def _points(roll: Sequence[Verdict]) -> Iterator[str]:
+    judged = [verdict.points for verdict in roll if not verdict.infrastructure]
+    if judged:
+        full = sum(v.points == v.max_points for v in roll if not v.infrastructure)
+        yield (
+            f"{count(len(judged), 'student')} graded, {full} with full points; the median is "
+            f"{number(statistics.median(judged))} of {number(roll[0].max_points)} points."
+        )
+
+
+def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
+    names = [clean_line(verdict.student, 40) for verdict in roll if verdict.infrastructure]
+    if names:
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        yield f"Not judged, through a fault of ours: {listed}. Grade again; no points are recorded."
+
+
+def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
+    missed = Counter(
+        step.name
+        for verdict in roll
+        for step in verdict.steps
+        if step.outcome is not Outcome.PASSED and step.outcome not in NOT_JUDGED
+    )
+    if missed:
+        # In a tie, name the earliest step: the later ones may follow from it.
+        order = [step.name for step in exercise.steps]
+        name = max(order, key=lambda step: missed[step])
+        yield (
+            f"Missed most: step {order.index(name) + 1}, {name}, by "
+            f"{count(missed[name], 'student')}."
+        )
+
+
+def _misconceptions(roll: Sequence[Verdict]) -> Iterator[str]:
+    students: Counter[tuple[str, str]] = Counter()
+    for verdict in roll:
+        students.update(
+            {
+                (step.name, check.finding.misconception)
+                for step in verdict.steps
+                for check in step.checks
+                if check.finding and check.finding.misconception
+            }
+        )
+    for (step, name), amount in sorted(students.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{misconception_words(name)} (in {step}): {count(amount, 'student')}"

@@ -1,0 +1,131 @@
+"""A finding in words, by the same rule for page, notebook, terminal and nbgrader's cells.
+
+The order is: what is right, the one fact, where to look. Folded away are the details, and then
+what other checks found. Each reason is given once. All text is cleaned and cut here, and text
+between backticks is code. Each medium adds only its own frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+from autograder.model.sanitize import clean
+from autograder.model.symbols import Mark, mark
+from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
+
+LONGEST = 2000  # characters of one text
+MOST_DETAILS = 12
+SAME = " (for the same reason)"
+# Outcomes that leave nothing for the student to look at.
+NOT_TOLD = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
+
+
+@dataclass(frozen=True)
+class FindingText:
+    """The text of a finding; a part is "" when there is nothing to say."""
+
+    right: str = ""
+    fact: str = ""
+    look: str = ""
+    details: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is right, what is not, and where to look: one paragraph each."""
+        return tuple(part for part in (self.right, self.fact, self.look) if part)
+
+
+@dataclass(frozen=True)
+class CheckText:
+    """One check in one line: its mark and its title."""
+
+    mark: Mark
+    title: str
+
+
+@dataclass(frozen=True)
+class StepText:
+    """The text of a step: its mark, its checks, and the first finding."""
+
+    mark: Mark
+    checks: tuple[CheckText, ...]
+    finding: FindingText
+
+    @property
+    def passed(self) -> str:
+        """The titles of the checks that passed, as one sentence; "" if none passed."""
+        right = mark(Outcome.PASSED)
+        words = "; ".join(check.title for check in self.checks if check.mark == right)
+        return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+
+def step_text(step: StepVerdict) -> StepText:
+    """Return the text of a step."""
+    checks = tuple(
+        CheckText(mark(check.outcome), shown(check.title) + _repeated(step, check))
+        for check in step.checks
+    )
+    if step.outcome in NOT_TOLD:
+        return StepText(mark(step.outcome), checks, FindingText())
+    return StepText(mark(step.outcome), checks, finding_text(told(step), _others(step)))
+
+
+def finding_text(finding: Finding, more: Iterable[str] = ()) -> FindingText:
+    """Return the text of a finding; `more` is folded away with its details."""
+    details = dict.fromkeys(shown(detail) for detail in (*finding.details, *more))
+    return FindingText(
+        shown(finding.right),
+        shown(finding.fact),
+        shown(finding.look),
+        tuple(details)[:MOST_DETAILS],
+    )
+
+
+def told(judged: StepVerdict | ChainVerdict) -> Finding:
+    """Return the finding, or one with the sentence of the outcome if there is none."""
+    return judged.finding or Finding(judged.outcome, mark(judged.outcome).sentence)
+
+
+def shown(text: str) -> str:
+    """Return `text` as plain text: cleaned, and cut if it is too long."""
+    return clean(text, LONGEST)
+
+
+def html(text: str) -> str:
+    """Return `text` as a piece of HTML, with the parts between backticks as code."""
+    parts = escape(shown(text)).replace("\n", "<br>").split("`")
+    if len(parts) % 2 == 0:  # a backtick has no partner, so all of it is plain text
+        return "`".join(parts)
+    return "".join(
+        f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts)
+    )
+
+
+def folded_html(summary: str, details: Iterable[str]) -> str:
+    """Return details as HTML that a click unfolds, or "" without details."""
+    inner = "".join(f"<p>{html(detail)}</p>" for detail in details)
+    return f"<details><summary>{html(summary)}</summary>{inner}</details>" if inner else ""
+
+
+def _others(step: StepVerdict) -> tuple[str, ...]:
+    """Return the findings of later checks that differ from the first finding."""
+    facts = [told(step).fact]
+    messages = []
+    for check in step.checks:
+        if check.finding and check.finding.fact not in facts:
+            facts.append(check.finding.fact)
+            messages.append(check.finding.message)
+    return tuple(messages)
+
+
+def _repeated(step: StepVerdict, check: CheckVerdict) -> str:
+    """Return what to add to the title of a check that fails for the first check's reason."""
+    first, finding = step.finding, check.finding
+    if first is None or finding is None or check is step.failing:
+        return ""
+    if check.outcome is Outcome.NOT_WRITTEN:  # the sign says so already
+        return ""
+    same = finding.fact == first.fact or finding.message in first.details
+    return SAME if same else ""

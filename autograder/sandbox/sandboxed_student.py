@@ -1,0 +1,106 @@
+"""A student's code in a sandbox, asked like any other `Respondent`.
+
+What the code is asked alone is answered by one worker after the other. While it leans on the
+reference, it could also ask the reference about anything that it was asked before. So each leaning
+step gets workers of its own, which see no other step's inputs and end with the step.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from autograder.model.request import ExceptionReport, Reply, Request
+from autograder.model.sanitize import clean
+from autograder.sandbox.budget import Allowance
+from autograder.sandbox.workers import AnswerOfReference, Workers
+
+if TYPE_CHECKING:
+    from autograder.sandbox.zygote import Zygote
+
+# The most questions answered in all: as many as ten calls may ask.
+_MOST_ANSWERED = 640
+
+Purpose = tuple[str, tuple[str, ...]]  # the step that is asked, and the steps that it leans on
+
+
+class SandboxedStudent:
+    """One submission's cells in workers of `zygote`. A context manager.
+
+    `answer` gives the reference's value for a step that is leaned on or, given the gradients of
+    its results, those of its arguments. None refuses; then the student's own code is used. An
+    answer that raises is a refusal too: only the student's arguments can have made it raise.
+    """
+
+    def __init__(
+        self,
+        zygote: Zygote,
+        cells: tuple[str, ...],
+        *,
+        seed: int,
+        answer: AnswerOfReference | None = None,
+    ) -> None:
+        self._zygote, self._cells, self._seed = zygote, cells, seed
+        self._answer = answer
+        seconds = zygote.limits.seconds_per_submission
+        self._calls = Allowance(seconds, _MOST_ANSWERED)
+        # Where it is we who load the cells again, the calls do not pay for it.
+        self._reloading = Allowance(seconds)
+        self._alone = self._workers(self._calls)
+        self._leaning = self._workers(self._reloading)
+        self._purpose: Purpose | None = None  # of the leaning workers
+
+    def __enter__(self) -> SandboxedStudent:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def load_failures(self) -> tuple[ExceptionReport | None, ...]:
+        """For each cell the exception it raised, or None; empty when loading did not finish."""
+        return self._alone.load_failures
+
+    @property
+    def output(self) -> str:
+        """What the code printed so far, as far as it is kept, without control characters."""
+        kept = 1024 * self._zygote.limits.output_kilobytes
+        printed = self._alone.output + self._leaning.output
+        return clean(printed[:kept].decode("utf-8", "replace"), kept)
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`; every failure of the code is a `Failed`.
+
+        A worker that may ask about earlier steps answers for one step only, `request.target`,
+        and for nothing else before or after. Raises `KitError` when the zygote had to be
+        restarted and the machine no longer protects the grader, and `WireError` when `request`
+        is too large to send.
+        """
+        purpose = (request.target, leaning_on) if leaning_on else None
+        if purpose != self._purpose:
+            self._leaning.close()
+            self._purpose = purpose
+        if purpose is None:
+            return self._alone.ask(request)
+        # Code that never finishes loading is not tried again for every step.
+        return self._alone.unloadable or self._leaning.ask(request, leaning_on)
+
+    def close(self) -> None:
+        """End the workers, if there are any."""
+        self._alone.close()
+        self._leaning.close()
+
+    def _workers(self, loading: Allowance) -> Workers:
+        return Workers(
+            self._zygote,
+            self._cells,
+            seed=self._seed,
+            answer=self._answer,
+            calls=self._calls,
+            loading=loading,
+        )

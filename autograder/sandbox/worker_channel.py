@@ -1,0 +1,150 @@
+"""The host's end of a worker: frames and output, never waited for past a deadline.
+
+Reads and writes do not block, since a worker may refuse on purpose to read or
+to write. What it prints is read at the same time, so that a full pipe never
+holds up an answer; only the first part of it is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from typing import Any
+
+from autograder.protocol import wire
+from autograder.sandbox.budget import Budget
+from autograder.sandbox.budget import Late as Late
+
+_CHUNK = 1 << 16
+_FLOOD = 8 << 20
+
+Deadline = float | Budget  # on the monotonic clock, or a worker's own time
+
+
+class Closed(Exception):
+    """The worker's end is closed: it has ended, or has closed it."""
+
+
+class Flooded(Exception):
+    """The worker has printed more than anyone will read."""
+
+
+class Channel:
+    """One worker's socket and output pipe. `kept_bytes` of the output are kept."""
+
+    def __init__(self, kept_bytes: int) -> None:
+        self._socket, self._far_socket = socket.socketpair()
+        self._pipe, self._far_pipe = os.pipe()
+        self._socket.setblocking(False)
+        os.set_blocking(self._pipe, False)
+        self._kept_bytes = kept_bytes
+        self._kept = bytearray()
+        self._ahead = bytearray()  # received, not used yet
+        self._printed = 0
+        self._pipe_open = True
+
+    @property
+    def far_ends(self) -> tuple[int, int]:
+        """The descriptors that the worker gets: channel and output."""
+        return self._far_socket.fileno(), self._far_pipe
+
+    @property
+    def output(self) -> bytes:
+        """What was printed, as far as it is kept."""
+        return bytes(self._kept)
+
+    def hand_over(self) -> None:
+        """Close our copies of the worker's ends, so that its end can be seen."""
+        self._far_socket.close()
+        os.close(self._far_pipe)
+
+    def send(self, data: bytes, deadline: Deadline) -> None:
+        """Send `data`; raise `Late`, `Closed` or `Flooded`."""
+        rest = memoryview(data)
+        while rest:
+            _, writable = self._wait(deadline, to_write=True)
+            if not writable:
+                continue
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                raise Closed from None
+
+    def receive(self, deadline: Deadline) -> tuple[dict[str, Any], wire.Payload]:
+        """Return the next frame; raise `Late`, `Closed`, `Flooded` or `WireError`."""
+        head, size = wire.read_prefix(self._exactly(wire.PREFIX.size, deadline))
+        header = wire.read_header(self._exactly(head, deadline))
+        return header, wire.Payload(self._exactly(size, deadline))
+
+    def close(self) -> None:
+        """Read what is left of the output, and close socket and pipe."""
+        self._drain()
+        self._socket.close()
+        os.close(self._pipe)
+
+    def _exactly(self, count: int, deadline: Deadline) -> bytes:
+        while len(self._ahead) < count:
+            readable, _ = self._wait(deadline)
+            if not readable:
+                continue
+            try:
+                part = self._socket.recv(_CHUNK)
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                raise Closed from None
+            if not part:
+                raise Closed
+            self._ahead += part
+        data = bytes(self._ahead[:count])
+        del self._ahead[:count]
+        return data
+
+    def _wait(self, deadline: Deadline, *, to_write: bool = False) -> tuple[bool, bool]:
+        """Wait for the socket, reading output meanwhile; return whether it can be read, written."""
+        waiting = select.poll()
+        ours = self._socket.fileno()
+        waiting.register(ours, select.POLLOUT if to_write else select.POLLIN)
+        if self._pipe_open:
+            waiting.register(self._pipe, select.POLLIN)
+        events = dict(_polled(waiting, deadline))
+        if self._pipe in events:
+            self._read_output()
+            if self._printed > _FLOOD:
+                raise Flooded
+        event = events.get(ours, 0)
+        return bool(event & ~select.POLLOUT), bool(event)
+
+    def _read_output(self) -> bool:
+        """Read one piece of output; return whether there may be more."""
+        try:
+            part = os.read(self._pipe, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._pipe_open = bool(part)
+        self._printed += len(part)
+        self._kept += part[: max(0, self._kept_bytes - len(self._kept))]
+        return bool(part)
+
+    def _drain(self) -> None:
+        while self._pipe_open and self._printed <= _FLOOD and self._read_output():
+            pass
+
+
+def _polled(waiting: select.poll, deadline: Deadline) -> list[tuple[int, int]]:
+    """Return the events until the deadline; raise `Late` when it has passed."""
+    if isinstance(deadline, Budget):
+        left = deadline.left()
+        begun = time.monotonic()
+        events = waiting.poll(1000 * left)
+        # When the wait was longer than asked for, it was this process that could not run.
+        deadline.forgive(max(0.0, time.monotonic() - begun - left))
+        return events
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise Late
+    return waiting.poll(1000 * left)

@@ -1,0 +1,200 @@
+"""The zygote as a process of the host: start it, order forks and kills, hear how workers end.
+
+It is exec'ed with nothing from the host but one socket and a short environment.
+What it says is checked, and it is killed when it says nothing in time. It is the
+first process of its namespace, so no worker outlives it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox.ending import Ending
+from autograder.worker.plan import PACKAGE, Plan
+
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+    "LANG": "C.UTF-8",
+    "HOME": "/box",
+    "USER": "student",
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8:backslashreplace",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+}
+_LIBRARY_PATH = "LD_LIBRARY_PATH"
+_MESSAGE = 1 << 16
+_MOST_HEARD = 1000  # messages that are kept for later
+# It never waits for a worker, so a longer silence than this cannot come from a busy machine.
+_TO_START, _TO_FORK, _TO_CONFIRM = 120.0, 20.0, 10.0
+
+Facts = dict[str, Any]
+
+
+def _library_path(readable: Iterable[str]) -> dict[str, str]:
+    """Return the library path that a cluster's `module load` sets, as far as workers see it."""
+    named = os.environ.get(_LIBRARY_PATH, "").split(os.pathsep)
+    visible = tuple(os.path.realpath(place) for place in readable)
+    kept = [
+        place
+        for place in filter(os.path.isabs, named)
+        if any(Path(os.path.realpath(place)).is_relative_to(each) for each in visible)
+    ]
+    return {_LIBRARY_PATH: os.pathsep.join(kept)} if kept else {}
+
+
+class ZygoteDied(Exception):
+    """The zygote has ended, or does not answer in time, or answers nonsense."""
+
+
+class ZygoteProcess:
+    """A running zygote; `greeting` is the first thing it said (`ready`, `refused` or `failed`)."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._heard: list[Facts] = []
+        self._errors = os.memfd_create("errors")  # what it says while it starts
+        self.errors = ""
+        with far:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-s",
+                    "-P",
+                    "-B",
+                    "-u",
+                    str(PACKAGE / "worker/__main__.py"),
+                    str(far.fileno()),
+                ],
+                env=_ENVIRONMENT | _library_path(plan.readable),
+                pass_fds=[far.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                cwd="/",
+                start_new_session=True,
+            )
+        self.alive = True
+        try:
+            self._control.send(json.dumps(asdict(plan)).encode())
+            self.greeting = self._hear(lambda facts: True, _TO_START)
+        except (ZygoteDied, OSError) as error:
+            self.close()
+            said = self.errors.rpartition("\n")[2]
+            raise ZygoteDied(str(error) if said in str(error) else f"{error}: {said}") from None
+
+    @property
+    def pid(self) -> int:
+        """The host's pid of the process that was started."""
+        return self._process.pid
+
+    def fork(self, seed: int, descriptors: tuple[int, int]) -> int:
+        """Have a worker forked with `descriptors`; return its pid in the zygote's namespace."""
+        self._say({"fork": seed}, descriptors)
+        worker = self._hear(lambda facts: "forked" in facts, _TO_FORK)["forked"]
+        return self._number(worker)
+
+    def wait(self, worker: int, seconds: float) -> Ending | None:
+        """Return how `worker` ended, or None when it is still alive after `seconds`."""
+        try:
+            facts = self._hear(lambda facts: facts.get("ended") == worker, seconds)
+        except TimeoutError:
+            return None
+        status, kilobytes, milliseconds = (
+            self._number(facts.get(name)) for name in ("status", "kilobytes", "milliseconds")
+        )
+        if status >= 1 << 16 or not (os.WIFEXITED(status) or os.WIFSIGNALED(status)):
+            self.close()
+            raise ZygoteDied(
+                "the zygote is confused: it says that a worker ended that is still alive"
+            )
+        return Ending(status, kilobytes, milliseconds, killed_by_us=False)
+
+    def used(self, worker: int) -> float | None:
+        """Return the processor time that `worker` has used, in seconds; None when it has ended."""
+        self._say({"used": worker})
+        try:
+            facts = self._hear(lambda facts: facts.get("used") == worker, _TO_CONFIRM)
+        except TimeoutError as error:
+            self.close()
+            raise ZygoteDied(str(error)) from None
+        used = facts.get("microseconds")
+        return None if used is None else self._number(used) / 1e6
+
+    def kill(self, worker: int) -> Ending:
+        """Have `worker` killed and return how it ended; without an answer, kill the zygote."""
+        self._say({"kill": worker})
+        ending = self.wait(worker, _TO_CONFIRM)
+        if ending is None:
+            self.close()
+            raise ZygoteDied("the end of a worker was not confirmed")
+        return Ending(ending.status, ending.kilobytes, ending.milliseconds, killed_by_us=True)
+
+    def close(self) -> None:
+        """End the zygote and every worker with it; a second call does nothing."""
+        if self.alive:
+            self.alive = False
+            self._control.close()
+            self._process.kill()
+            self._process.wait()
+            said = os.pread(self._errors, _MESSAGE, 0)
+            self.errors = said[-500:].decode("utf-8", "replace").strip()
+            os.close(self._errors)
+
+    def _say(self, facts: Facts, descriptors: tuple[int, ...] = ()) -> None:
+        if not self.alive:
+            raise ZygoteDied("the zygote has ended")
+        try:
+            socket.send_fds(self._control, [json.dumps(facts).encode()], list(descriptors))
+        except OSError as error:
+            self.close()
+            raise ZygoteDied(f"the zygote takes no orders: {error}") from None
+
+    def _hear(self, wanted: Callable[[Facts], bool], seconds: float) -> Facts:
+        """Return the first message that is wanted, and keep the others for later."""
+        deadline = time.monotonic() + seconds
+        while True:
+            for facts in self._heard:
+                if wanted(facts):
+                    self._heard.remove(facts)
+                    return facts
+            if len(self._heard) >= _MOST_HEARD:
+                self.close()
+                raise ZygoteDied("the zygote is confused: it says things that nobody waits for")
+            self._heard.append(self._next(deadline))
+
+    def _next(self, deadline: float) -> Facts:
+        if not self.alive:
+            raise ZygoteDied("the zygote has ended")
+        waiting = select.poll()
+        waiting.register(self._control, select.POLLIN)
+        if not waiting.poll(1000 * max(0.0, deadline - time.monotonic())):
+            raise TimeoutError("the zygote does not answer")
+        try:
+            message = self._control.recv(_MESSAGE)
+            facts = json.loads(message) if message else None
+        except (OSError, ValueError, RecursionError) as error:
+            message, facts = str(error).encode(), None
+        if type(facts) is not dict:
+            self.close()
+            said = f": {self.errors.splitlines()[-1]}" if self.errors else ""
+            raise ZygoteDied("the zygote is confused" if message else f"the zygote has ended{said}")
+        return facts
+
+    def _number(self, value: Any) -> int:
+        if type(value) is not int or not 0 <= value < 1 << 62:
+            self.close()
+            raise ZygoteDied("the zygote is confused: a number was expected")
+        return value

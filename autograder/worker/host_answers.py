@@ -1,0 +1,130 @@
+"""Earlier steps answered by the host, so that a mistake in one cannot spoil a later one.
+
+During one call, the names of earlier steps in the student's namespace ask the host. The
+student's own code answers what the host refuses. With PyTorch, the host also gives the
+gradients, so that a backward pass works.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograder.protocol import arrays, wire
+from autograder.worker import host_channel
+
+REFUSED = object()
+
+
+class HostAnswers:
+    """Asks the host over `descriptor`, in the array library of the exercise."""
+
+    def __init__(self, descriptor: int, library_name: str) -> None:
+        self._descriptor = descriptor
+        self._library = library_name
+        self._asked = 0
+
+    @contextlib.contextmanager
+    def on(self, steps: list[str], names: dict[str, Any], dtype: str) -> Iterator[None]:
+        """For one call, have the host answer for `steps` in the namespace `names`."""
+        own = {step: names[step] for step in steps if step in names}
+        names.update({step: self._proxy(step, own.get(step), dtype) for step in steps})
+        try:
+            yield
+        finally:
+            for step in steps:
+                names.pop(step, None)
+            names.update(own)
+
+    def _proxy(self, step: str, own: Callable[..., Any] | None, dtype: str) -> Callable[..., Any]:
+        def answered_by_host(*arguments: Any, **keywords: Any) -> Any:
+            value = self._ask(step, arguments, keywords, (), dtype)
+            if value is REFUSED:
+                return _own(step, own)(*arguments, **keywords)
+            leaves = _leaves((*arguments, *keywords.values()))
+            if not any(leaf.requires_grad for leaf in leaves):
+                return value
+
+            def gradients(cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
+                found = self._ask(step, arguments, keywords, cotangents, dtype)
+                if found is REFUSED or len(found) != len(leaves):
+                    raise RuntimeError(f"there is no gradient through {step}")
+                return tuple(found)
+
+            return _attached(value, leaves, gradients)
+
+        return answered_by_host
+
+    def _ask(
+        self,
+        step: str,
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
+        cotangents: tuple[Any, ...],
+        dtype: str,
+    ) -> Any:
+        parts: list[bytes] = []
+
+        def encoded(value: Any) -> dict[str, Any]:
+            return wire.encode(arrays.from_library(value, self._library), parts)
+
+        self._asked += 1
+        question = {
+            "ask": self._asked,
+            "step": step,
+            "arguments": [encoded(argument) for argument in arguments],
+            "keywords": {name: encoded(value) for name, value in keywords.items()},
+            "cotangents": [encoded(cotangent) for cotangent in cotangents],
+        }
+        try:
+            host_channel.send(self._descriptor, question, parts)
+        except wire.WireError:  # too large to ask, and nothing was sent
+            self._asked -= 1
+            return REFUSED
+        header, payload = host_channel.receive(self._descriptor)
+        if not header["ok"]:
+            return REFUSED
+        return arrays.to_library(wire.decode(header["value"], payload), self._library, dtype)
+
+
+def _own(step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
+    if own is None:
+        raise NameError(f"name {step!r} is not defined")
+    return own
+
+
+def _leaves(values: tuple[Any, ...]) -> list[Any]:
+    """Return the tensors in `values`, a linear layer's weight and bias among them."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    leaves: list[Any] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            leaves.append(value)
+        elif isinstance(value, torch.nn.Linear):
+            leaves += [value.weight] if value.bias is None else [value.weight, value.bias]
+    return leaves
+
+
+def _attached(
+    value: Any, leaves: list[Any], gradients: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+) -> Any:
+    """Return the host's tensors as results of `leaves` in the student's graph."""
+    torch = sys.modules["torch"]
+    several = isinstance(value, tuple)
+
+    class Answered(torch.autograd.Function):  # type: ignore[misc,name-defined]
+        @staticmethod
+        def forward(context: Any, *inputs: Any) -> Any:
+            # What a student's code detached gets no gradient, rather than one of zeros.
+            context.set_materialize_grads(False)
+            return tuple(tensor.clone() for tensor in value) if several else value.clone()
+
+        @staticmethod
+        def backward(context: Any, *cotangents: Any) -> Any:
+            return gradients(cotangents)
+
+    return Answered.apply(*leaves)

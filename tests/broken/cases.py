@@ -1,9 +1,0 @@
-"""The whole broken class."""
-
-from __future__ import annotations
-
-from broken import code, files, notebooks
-from broken.case import CASES, Broken
-
-MODULES = (files, notebooks, code)
-EVERYBODY: tuple[Broken, ...] = tuple(CASES.values())

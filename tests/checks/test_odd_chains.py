@@ -1,0 +1,164 @@
+"""End to end with steps whose answers are of the wrong form: always a student's finding.
+
+The chain puts a student's values into the reference's own class, here, in the trusted process:
+whatever that class makes of them, the fault is told to be where the value came from.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Container, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.checks.grader_run import run_graders
+from autograder.checks.plugin import GradingPlugin, JudgedSteps
+from autograder.checks.reference import Reference, read_reference
+from autograder.grading.batch import grade_batch
+from autograder.judging.inprocess import InProcess
+from autograder.model.verdict import Outcome
+from autograder.submission.reading import Submission
+
+ROOT = Path(__file__).resolve().parents[2]
+EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+CALLED_BY_ANOTHER = ("softmax",)
+Names = Mapping[str, Any]
+
+
+def first(value: Any) -> Any:
+    return value[0] if isinstance(value, tuple) else value
+
+
+# What may come back in place of an answer, made of the right one; the second, of several arrays.
+ODD: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda value: None,
+    "text": lambda value: "queries",
+    "no axes": lambda value: first(value).sum(),
+    "one long axis": lambda value: first(value).reshape(-1),
+    "no numbers": lambda value: first(value)[:0],
+    "much more": lambda value: first(value)[[0] * 100],
+}
+ODD_OF_SEVERAL: dict[str, Callable[[Any], Any]] = {
+    "an empty tuple": lambda value: (),
+    "a generator": lambda value: (one for one in value),
+    "a dict": lambda value: {"queries": value},
+    "two and one": lambda value: (value[:2], value[2]),
+    "two of three": lambda value: value[:2],
+    "four of three": lambda value: (*value, value[0]),
+    "each without its last axis": lambda value: [one[..., 0] for one in value],
+    "one of them text": lambda value: (value[0], "keys", value[2]),
+}
+
+
+# For PyTorch's exercises the fast tests take these, the slow ones the others.
+FEW = ("no axes", "two and one")
+MANY = tuple(form for form in (*ODD, *ODD_OF_SEVERAL) if form not in FEW)
+
+
+def odd_namespaces(reference: Reference, forms: Container[str]) -> Iterator[tuple[str, str, Names]]:
+    """For each step that the chain calls and each of the forms: (step, form, what is handed in)."""
+    for step in reference.exercise.steps:
+        right = getattr(reference.module, step.name)
+        if isinstance(right, type) or step.random or step.name in CALLED_BY_ANOTHER:
+            continue
+        several = len(reference.form(step.name).names) > 1
+        for form, odd in {**ODD, **(ODD_OF_SEVERAL if several else {})}.items():
+            if form in forms:
+                yield step.name, form, copied(reference, step.name, odd)
+
+
+def copied(reference: Reference, step: str, odd: Callable[[Any], Any]) -> Names:
+    """A copy of the reference in which one step answers in an odd form."""
+    path = reference.exercise.folder.resolve() / "solution.py"
+    spec = importlib.util.spec_from_file_location("odd", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    right = getattr(module, step)
+    setattr(module, step, lambda *given, **named: odd(right(*given, **named)))
+    return vars(module)
+
+
+def chains(reference: Reference, namespaces: list[Names]) -> list[JudgedSteps]:
+    kept: list[JudgedSteps] = []
+
+    def judge(plugin: GradingPlugin) -> None:
+        kept.extend(plugin.judged_by(InProcess(names, library)) for names in namespaces)
+
+    library = reference.exercise.library
+    run_graders(GradingPlugin(reference, judge))
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        pytest.param(EXERCISES[0], (*FEW, *MANY), id=EXERCISES[0]),
+        *(pytest.param(name, FEW, id=name) for name in EXERCISES[1:]),
+        *(
+            pytest.param(name, MANY, id=f"{name}, other forms", marks=pytest.mark.slow)
+            for name in EXERCISES[1:]
+        ),
+    ],
+)
+def test_an_answer_of_an_odd_form_is_found_at_its_step(name: str, forms: tuple[str, ...]) -> None:
+    reference = read_reference(ROOT / "solutions" / name)
+    cases = list(odd_namespaces(reference, forms))
+    verdicts = chains(reference, [names for _, _, names in cases])
+    for (step, form, _), verdict in zip(cases, verdicts, strict=True):
+        chain, finding = verdict.chain, verdict.chain.finding
+        where = f"{step} gives {form}: {chain}"
+        assert chain.breaks_at == step and finding, where
+        assert chain.outcome in (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE), where
+        assert f"`{step}`" in finding.fact and "no fault of yours" not in finding.message, where
+        judged = next(one for one in verdict.steps if one.name == step)
+        assert judged.points == 0 and judged.outcome is not Outcome.INFRASTRUCTURE, where
+        assert not any(one.outcome is Outcome.INFRASTRUCTURE for one in verdict.steps), where
+
+
+def test_values_that_the_class_cannot_go_on_with_are_found_though_each_is_an_array() -> None:
+    """`keys.shape[-1]` of what has no axes raises in the reference's class, between two steps."""
+    reference = read_reference(ROOT / "solutions" / "torch_single_head")
+    odd = copied(reference, "project_qkv", lambda value: (value[0], value[1].sum(), value[2]))
+    odd = {**odd, "compute_attention_scores": lambda queries, keys: queries @ queries.mT}
+    (verdict,) = chains(reference, [odd])
+    assert verdict.chain.outcome is Outcome.WRONG_SHAPE
+    assert verdict.chain.breaks_at == "project_qkv"
+
+
+def test_shapes_that_deviate_together_and_give_the_right_result_pass_end_to_end() -> None:
+    reference = read_reference(ROOT / "solutions" / "numpy_single_head")
+    odd = copied(reference, "create_causal_mask", lambda mask: mask[None])
+    (verdict,) = chains(reference, [odd])
+    assert verdict.chain.outcome is Outcome.PASSED
+    lost = [step.name for step in verdict.steps if step.outcome is not Outcome.PASSED]
+    assert lost == ["create_causal_mask"]
+
+
+PROJECTED = """\
+def project_qkv(x, query_weights, key_weights, value_weights):
+    parts = [x @ query_weights, x @ key_weights, x @ value_weights]
+    return {}
+"""
+
+
+def test_the_graders_tell_a_student_of_an_odd_projection() -> None:
+    ends = ("(part for part in parts)", "dict(zip('qkv', parts))", "(parts[:2], parts[2])")
+    folder = ROOT / "solutions" / "numpy_single_head"
+    solution = (folder / "solution.py").read_text(encoding="utf-8")
+    submissions = [
+        Submission(f"s{number}", folder.name, (solution, PROJECTED.format(end)), Path("s.py"))
+        for number, end in enumerate(ends)
+    ]
+    for verdict in grade_batch(folder, submissions):
+        step = next(one for one in verdict.steps if one.name == "project_qkv")
+        assert step.outcome is Outcome.WRONG_TYPE
+        assert not verdict.infrastructure and verdict.points == verdict.max_points - step.max_points
+        chain, finding = verdict.chain, verdict.chain.finding
+        assert chain.outcome is Outcome.WRONG_TYPE and chain.breaks_at == "project_qkv"
+        assert finding and finding.fact == (
+            "Run one after the other, your own steps first go wrong at `project_qkv`."
+        )
+        assert "queries, keys, values" in finding.details[0]

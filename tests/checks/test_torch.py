@@ -1,0 +1,245 @@
+"""The PyTorch exercises: their classes of all kinds, and the references against other oracles."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from autograder.checks.reference import load_module
+from autograder.grading.batch import grade_batch
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import Submission, read_submission
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+TORCH = ALL[1:]
+SLOW = pytest.mark.slow
+# Right answers that call `scaled_dot_product_attention`.
+USE_THE_LIBRARY = ("correct_library_attention", "correct_fused_attention")
+Graded = list[tuple[SampleStudent, Verdict]]
+REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION\n", re.MULTILINE | re.DOTALL)
+
+
+def solution(name: str) -> str:
+    return (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+
+
+def module(name: str) -> ModuleType:
+    return load_module(ROOT / "solutions" / name / "solution.py", "oracle")
+
+
+def sample_class(name: str) -> tuple[SampleStudent, ...]:
+    return read_sample_class(ROOT / "tests" / "submissions" / name)
+
+
+def few(name: str) -> tuple[SampleStudent, ...]:
+    """One of each kind that ends by itself, and whoever uses the library."""
+    ready = [one for one in sample_class(name) if one.facts.get("outcome") != "timed_out"]
+    first = {one.facts["kind"]: one.name for one in reversed(ready)}
+    return tuple(one for one in ready if one.name in {*first.values(), *USE_THE_LIBRARY})
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        *(pytest.param((name, True), id=name) for name in TORCH),
+        *(pytest.param((name, False), id=f"{name}, others", marks=SLOW) for name in TORCH),
+    ],
+)
+def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    """A part of the class, graded here: the fast tests grade a few, the slow ones the others."""
+    name, fast = request.param
+    exercise = read_exercise(ROOT / "solutions" / name)
+    folder = tmp_path_factory.mktemp(name)
+    zoo = [one for one in sample_class(name) if (one in few(name)) == fast]
+    for classmate in zoo:
+        hand_in(classmate, exercise, ROOT / "assignments" / name, folder / classmate.name)
+    handed_in = [read_submission(folder / one.name, exercise, one.name) for one in zoo]
+    return list(zip(zoo, grade_batch(exercise.folder, handed_in)))
+
+
+def of_kind(graded: Graded, kind: str) -> Graded:
+    return [(one, verdict) for one, verdict in graded if one.facts["kind"] == kind]
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_the_class_has_all_kinds_and_a_few_of_them_are_graded_at_once(name: str) -> None:
+    kinds = {"correct", "class only", "untouched", "mistake", "hostile"}
+    assert kinds <= {one.facts["kind"] for one in sample_class(name)}
+    assert kinds - {"hostile"} <= {one.facts["kind"] for one in few(name)}
+    assert len(few(name)) <= 8
+
+
+def lost(verdict: Verdict, bonus: str = "") -> list[str]:
+    """The steps that are not right; of those worth no points only the one that is asked for."""
+    return [
+        step.name
+        for step in verdict.steps
+        if step.outcome is not Outcome.PASSED and (step.max_points or step.name == bonus)
+    ]
+
+
+def test_every_right_answer_gets_full_marks(graded: Graded) -> None:
+    for classmate, verdict in of_kind(graded, "correct"):
+        assert verdict.points == verdict.max_points, (classmate.name, lost(verdict))
+
+
+def test_the_class_as_the_seed_prints_it_gets_its_marks(graded: Graded) -> None:
+    for classmate, verdict in of_kind(graded, "class only"):
+        right = {step.name for step in verdict.steps if step.outcome is Outcome.PASSED}
+        (written,) = set(classmate.changes) & {step.name for step in verdict.steps}
+        assert written in right
+
+
+def test_who_hands_in_the_stub_gets_nothing(graded: Graded) -> None:
+    assert all(verdict.points == 0.0 for _, verdict in of_kind(graded, "untouched"))
+
+
+def test_every_mistake_costs_its_own_step_and_is_named(graded: Graded) -> None:
+    for classmate, verdict in of_kind(graded, "mistake"):
+        loses = classmate.facts["loses"]
+        assert lost(verdict, bonus=loses) == [loses], classmate.name
+        (step,) = [step for step in verdict.steps if step.name == loses]
+        assert step.finding and step.finding.misconception == classmate.facts["named"]
+
+
+def test_the_hostile_end_as_declared_and_lose_only_their_step(graded: Graded) -> None:
+    for classmate, verdict in of_kind(graded, "hostile"):
+        assert lost(verdict) == [classmate.facts["loses"]], classmate.name
+        (step,) = [step for step in verdict.steps if step.name == classmate.facts["loses"]]
+        assert step.outcome == classmate.facts["outcome"]
+
+
+@pytest.mark.parametrize("name", [ALL[0], *(pytest.param(name, marks=SLOW) for name in TORCH)])
+def test_a_step_that_is_not_written_fails_itself_and_the_chain_and_nothing_else(name: str) -> None:
+    exercise = read_exercise(ROOT / "solutions" / name)
+    functions = [
+        step.name for step in exercise.steps if f"\nclass {step.name}" not in solution(name)
+    ]
+    handed_in = [
+        Submission(step, name, (without(solution(name), step),), Path(f"{step}.py"))
+        for step in functions
+    ]
+    for verdict in grade_batch(exercise.folder, handed_in):
+        failed = [step.name for step in verdict.steps if step.outcome is not Outcome.PASSED]
+        assert failed == [verdict.student]
+        assert verdict.chain.outcome is not Outcome.PASSED, verdict.student
+
+
+def without(text: str, step: str) -> str:
+    """The solution with one function raising NotImplementedError."""
+    start = text.index(f"def {step}(")
+    region = REGION.search(text, start)
+    assert region
+    return f"{text[: region.start()]}{region[1]}raise NotImplementedError\n{text[region.end() :]}"
+
+
+def test_the_library_attention_is_remarked_on_and_costs_nothing(graded: Graded) -> None:
+    for classmate, verdict in of_kind(graded, "correct"):
+        remarked = any("PyTorch's own attention" in remark for remark in verdict.remarks)
+        if classmate.name in USE_THE_LIBRARY:
+            assert remarked and verdict.points == verdict.max_points, classmate.name
+        elif not classmate.notebook:  # a notebook may call it beside the layer, to compare
+            assert not remarked, classmate.name
+
+
+def test_a_single_head_is_the_library_attention() -> None:
+    torch.manual_seed(11)
+    layer = module("torch_single_head").SingleHeadAttention(12)
+    x = torch.randn(2, 5, 12)
+    queries, keys, values = layer.Wqkv(x).chunk(3, dim=-1)
+    expected = layer.Wo(nn.functional.scaled_dot_product_attention(queries, keys, values))
+    torch.testing.assert_close(layer(x), expected)
+
+
+def library_layer(
+    hidden: int, heads: int, weight: torch.Tensor, bias: torch.Tensor, out: nn.Linear
+) -> nn.MultiheadAttention:
+    """PyTorch's own layer with the weights carried over."""
+    own = nn.MultiheadAttention(hidden, heads, batch_first=True)
+    with torch.no_grad():
+        own.in_proj_weight.copy_(weight)
+        own.in_proj_bias.copy_(bias)
+        own.out_proj.weight.copy_(out.weight)
+        own.out_proj.bias.copy_(out.bias)
+    return own
+
+
+def test_several_heads_are_the_library_layer() -> None:
+    torch.manual_seed(12)
+    layer = module("torch_multi_head").MultiHeadAttention(24, 4)
+    x = torch.randn(2, 5, 24)
+    own = library_layer(24, 4, layer.Wqkv.weight, layer.Wqkv.bias, layer.Wo)
+    torch.testing.assert_close(layer(x), own(x, x, x, need_weights=False)[0])
+
+
+def test_the_causal_layer_is_the_library_layer_with_a_causal_mask() -> None:
+    torch.manual_seed(13)
+    layer = module("torch_multi_head").CausalMultiHeadAttention(24, 4)
+    x = torch.randn(2, 5, 24)
+    own = library_layer(24, 4, layer.Wqkv.weight, layer.Wqkv.bias, layer.Wo)
+    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    expected = own(x, x, x, attn_mask=hidden, need_weights=False)[0]
+    torch.testing.assert_close(layer(x, causal=True), expected)
+
+
+def test_the_layer_of_the_vision_transformer_is_the_library_layer() -> None:
+    torch.manual_seed(14)
+    layer = module("vit_multi_head").MultiHeadSelfAttention(12, 3)
+    x = torch.randn(2, 5, 12)
+    three = (layer.q_linear, layer.k_linear, layer.v_linear)
+    weight = torch.cat([one.weight for one in three])
+    bias = torch.cat([one.bias for one in three])
+    own = library_layer(12, 3, weight, bias, layer.out_linear)
+    torch.testing.assert_close(layer(x), own(x, x, x, need_weights=False)[0])
+
+
+def test_numpy_and_the_library_agree_on_the_same_weights() -> None:
+    layer = module("numpy_single_head").SingleHeadAttention(8, np.random.default_rng(15))
+    x = np.random.default_rng(16).standard_normal((2, 5, 8))
+    for causal in (False, True):
+        queries, keys, values = (
+            torch.from_numpy(x @ weights)
+            for weights in (layer.query_weights, layer.key_weights, layer.value_weights)
+        )
+        gathered = nn.functional.scaled_dot_product_attention(
+            queries, keys, values, is_causal=causal
+        )
+        expected = gathered.numpy() @ layer.output_weights
+        np.testing.assert_allclose(layer.forward(x, causal=causal), expected, atol=1e-12)
+
+
+def test_a_student_of_the_numpy_exercise_needs_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+    folder = tmp_path / "work"
+    exercise = read_exercise(ROOT / "solutions" / "numpy_single_head")
+    (mate,) = [
+        one
+        for one in read_sample_class(ROOT / "tests" / "submissions" / "numpy_single_head")
+        if one.name == "correct_einsum"
+    ]
+    assignment = ROOT / "assignments" / "numpy_single_head"
+    hand_in(mate, exercise, assignment, folder)
+    for name in ("exercise.toml", "examples.json"):
+        (folder / name).write_bytes((assignment / name).read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder.cli", "check"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✓ SingleHeadAttention" in done.stdout

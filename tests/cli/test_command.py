@@ -1,0 +1,347 @@
+"""The command `attn` on what people really give it: exit codes, and errors with a cure.
+
+Everything runs through the installed command, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder.model.verdict import Outcome, Verdict
+from support.copied_exercise import copy_exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "numpy_single_head"
+SOLUTIONS = ROOT / "solutions"
+STUB = ROOT / "assignments" / NAME
+ATTN = str(Path(sys.executable).with_name("attn"))
+RIGHT, REFUSED, NOT_ALL = 0, 2, 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> dict[str, str]:
+        """Fact, place and cure of the error, which has to have all three and nothing else."""
+        assert self.code == REFUSED, self.out + self.err
+        assert "Traceback" not in self.out + self.err
+        lines = re.findall(r"^(error|  where|  cure): +(\S.*)$", self.err, re.MULTILINE)
+        assert [name.strip() for name, _ in lines] == ["error", "where", "cure"], self.err
+        assert len(self.err.splitlines()) == 3, self.err
+        return {name.strip(): text for name, text in lines}
+
+
+def attn(*words: object, folder: Path = ROOT) -> Run:
+    command = [ATTN, *map(str, words)]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return Run(run.returncode, run.stdout, run.stderr)
+
+
+def grade(folder: Path, *words: object) -> Run:
+    return attn("grade", folder, "--exercise", NAME, "--solutions", SOLUTIONS, *words)
+
+
+# --- attn grade: nothing to grade ---------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    error = grade(tmp_path / "nowhere").error
+    assert "no such folder" in error["error"] and error["where"] == str(tmp_path / "nowhere")
+    assert "name a folder" in error["cure"]
+
+
+def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
+    (tmp_path / ".hidden.py").write_text("x = 1", encoding="utf-8")
+    error = grade(tmp_path).error
+    assert "no submissions" in error["error"] and error["where"] == str(tmp_path)
+    assert ".py or .ipynb" in error["cure"]
+    assert not tmp_path.with_name(f"{tmp_path.name}-graded").exists()
+
+
+def test_an_exercise_that_is_not_known_is_refused_and_the_known_are_named(tmp_path: Path) -> None:
+    error = attn("grade", tmp_path, "--exercise", "numpy_two_heads").error
+    assert "'numpy_two_heads'" in error["error"]
+    assert error["where"] == str(ROOT / "solutions") and NAME in error["cure"]
+
+
+def test_away_from_the_solutions_it_is_told_where_they_were_looked_for(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    graded = tmp_path / "homework"
+    graded.mkdir()
+    error = attn("grade", graded, "--exercise", NAME, "--solutions", elsewhere).error
+    assert error["where"] == str(elsewhere) and "name the folder" in error["cure"]
+
+
+def test_without_a_course_the_exercise_has_to_be_said(tmp_path: Path) -> None:
+    error = attn("grade", tmp_path).error
+    assert error["where"] == str(tmp_path) and "--exercise" in error["cure"]
+
+
+def test_a_course_that_nobody_has_handed_in_to_is_refused(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    made = attn("course", "new", course, "--exercise", NAME)
+    assert made.code == RIGHT and "nbgrader generate_assignment" in made.out
+    error = attn("grade", course).error
+    assert "nobody has handed in" in error["error"]
+    assert error["where"] == str(course / "submitted") and "collect" in error["cure"]
+    there = attn("demo", course).error
+    assert "already a course here" in there["error"] and there["where"] == str(course)
+
+
+def test_signs_that_colour_a_terminal_are_shown_as_they_are(tmp_path: Path) -> None:
+    error = attn("grade", tmp_path, "--exercise", "[bold]x[/]").error
+    assert "'[bold]x[/]'" in error["error"]
+
+
+# --- attn grade: a class with trouble in it -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Class:
+    """A graded folder: how the run ended, and what lies there afterwards."""
+
+    run: Run
+    folder: Path
+    output: Path
+
+    def verdict(self, student: str) -> Verdict:
+        text = (self.output / "verdicts" / f"{student}.json").read_text(encoding="utf-8")
+        return Verdict.from_json(text)
+
+    @property
+    def students(self) -> list[str]:
+        return sorted(path.stem for path in (self.output / "verdicts").glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Class:
+    """A right one, and beside it a broken one, a doubled one, and one without the functions."""
+    folder = tmp_path_factory.mktemp("troubled") / "class"
+    folder.mkdir()
+    shutil.copy(SOLUTIONS / NAME / "solution.py", folder / "anna.py")
+    (folder / "bert.ipynb").write_text("this is not JSON", encoding="utf-8")
+    shutil.copy(SOLUTIONS / NAME / "solution.py", folder / "carl.py")
+    shutil.copy(STUB / f"{NAME}.ipynb", folder / "carl.ipynb")
+    (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
+    (folder / "emil").mkdir()
+    return Class(grade(folder), folder, folder.with_name("class-graded"))
+
+
+def test_a_class_with_trouble_in_it_is_graded_and_the_run_says_not_all(troubled: Class) -> None:
+    assert troubled.run.code == NOT_ALL, troubled.run.out + troubled.run.err
+    assert "Traceback" not in troubled.run.out + troubled.run.err
+    assert troubled.students == ["anna", "bert", "carl", "dora", "emil"]
+    anna = troubled.verdict("anna")
+    assert anna.points == anna.max_points > 0
+
+
+def test_a_notebook_that_cannot_be_read_is_named_with_the_reason(troubled: Class) -> None:
+    (line,) = told(troubled.run, "bert")
+    assert "bert.ipynb is not a notebook" in line and "JSON" in line
+    assert {step.outcome for step in troubled.verdict("bert").steps} == {Outcome.REJECTED}
+
+
+def test_of_two_files_of_a_student_the_one_with_work_counts(troubled: Class) -> None:
+    assert told(troubled.run, "carl") == []
+    carl = troubled.verdict("carl")
+    assert carl.points == carl.max_points > 0
+
+
+def test_a_folder_with_nothing_in_it_is_named(troubled: Class) -> None:
+    (line,) = told(troubled.run, "emil")
+    assert "no notebook and no .py" in line
+
+
+def test_a_file_without_the_functions_is_graded_and_gets_nothing(troubled: Class) -> None:
+    assert told(troubled.run, "dora") == []
+    verdict = troubled.verdict("dora")
+    assert verdict.points == 0
+    assert {step.outcome for step in verdict.steps} == {Outcome.NOT_WRITTEN}
+    finding = verdict.steps[0].finding
+    assert finding and "softmax" in finding.fact
+
+
+def told(run: Run, student: str) -> list[str]:
+    lines = re.sub(r"\n(?!not graded|open next)", " ", run.out).splitlines()
+    return [line for line in lines if line.startswith(f"not graded: {student}")]
+
+
+def test_the_page_to_open_next_is_there(troubled: Class) -> None:
+    named = re.search(r"open next: (\S+)", troubled.run.out)
+    assert named and Path(named[1]) == troubled.output / "feedback" / "index.html"
+    assert Path(named[1]).is_file()
+
+
+def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
+    run = grade(folder, "--output", tmp_path / "out", "--processes", 1)
+    assert run.code == RIGHT and told(run, "dora") == []
+    assert (tmp_path / "out" / "grades.csv").is_file()
+    assert not (tmp_path / "class-graded").exists()
+
+
+def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> None:
+    solutions = tmp_path / "solutions"
+    copy_exercise(NAME, solutions)
+    graders = solutions / NAME / "graders.py"
+    fault = '\n\n@pytest.mark.step("softmax")\ndef test_of_ours(student):\n    1 / 0\n'
+    graders.write_text(graders.read_text(encoding="utf-8") + fault, encoding="utf-8")
+    folder = tmp_path / "class"
+    folder.mkdir()
+    shutil.copy(SOLUTIONS / NAME / "solution.py", folder / "anna.py")
+    run = attn("grade", folder, "--exercise", NAME, "--solutions", solutions)
+    assert run.code == NOT_ALL
+    (line,) = told(run, "anna")
+    assert "a fault of the grader" in line and "ZeroDivisionError" in line
+    with (tmp_path / "class-graded" / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["points"] == "" and row["student"] == "anna"
+
+
+def test_a_grader_file_with_a_syntax_error_is_told_in_three_lines(tmp_path: Path) -> None:
+    solutions, folder = tmp_path / "solutions", tmp_path / "class"
+    copy_exercise(NAME, solutions)
+    graders = solutions / NAME / "graders.py"
+    graders.write_text("def test_(:\n", encoding="utf-8")
+    folder.mkdir()
+    (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
+    error = attn("grade", folder, "--exercise", NAME, "--solutions", solutions).error
+    assert "SyntaxError" in error["error"] and error["where"] == str(graders)
+    assert not (tmp_path / "class-graded" / "grades.csv").exists()
+
+
+# --- attn check ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def assignment(tmp_path: Path) -> Path:
+    """What a student has."""
+    return Path(shutil.copytree(STUB, tmp_path / NAME))
+
+
+def test_checking_the_stub_says_what_to_write_first(assignment: Path) -> None:
+    run = attn("check", folder=assignment)
+    assert run.code == NOT_ALL and run.err == ""
+    assert "Next: softmax" in run.out and "not written yet" in run.out
+    assert "✗" not in run.out and "✓" not in run.out
+
+
+def test_checking_the_reference_says_that_hidden_graders_follow(assignment: Path) -> None:
+    shutil.copy(SOLUTIONS / NAME / "solution.py", assignment / f"{NAME}.py")
+    run = attn("check", "--in", assignment)
+    assert run.code == RIGHT and run.err == ""
+    assert "✗" not in run.out and "Next:" not in run.out
+    assert run.out.count("✓") == len(re.findall(r"\((\d+)/\1\)", run.out)) > 1
+    assert "Hidden graders" in run.out and "all tests passed" not in run.out.lower()
+
+
+def test_checking_one_step_says_nothing_of_the_others(assignment: Path) -> None:
+    stub = (assignment / f"{NAME}.py").read_text(encoding="utf-8")
+    wrong = (
+        "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores\n"
+    )
+    (assignment / f"{NAME}.py").write_text(f"{stub}\n\n{wrong}", encoding="utf-8")
+    run = attn("check", "scale_scores", folder=assignment)
+    assert run.code == NOT_ALL
+    assert "they are not scaled" in run.out and "softmax" not in run.out
+    other = attn("check", "softmax", folder=assignment)
+    assert other.code == NOT_ALL and "scale_scores" not in other.out
+
+
+def test_checking_a_step_that_is_not_known_names_the_known(assignment: Path) -> None:
+    error = attn("check", "soft_max", folder=assignment).error
+    assert "'soft_max'" in error["error"] and "softmax, initialize_weights" in error["cure"]
+    assert error["where"].endswith("exercise.toml")
+
+
+def test_checking_away_from_an_assignment_says_what_is_missing(tmp_path: Path) -> None:
+    error = attn("check", "--in", tmp_path).error
+    assert error["where"] == str(tmp_path) and "exercise.toml" in error["error"]
+
+
+def test_checking_without_a_file_says_what_is_missing(assignment: Path) -> None:
+    for file in (f"{NAME}.py", f"{NAME}.ipynb"):
+        (assignment / file).unlink()
+    error = attn("check", "--in", assignment).error
+    assert error["where"] == str(assignment) and f"{NAME}.ipynb" in error["error"]
+
+
+def test_checking_a_broken_file_tells_where_it_breaks_and_goes_on(assignment: Path) -> None:
+    (assignment / f"{NAME}.ipynb").unlink()
+    file = assignment / f"{NAME}.py"
+    text = file.read_text(encoding="utf-8") + "\n\n# %%\ndef more(:\n"
+    file.write_text(text, encoding="utf-8")
+    run = attn("check", "softmax", folder=assignment)
+    line = text.splitlines().index("def more(:") + 1
+    assert run.code == NOT_ALL and f"SyntaxError, line {line}" in run.out
+    assert "softmax (0/" in run.out
+
+
+# --- attn build ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy with one exercise, built anew."""
+    folder = tmp_path_factory.mktemp("repository")
+    copy_exercise(NAME, folder / "solutions")
+    built = attn("build", folder / "solutions")
+    assert built.code == RIGHT, built.err
+    return folder
+
+
+def test_what_was_just_built_is_up_to_date(repository: Path) -> None:
+    run = attn("build", "--check", folder=repository)
+    assert run.code == RIGHT and "up to date" in run.out
+
+
+def test_what_is_committed_is_up_to_date(repository: Path) -> None:
+    for file in sorted((repository / "assignments" / NAME).iterdir()):
+        assert file.read_bytes() == (STUB / file.name).read_bytes(), file.name
+
+
+def test_every_generated_file_that_was_edited_is_named_and_left_as_it_is(
+    repository: Path, tmp_path: Path
+) -> None:
+    for name in ("solutions", "assignments"):
+        shutil.copytree(repository / name, tmp_path / name)
+    folder = tmp_path / "assignments" / NAME
+    with (folder / f"{NAME}.ipynb").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    # Its numbers are compared as numbers, its words to the letter.
+    examples = (folder / "examples.json").read_text(encoding="utf-8")
+    (folder / "examples.json").write_text(examples.replace("Your", "My", 1), encoding="utf-8")
+    (folder / "README.md").unlink()
+    (folder / "more.txt").write_text("mine", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    error = attn("build", "--check", folder=tmp_path).error
+    assert error["error"].startswith("4 generated files are stale")
+    assert f"{NAME}/{NAME}.ipynb differs" in error["error"]
+    assert f"{NAME}/examples.json differs" in error["error"]
+    assert f"{NAME}/README.md is missing" in error["error"]
+    assert f"{NAME}/more.txt" in error["error"]
+    assert "attn build" in error["cure"]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_folder_without_exercises_is_refused(tmp_path: Path) -> None:
+    error = attn("build", tmp_path).error
+    assert "no exercises" in error["error"] and error["where"] == str(tmp_path)

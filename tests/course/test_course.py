@@ -1,0 +1,886 @@
+"""The nbgrader course: stock commands and the fast way give the same gradebook.
+
+nbgrader's real commands run on a toy exercise of three steps. The judge is a double
+for the grading engine: it looks for the right line in what was handed in.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.apps.api import NbGraderAPI
+
+from autograder.course import create_course, read_course
+from autograder.course.creation import Course
+from autograder.course.gradebook import scores, write_gradebook
+from autograder.course.intake import notebook_of, release_notebook
+from autograder.course.page import clean_markdown
+from autograder.course.preprocessors import KeepStubs
+from autograder.course.release import command_environment, release
+from autograder.course.settings import course_directory, read_settings
+from autograder.course.skeleton import from_script, onto_skeleton
+from autograder.course.verdict_cells import finished, with_verdict
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
+from autograder.submission.reading import Submission, read_submission
+
+TOY = "toy_chain"
+STEPS = ("double", "shift", "Chain")
+POINTS = {"double": 2.0, "shift": 1.5, "Chain": 4.0}
+STUBS = {
+    "double": "def double(x):\n    # YOUR CODE HERE\n    raise NotImplementedError('not yet')",
+    "shift": "def shift(x):\n    # YOUR CODE HERE\n    raise NotImplementedError('not yet')",
+    "Chain": "class Chain:\n"
+    "    def forward(self, x):\n        raise NotImplementedError('not yet')",
+}
+RIGHT = {
+    "double": "def double(x):\n    return 2 * x",
+    "shift": "def shift(x):\n    return x + 1",
+    "Chain": "class Chain:\n    def forward(self, x):\n        return shift(double(x))",
+}
+FULL = {f"check_{step}": POINTS[step] for step in STEPS}
+NONE = {f"check_{step}": 0.0 for step in STEPS}
+ATTACK = "<script>alert('stolen')</script>"
+
+# A page takes nbgrader a while, and these are the ones that are read.
+WITH_PAGES = ("flipped_metadata", "not_json", "script_only")
+
+# What `nbgrader autograde` was run on, how it ended and what it printed; who `fast` left out.
+Stock = tuple[Course, int, str]
+Fast = tuple[Course, tuple[str, ...]]
+
+WHOLE = "\n\n\n".join(("import numpy as np", *RIGHT.values())) + "\n"
+
+
+# --- the toy: an exercise, submissions, and a double for the engine ---------------------------
+
+
+def toy_judge(course: Course, exercise: Exercise, student: str, folder: Path) -> Verdict:
+    """A step passes when its right last line is in what was handed in."""
+    submission = read_submission(folder, exercise, student)
+    text = "\n".join(submission.cells)
+    return Verdict(
+        exercise=exercise.name,
+        student=student,
+        steps=tuple(toy_step(step, text, submission.rejected) for step in STEPS),
+        chain=ChainVerdict(Outcome.PASSED) if WHOLE_LINE in text else toy_chain(submission),
+        code_hash=submission.code_hash,
+        exercise_hash="toy",
+        seed=0,
+        protection="none",
+        seconds=0.0,
+        remarks=submission.remarks,
+    )
+
+
+def toy_step(name: str, text: str, rejected: Finding | None) -> StepVerdict:
+    outcome, finding = Outcome.PASSED, None
+    if rejected:
+        outcome, finding = rejected.outcome, rejected
+    elif "our machine fails" in text:
+        outcome = Outcome.INFRASTRUCTURE
+        finding = Finding(outcome, "It could not be judged.")
+    elif RIGHT[name].split("\n")[-1] not in text:
+        outcome = Outcome.WRONG_VALUES
+        finding = Finding(
+            outcome,
+            f"values differ {ATTACK}",
+            right="The shape is right.",
+            details=(f"a < b {ATTACK}",),
+        )
+    passed = outcome is Outcome.PASSED
+    check = CheckVerdict(f"test_{name}", "the values are right", outcome, finding)
+    points = POINTS[name] if passed else 0.0
+    return StepVerdict(name, name.title(), outcome, points, POINTS[name], (check,))
+
+
+def toy_chain(submission: Submission) -> ChainVerdict:
+    return ChainVerdict(Outcome.WRONG_VALUES, breaks_at="double")
+
+
+WHOLE_LINE = "return shift(double(x))"
+
+
+def toy_notebook(sources: dict[str, str] | None = None) -> NotebookNode:
+    cells = [
+        new_markdown_cell("# A toy", id="prose"),
+        new_code_cell("import numpy as np", id="given"),
+        new_code_cell("check = print", id="setup", metadata=marks("setup", locked=True)),
+    ]
+    for step in STEPS:
+        source = (sources or STUBS)[step]
+        cells.append(new_code_cell(source, id=step, metadata=marks(step, solution=True)))
+        checked = marks(f"check_{step}", locked=True, grade=True, points=POINTS[step])
+        cells.append(new_code_cell(f"check({step})", id=f"check-{step}", metadata=checked))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook: NotebookNode = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    return notebook
+
+
+def marks(
+    grade_id: str,
+    *,
+    grade: bool = False,
+    solution: bool = False,
+    locked: bool = False,
+    **more: float,
+) -> dict[str, dict[str, object]]:
+    facts = {"grade": grade, "solution": solution, "locked": locked, "task": False}
+    return {"nbgrader": {**facts, "grade_id": grade_id, "schema_version": 3, **more}}
+
+
+def write_exercise(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    steps = "".join(
+        f'[[steps]]\nname = "{step}"\ntitle = "{step}"\npoints = {POINTS[step]}\nminutes = 1\n'
+        f'hints = ["a", "b", "c"]\n'
+        for step in STEPS
+    )
+    (folder / "exercise.toml").write_text(
+        f'format_version = 1\nname = "{TOY}"\ntitle = "Toy"\nlibrary = "numpy"\ndifficulty = 1\n'
+        + steps
+    )
+    return folder
+
+
+def write_assignment(folder: Path) -> None:
+    write_exercise(folder)
+    (folder / f"{TOY}.ipynb").write_text(nbformat.writes(toy_notebook()))
+    (folder / f"{TOY}.py").write_text("\n\n\n".join(STUBS.values()) + "\n")
+    (folder / "README.md").write_text("The checklist.\n")
+
+
+def make_course(root: Path) -> Course:
+    write_exercise(root / "solutions" / TOY)
+    write_assignment(root / "assignments" / TOY)
+    course = create_course(
+        root / "course",
+        solutions=root / "solutions",
+        assignments=root / "assignments",
+        exercises=(TOY,),
+    )
+    (course.directory / "toy_judge.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_course import toy_judge\n"
+    )
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write('\nc.WriteVerdict.judge = "toy_judge.toy_judge"\n')
+    return course
+
+
+def hand_in_all(course: Course) -> None:
+    """One student per way of handing in; return nothing, the names are told in SCORES."""
+    released = release_notebook(course, TOY)
+
+    def folder(student: str) -> Path:
+        path = course.submitted(TOY, student)
+        path.mkdir(parents=True)
+        return path
+
+    def write(student: str, notebook: NotebookNode, name: str = f"{TOY}.ipynb") -> None:
+        (folder(student) / name).write_text(nbformat.writes(notebook))
+
+    write("all_right", filled(released, RIGHT))
+    (folder("script_only") / f"{TOY}.py").write_text(WHOLE.replace("x + 1", "x + 2"))
+    (folder("notebook_and_script") / f"{TOY}.py").write_text(WHOLE)
+    shutil.copy(course.release(TOY) / f"{TOY}.ipynb", course.submitted(TOY, "notebook_and_script"))
+    write("flipped_metadata", hostile(filled(released, RIGHT | {"shift": STUBS["shift"]})))
+    write("deleted_cells", without(filled(released, RIGHT), "shift", "check_shift"))
+    write("future_schema", with_schema(filled(released, RIGHT), 99))
+    write("copied_cells", with_copies(filled(released, RIGHT)))
+    (folder("not_json") / f"{TOY}.ipynb").write_text('{"cells": [')
+    write("renamed", filled(released, RIGHT), f"{TOY} (1).ipynb")
+    write("our_fault", filled(released, RIGHT | {"shift": "# our machine fails"}))
+    write("untouched", released)
+    stamp = course.submitted(TOY, "all_right") / "timestamp.txt"
+    stamp.write_text("2025-03-01 12:00:00.000000 UTC\n")
+    (course.submitted(TOY, "script_only") / "timestamp.txt").write_text("yesterday, I think\n")
+    # A secret of nbgrader's own kind, and one that would stop `nbgrader release_feedback`.
+    (course.submitted(TOY, "all_right") / "submission_secret.txt").write_text("5ec2e7" * 21)
+    (course.submitted(TOY, "script_only") / "submission_secret.txt").write_bytes(b"\xff\xfe")
+
+
+SCORES = {
+    "all_right": FULL,
+    "script_only": FULL | {"check_shift": 0.0},
+    "notebook_and_script": FULL,
+    "flipped_metadata": FULL | {"check_shift": 0.0},
+    "deleted_cells": FULL | {"check_shift": 0.0},
+    "future_schema": FULL,
+    "copied_cells": FULL,
+    "not_json": NONE,
+    "renamed": FULL,
+    "untouched": NONE,
+}
+
+
+def filled(released: NotebookNode, sources: dict[str, str]) -> NotebookNode:
+    notebook = copy.deepcopy(released)
+    for step, source in sources.items():
+        cell_of(notebook, step).source = source
+    return notebook
+
+
+def cell_of(notebook: NotebookNode, grade_id: str) -> NotebookNode:
+    cell: NotebookNode
+    (cell,) = [
+        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    ]
+    return cell
+
+
+def hostile(notebook: NotebookNode) -> NotebookNode:
+    for step in STEPS:
+        checked = cell_of(notebook, f"check_{step}")
+        checked.metadata.nbgrader.update(grade=False, points=99, locked=False)
+        checked.source = "4.0"
+        html = {"text/html": ATTACK, "text/plain": "4.0"}
+        checked.outputs = [
+            nbformat.v4.new_output("execute_result", data={"text/plain": "99"}),
+            nbformat.v4.new_output("display_data", data=html),
+        ]
+        cell_of(notebook, step).metadata.nbgrader.update(grade=True, solution=False, points=99)
+    notebook.cells.append(new_markdown_cell(f"My notes {ATTACK}"))
+    return notebook
+
+
+def without(notebook: NotebookNode, *grade_ids: str) -> NotebookNode:
+    gone = [cell_of(notebook, grade_id) for grade_id in grade_ids]
+    notebook.cells = [cell for cell in notebook.cells if cell not in gone]
+    return notebook
+
+
+def with_schema(notebook: NotebookNode, version: int) -> NotebookNode:
+    cell_of(notebook, "double").metadata.nbgrader["schema_version"] = version
+    return notebook
+
+
+def with_copies(notebook: NotebookNode) -> NotebookNode:
+    first = copy.deepcopy(cell_of(notebook, "double"))
+    first.source, first.id = "def double(x):\n    return 3 * x", "copy"
+    notebook.cells.insert(0, first)
+    return notebook
+
+
+def nbgrader(course: Course, *arguments: str) -> tuple[int, str]:
+    """Run a stock command in the course, as an instructor would."""
+    home = course.directory.parent / "home"
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course.directory,
+        env=command_environment() | {"HOME": str(home), "JUPYTER_CONFIG_DIR": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def graded(course: Course, student: str) -> NotebookNode:
+    path = course.autograded(TOY, student) / f"{TOY}.ipynb"
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    return notebook
+
+
+def feedback_of(course: Course, student: str) -> str:
+    return (course.feedback(TOY, student) / f"{TOY}.html").read_text(encoding="utf-8")
+
+
+def exported(course: Course) -> dict[str, tuple[float, float]]:
+    """The exported scores: student to (score, of how many)."""
+    code, log = nbgrader(course, "export", "--to=grades.csv")
+    assert code == 0, log
+    lines = (course.directory / "grades.csv").read_text().splitlines()
+    keys = lines[0].split(",")
+    rows = [dict(zip(keys, line.split(","), strict=True)) for line in lines[1:]]
+    return {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    """A course graded by `nbgrader autograde`, with its feedback."""
+    course = make_course(tmp_path_factory.mktemp("stock"))
+    code, log = nbgrader(course, "generate_assignment", TOY)
+    assert code == 0, log
+    hand_in_all(course)
+    before = contents(course.directory / "submitted")
+    code, log = nbgrader(course, "autograde", TOY)
+    assert contents(course.directory / "submitted") == before
+    make_pages(course)
+    return course, code, log
+
+
+@pytest.fixture(scope="module")
+def fast(tmp_path_factory: pytest.TempPathFactory) -> Fast:
+    """A course with the same submissions, written by `write_gradebook`."""
+    course = make_course(tmp_path_factory.mktemp("fast"))
+    release(course, TOY)
+    hand_in_all(course)
+    left_out = write_gradebook(course, TOY, *judged(course))
+    make_pages(course)
+    return course, left_out
+
+
+def make_pages(course: Course) -> None:
+    left_out = ",".join(SCORES.keys() - {*WITH_PAGES})
+    exclude = f"--CourseDirectory.student_id_exclude={left_out}"
+    code, log = nbgrader(course, "generate_feedback", TOY, exclude)
+    assert code == 0, log
+
+
+def copied(course: Course, name: str) -> Course:
+    """A copy beside the course, to be changed at will."""
+    directory = course.directory.with_name(name)
+    shutil.copytree(course.directory, directory)
+    return replace(course, directory=directory)
+
+
+def judged(course: Course, *students: str) -> tuple[list[Verdict], list[Submission]]:
+    exercise = course.exercise(TOY)
+    names = students or course.students(TOY)
+    folders = {name: course.submitted(TOY, name) for name in names}
+    submissions = [read_submission(folder, exercise, name) for name, folder in folders.items()]
+    verdicts = [toy_judge(course, exercise, name, folder) for name, folder in folders.items()]
+    return verdicts, submissions
+
+
+def contents(directory: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+# --- the stock commands -------------------------------------------------------------------------
+
+
+def test_a_release_leaves_the_stubs_as_they_are(stock: Stock) -> None:
+    course, _, _ = stock
+    released = nbformat.read(course.release(TOY) / f"{TOY}.ipynb", as_version=4)
+    assert [cell.source for cell in released.cells] == [c.source for c in toy_notebook().cells]
+
+
+def test_autograde_gives_every_kind_of_submission_its_score(stock: Stock) -> None:
+    course, _, log = stock
+    assert scores(course, TOY) == SCORES, log
+
+
+def test_a_fault_of_ours_is_an_error_for_that_student_alone_and_no_grade(stock: Stock) -> None:
+    course, code, log = stock
+    assert code == 1
+    assert f"There was an error processing assignment '{TOY}' for student 'our_fault'" in log
+    assert log.count("There was an error processing assignment 'toy_chain' for") == 1
+    assert "our_fault" not in scores(course, TOY)
+    assert not course.autograded(TOY, "our_fault").exists()
+
+
+def test_autograde_leaves_no_copies_behind(stock: Stock) -> None:
+    course, _, _ = stock
+    assert not list(course.directory.glob(".submissions-*"))
+
+
+def test_the_script_that_was_handed_in_is_what_lies_in_autograded(stock: Stock) -> None:
+    course, _, _ = stock
+    kept = (course.autograded(TOY, "script_only") / f"{TOY}.py").read_text()
+    assert "x + 2" in kept
+    assert cell_of(graded(course, "script_only"), "shift").source.endswith("return x + 2")
+
+
+@pytest.mark.parametrize("which", ["stock", "fast"])
+def test_what_releasing_feedback_rests_on_lies_beside_the_graded_notebook(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    course = request.getfixturevalue(which)[0]
+    secret = course.autograded(TOY, "all_right") / "submission_secret.txt"
+    assert secret.read_text() == "5ec2e7" * 21
+    assert not (course.autograded(TOY, "script_only") / "submission_secret.txt").exists()
+
+
+def test_a_check_cell_holds_the_words_and_then_one_number(stock: Stock) -> None:
+    course, _, _ = stock
+    for student in SCORES:
+        notebook = graded(course, student)
+        for step in STEPS:
+            words, result = cell_of(notebook, f"check_{step}").outputs
+            assert words.output_type == "display_data"
+            assert set(words.data) == {"text/plain", "text/html"}
+            assert result.output_type == "execute_result"
+            assert float(result.data["text/plain"]) == SCORES[student][f"check_{step}"]
+
+
+def test_a_broken_notebook_is_told_in_words(stock: Stock) -> None:
+    course, _, _ = stock
+    assert "not valid JSON" in feedback_of(course, "not_json")
+
+
+@pytest.mark.parametrize("which", ["stock", "fast"])
+def test_no_script_of_a_student_reaches_the_feedback(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    course = request.getfixturevalue(which)[0]
+    page = feedback_of(course, "flipped_metadata")
+    assert "values differ &lt;script&gt;" in page
+    assert "My notes" in page
+    assert ATTACK not in page
+    assert "<script>alert" not in page
+
+
+def test_the_details_are_folded_not_shown_as_tags(stock: Stock) -> None:
+    course, _, _ = stock
+    page = feedback_of(course, "script_only")
+    assert "<details>" in page
+    assert "&lt;details&gt;" not in page
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ATTACK,
+        "<img src=x onerror=alert(1)>",
+        "<b onclick='alert(1)'>b</b>",
+        "[look](javascript:alert(1))",
+        "<iframe src='https://example.org'></iframe>",
+        "$x <script>alert(1)</script>$",
+    ],
+)
+def test_prose_cannot_run_anything_in_the_pages_that_nbgrader_makes(source: str) -> None:
+    page = clean_markdown(source)
+    assert not re.search(r"<(?!/?(p|b|a|em)\b)", page)
+    assert not re.search(r"<[^>]*(onclick|onerror|javascript:)", page)
+
+
+def test_prose_and_formulas_are_shown_as_they_were_meant() -> None:
+    page = clean_markdown("## Title\n\nA **bold** word, `code`, $a < b$\n\n- [x](https://a.org)\n")
+    for part in ("<h2>Title", "<strong>bold</strong>", "<code>code</code>", "$a &lt; b$", "<li>"):
+        assert part in page
+
+
+def test_a_half_graded_submission_is_graded_again(stock: Stock) -> None:
+    course = copied(stock[0], "half_graded")
+    path = course.autograded(TOY, "renamed") / f"{TOY}.ipynb"
+    notebook = graded(course, "renamed")
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    path.chmod(0o644)
+    path.write_text(nbformat.writes(notebook))
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        book.execute("UPDATE grade SET auto_score = NULL")
+    book.close()
+    assert not finished(path)
+    code, log = nbgrader(course, "autograde", TOY, "--student=renamed")
+    assert code == 0, log
+    assert scores(course, TOY) == {"renamed": FULL}
+
+
+def test_autograde_without_running_code_is_refused_and_loses_nothing(stock: Stock) -> None:
+    course, _, _ = stock
+    before = contents(course.directory / "autograded")
+    code, log = nbgrader(course, "autograde", TOY, "--no-execute", "--force")
+    assert code == 1
+    assert "leave out --no-execute" in log
+    assert contents(course.directory / "autograded") == before
+
+
+# --- the fast way -------------------------------------------------------------------------------
+
+
+def test_the_fast_way_gives_the_scores_of_the_stock_commands(stock: Stock, fast: Fast) -> None:
+    assert scores(fast[0], TOY) == scores(stock[0], TOY)
+    assert gradebook_rows(fast[0]) == gradebook_rows(stock[0])
+
+
+def gradebook_rows(course: Course) -> list[tuple[object, ...]]:
+    query = """
+        SELECT s.student_id, s.timestamp, c.name, g.auto_score, g.needs_manual_grade, k.auto_comment
+        FROM submitted_assignment s JOIN submitted_notebook n ON n.assignment_id = s.id
+        JOIN grade g ON g.notebook_id = n.id JOIN base_cell c ON c.id = g.cell_id
+        JOIN base_cell b ON 'check_' || b.name = c.name
+        JOIN comment k ON k.cell_id = b.id AND k.notebook_id = n.id
+        WHERE s.student_id != 'our_fault' ORDER BY s.student_id, c.name
+    """
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        rows = book.execute(query).fetchall()
+    book.close()
+    assert len(rows) == len(SCORES) * len(STEPS)
+    return rows
+
+
+def test_the_fast_way_lays_out_the_notebooks_of_the_stock_commands(
+    stock: Stock, fast: Fast
+) -> None:
+    for student in SCORES:
+        assert shown(graded(fast[0], student)) == shown(graded(stock[0], student))
+
+
+def shown(notebook: NotebookNode) -> list[tuple[object, ...]]:
+    return [(cell.cell_type, cell.source, cell.get("outputs")) for cell in notebook.cells]
+
+
+def test_both_ways_export_the_same_grades(stock: Stock, fast: Fast) -> None:
+    grades = exported(fast[0])
+    assert grades["all_right"] == (7.5, 7.5)
+    assert grades["script_only"] == (6.0, 7.5)
+    stock_grades = exported(stock[0])
+    assert {name: stock_grades[name] for name in SCORES} == {name: grades[name] for name in SCORES}
+
+
+def test_autograde_finds_nothing_left_to_do_after_the_fast_way(fast: Fast) -> None:
+    course, _ = fast
+    before = contents(course.directory / "autograded")
+    code, log = nbgrader(course, "autograde", TOY, "--student=[a-n]*")
+    assert code == 0, log
+    assert "Skipping existing assignment" in log
+    assert contents(course.directory / "autograded") == before
+
+
+def test_the_fast_way_writes_no_grade_for_a_fault_of_ours_and_names_the_student(fast: Fast) -> None:
+    course, left_out = fast
+    assert left_out == ("our_fault",)
+    assert not course.autograded(TOY, "our_fault").exists()
+    assert "our_fault" not in scores(course, TOY)
+
+
+def test_a_score_given_by_hand_survives_both_ways(fast: Fast) -> None:
+    course, _ = fast
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        cells = book.execute("SELECT id FROM base_cell WHERE name = 'check_shift'").fetchall()
+        assert len(cells) == 1
+        book.execute("UPDATE grade SET manual_score = 1.25 WHERE cell_id = ?", cells[0])
+    book.close()
+    write_gradebook(course, TOY, *judged(course, "all_right", "script_only"))
+    assert {row["check_shift"] for row in scores(course, TOY).values()} == {1.25}
+    code, log = nbgrader(course, "autograde", TOY, "--student=all_right", "--force")
+    assert code == 0, log
+    assert scores(course, TOY)["all_right"] == FULL | {"check_shift": 1.25}
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        book.execute("UPDATE grade SET manual_score = NULL")
+    book.close()
+    write_gradebook(course, TOY, *judged(course, "all_right"))
+    assert scores(course, TOY) == SCORES
+
+
+def test_a_late_submission_gets_the_penalty_of_the_configuration(fast: Fast) -> None:
+    course, _ = fast
+    config = course.directory / "nbgrader_config.py"
+    text = config.read_text()
+    config.write_text(text + '\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        book.execute("UPDATE assignment SET duedate = '2025-02-01 00:00:00.000000'")
+    book.close()
+    write_gradebook(course, TOY, *judged(course))
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        penalties = dict(
+            book.execute(
+                "SELECT s.student_id, n.late_submission_penalty FROM submitted_notebook n "
+                "JOIN submitted_assignment s ON n.assignment_id = s.id"
+            )
+        )
+    book.close()
+    assert penalties.pop("all_right") == 7.5
+    assert set(penalties.values()) == {None}
+    with sqlite3.connect(course.directory / "gradebook.db") as book:
+        book.execute("UPDATE assignment SET duedate = NULL")
+        book.execute("UPDATE submitted_notebook SET late_submission_penalty = NULL")
+    book.close()
+    config.write_text(text)
+
+
+def test_the_button_in_formgrader_grades_as_the_command_does(
+    fast: Fast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course, _ = fast
+    monkeypatch.syspath_prepend(str(course.directory))
+    settings = read_settings(course)
+    button = NbGraderAPI(course_directory(course, settings), config=settings)
+    result = button.autograde(TOY, "script_only")
+    assert result["success"], result
+    assert scores(course, TOY) == SCORES
+    assert not button.autograde(TOY, "our_fault")["success"]
+    assert button.coursedir.submitted_directory == "submitted"
+
+
+# --- what is refused, in words ------------------------------------------------------------------
+
+
+def test_grades_before_a_release_are_refused_and_no_gradebook_is_made(tmp_path: Path) -> None:
+    course = make_course(tmp_path)
+    course.submitted(TOY, "early").mkdir(parents=True)
+    with pytest.raises(KitError, match="not in the gradebook"):
+        write_gradebook(course, TOY, *judged(course, "early"))
+    assert not (course.directory / "gradebook.db").exists()
+
+
+def test_a_release_that_fails_is_told_in_nbgraders_words(tmp_path: Path) -> None:
+    course = make_course(tmp_path)
+    notebook = toy_notebook()
+    notebook.cells[1].source = "### BEGIN SOLUTION\nsecret = 1\n### END SOLUTION"
+    (course.source(TOY) / f"{TOY}.ipynb").write_text(nbformat.writes(notebook))
+    with pytest.raises(KitError, match="Solution region detected in a non-solution cell"):
+        release(course, TOY)
+
+
+def test_a_solution_region_is_still_cleared() -> None:
+    notebook = filled(
+        toy_notebook(),
+        {"double": "def double(x):\n    ### BEGIN SOLUTION\n    secret\n    ### END SOLUTION"},
+    )
+    cleared, _ = KeepStubs().preprocess(notebook, {})
+    assert "secret" not in cell_of(cleared, "double").source
+    assert "YOUR CODE HERE" in cell_of(cleared, "double").source
+    assert cell_of(cleared, "shift").source == STUBS["shift"]
+
+
+def test_a_course_is_never_overwritten_and_what_lies_there_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "notes.txt").write_text("mine")
+    course = make_course(tmp_path)
+    before = contents(course.directory)
+    assert course.directory / "notes.txt" in before
+    with pytest.raises(KitError, match="holds a course"):
+        create_course(
+            course.directory,
+            solutions=tmp_path / "solutions",
+            assignments=tmp_path / "assignments",
+            exercises=(TOY,),
+        )
+    assert contents(course.directory) == before
+
+
+def test_a_course_holds_only_the_public_folder(tmp_path: Path) -> None:
+    course = make_course(tmp_path)
+    (tmp_path / "solutions" / TOY / "solution.py").write_text("secret")
+    copied = {path.name for path in course.source(TOY).iterdir()}
+    assert copied == {f"{TOY}.ipynb", f"{TOY}.py", "README.md", "exercise.toml"}
+
+
+def test_a_course_reads_back_as_it_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = make_course(tmp_path)
+    assert read_course(course.directory) == course
+    monkeypatch.chdir(tmp_path)
+    moved = create_course(
+        Path("second"),
+        solutions=Path("solutions"),
+        assignments=Path("assignments"),
+        exercises=(TOY,),
+    )
+    assert 'solutions = "../solutions"' in (moved.directory / "attn.toml").read_text()
+    assert read_course(tmp_path / "second") == moved
+    assert moved.solutions == course.solutions
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("format_version = 9\n", "format_version or solutions"),
+        ("format_version = 1\nsolutions = 'x'\nexercises = 'toy'\n", "not a list of names"),
+        ("format_version =\n", "not valid TOML"),
+        (None, "not a course"),
+    ],
+)
+def test_a_course_that_does_not_read_says_why(tmp_path: Path, text: str | None, words: str) -> None:
+    if text is not None:
+        (tmp_path / "attn.toml").write_text(text)
+    with pytest.raises(KitError, match=words):
+        read_course(tmp_path)
+
+
+def test_an_exercise_that_is_not_built_makes_no_course(tmp_path: Path) -> None:
+    write_exercise(tmp_path / "solutions" / TOY)
+    write_exercise(tmp_path / "assignments" / TOY)
+    with pytest.raises(KitError, match=f"{TOY} has no {TOY}.ipynb"):
+        create_course(
+            tmp_path / "course",
+            solutions=tmp_path / "solutions",
+            assignments=tmp_path / "assignments",
+            exercises=(TOY,),
+        )
+    assert not (tmp_path / "course").exists()
+
+
+def test_a_configuration_that_does_not_run_is_told(fast: Fast) -> None:
+    course = copied(fast[0], "misconfigured")
+    (course.directory / "nbgrader_config.py").write_text("c = get_confg()\n")
+    with pytest.raises(KitError, match="get_confg"):
+        scores(course, TOY)
+
+
+# --- the pure functions -------------------------------------------------------------------------
+
+
+def test_code_moves_onto_the_skeleton_by_its_grade_id() -> None:
+    submitted = filled(toy_notebook(), RIGHT)
+    submitted.cells.reverse()
+    result = onto_skeleton(toy_notebook(), submitted)
+    assert [cell.source for cell in result.cells] == [
+        cell.source for cell in filled(toy_notebook(), RIGHT).cells
+    ]
+
+
+def test_of_two_copies_the_last_counts_and_the_first_stays_to_be_seen() -> None:
+    result = onto_skeleton(toy_notebook(), with_copies(filled(toy_notebook(), RIGHT)))
+    assert cell_of(result, "double").source == RIGHT["double"]
+    assert "nbgrader" not in result.cells[0].metadata
+    assert result.cells[0].source.endswith("return 3 * x")
+
+
+def test_extra_cells_follow_the_cell_they_followed_without_metadata_and_outputs() -> None:
+    submitted = filled(toy_notebook(), RIGHT)
+    output = nbformat.v4.new_output("stream", text="noise")
+    extra = new_code_cell("mine = 1", metadata={"tags": ["x"]}, outputs=[output])
+    after = submitted.cells.index(cell_of(submitted, "shift")) + 1
+    submitted.cells.insert(after, extra)
+    result = onto_skeleton(toy_notebook(), submitted)
+    cell = result.cells[after]
+    assert (cell.source, cell.metadata, cell.outputs) == ("mine = 1", {}, [])
+    nbformat.validate(result)
+
+
+def test_a_skeleton_of_a_skeleton_is_the_same() -> None:
+    submitted = with_copies(hostile(filled(toy_notebook(), RIGHT)))
+    once = onto_skeleton(toy_notebook(), submitted)
+    assert onto_skeleton(toy_notebook(), once) == once
+
+
+def test_the_arguments_of_the_skeleton_are_not_changed() -> None:
+    release_cells, submitted = toy_notebook(), hostile(filled(toy_notebook(), RIGHT))
+    before = json.dumps([release_cells, submitted])
+    onto_skeleton(release_cells, submitted)
+    assert json.dumps([release_cells, submitted]) == before
+
+
+def test_a_cell_that_lost_its_metadata_is_found_by_what_it_defines() -> None:
+    submitted = filled(toy_notebook(), RIGHT)
+    for cell in submitted.cells:
+        cell.metadata = NotebookNode()
+    result = onto_skeleton(toy_notebook(), submitted)
+    assert [cell_of(result, step).source for step in STEPS] == list(RIGHT.values())
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        {},
+        {"cell_type": 3, "source": 4, "metadata": 5},
+        {"cell_type": "code", "source": [1, None], "metadata": {"nbgrader": []}},
+        {"cell_type": "code", "source": "\ud800", "metadata": {"nbgrader": {"grade_id": []}}},
+    ],
+)
+def test_a_cell_may_be_any_json_object(cell: dict[str, object]) -> None:
+    result = onto_skeleton(toy_notebook(), NotebookNode(cells=[cell]))
+    nbformat.validate(result)
+    nbformat.writes(result).encode("utf-8")
+
+
+def test_a_plain_script_is_cut_into_its_steps() -> None:
+    cells = from_script(WHOLE, STEPS).cells
+    assert [cell.source for cell in cells] == ["import numpy as np", *RIGHT.values()]
+
+
+def test_a_percent_script_keeps_its_cells_and_prose() -> None:
+    head = "# ---\n# jupyter: x\n# ---\n"
+    text = f"{head}# %% [markdown]\n# # Title\n# text\n# %%\nimport numpy\na = 1\n"
+    cells = from_script(text, STEPS).cells
+    assert [(cell.cell_type, cell.source) for cell in cells] == [
+        ("markdown", "# Title\ntext"),
+        ("code", "import numpy\na = 1"),
+    ]
+
+
+def test_a_link_in_a_submission_is_not_followed_into_the_graded_notebook(tmp_path: Path) -> None:
+    exercise = read_exercise(write_exercise(tmp_path / TOY))
+    (tmp_path / "secret.py").write_text(WHOLE)
+    folder = tmp_path / "student"
+    folder.mkdir()
+    os.symlink(tmp_path / "secret.py", folder / f"{TOY}.py")
+    submission = read_submission(folder, exercise, "student")
+    result = notebook_of(toy_notebook(), submission)
+    assert cell_of(result, "double").source == STUBS["double"]
+
+
+def verdict_with(
+    points: float, outcome: Outcome = Outcome.PASSED, steps: tuple[str, ...] = STEPS
+) -> Verdict:
+    step_verdicts = tuple(StepVerdict(s, s, outcome, points, POINTS[s], ()) for s in steps)
+    chain = ChainVerdict(Outcome.PASSED)
+    return Verdict(TOY, "student", step_verdicts, chain, "", "", 0, "none", 0.0)
+
+
+@pytest.fixture
+def exercise(tmp_path: Path) -> Exercise:
+    return read_exercise(write_exercise(tmp_path / TOY))
+
+
+@pytest.mark.parametrize(("points", "text"), [(99.0, "2.0"), (-1.0, "0.0"), (0.5, "0.5")])
+def test_a_score_is_a_number_between_none_and_the_cells_points(
+    exercise: Exercise, points: float, text: str
+) -> None:
+    result = with_verdict(toy_notebook(), verdict_with(points), exercise)
+    assert cell_of(result, "check_double").outputs[-1].data["text/plain"] == text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (verdict_with(0.0, Outcome.INFRASTRUCTURE), "a fault of ours"),
+        (verdict_with(float("nan")), "not a number"),
+        (verdict_with(1.0, steps=STEPS[:2]), "does not check the steps"),
+    ],
+)
+def test_a_verdict_that_is_no_grade_is_not_written(
+    exercise: Exercise, verdict: Verdict, words: str
+) -> None:
+    with pytest.raises(KitError, match=words):
+        with_verdict(toy_notebook(), verdict, exercise)
+
+
+def test_a_verdict_leaves_no_output_of_anybody_else(exercise: Exercise) -> None:
+    notebook = toy_notebook()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [nbformat.v4.new_output("stream", name="stderr", text="noise")]
+    result = with_verdict(notebook, verdict_with(1.0), exercise)
+    assert "noise" not in json.dumps(result)
+    assert "noise" in json.dumps(notebook)
+
+
+def test_a_graded_cell_that_checks_no_step_is_refused(exercise: Exercise) -> None:
+    notebook = toy_notebook()
+    cell_of(notebook, "check_double").metadata.nbgrader.grade_id = "bonus"
+    with pytest.raises(KitError, match="checks no step"):
+        with_verdict(notebook, verdict_with(1.0), exercise)
+
+
+def test_the_words_of_a_verdict_are_escaped(exercise: Exercise) -> None:
+    verdict = toy_judge_of_nothing()
+    cell = cell_of(with_verdict(toy_notebook(), verdict, exercise), "check_double")
+    page = cell.outputs[0].data["text/html"]
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "The shape is right.\n\nvalues differ" in cell.outputs[0].data["text/plain"]
+
+
+def toy_judge_of_nothing() -> Verdict:
+    steps = tuple(toy_step(step, "", None) for step in STEPS)
+    chain = ChainVerdict(Outcome.WRONG_VALUES, breaks_at="double")
+    return Verdict(TOY, "student", steps, chain, "", "", 0, "none", 0.0)

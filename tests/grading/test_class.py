@@ -1,0 +1,337 @@
+"""A class of all kinds, graded by the real engine: everybody gets what is due, nobody more.
+
+Each made-up student is a file in tests/submissions; the facts at its head say what to
+expect. The class is graded once with the hostile ones and once without them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.building.leak import refuse_leaks, secrets_of
+from autograder.errors import KitError
+from autograder.grading.classroom import grade_class
+from autograder.grading.input_seed import input_seed
+from autograder.grading.journal import JOURNAL, Journal
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.submission.reading import Submission, read_submission
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "numpy_single_head"
+ZOO = read_sample_class(ROOT / "tests" / "submissions" / NAME)
+ASSIGNMENT = ROOT / "assignments" / NAME
+TWINS = ("mistake_not_scaled", "hostile_exit")
+KINDS = {"correct", "class only", "mistake", "broken", "half", "untouched", "hostile"}
+# Starting pytest, asking the right steps, sending: seconds beside what the student's code uses.
+OVERHEAD = 5.0
+
+# Text that is legal in a file and breaks programs that read it.
+ODD = {
+    "odd_surrogate": "word = '\ud800'\n",
+    "odd_null": "word = 'a\0b'\n",
+    "odd_message": "raise ValueError('<script>\\x1b[2J\\u202e' + 'x' * 100_000)\n",
+}
+
+
+def of_kind(*kinds: str) -> pytest.MarkDecorator:
+    found = [classmate for classmate in ZOO if classmate.facts["kind"] in kinds]
+    return pytest.mark.parametrize("classmate", found, ids=lambda classmate: classmate.name)
+
+
+@pytest.fixture(scope="module")
+def exercise() -> Exercise:
+    return read_exercise(ROOT / "solutions" / NAME)
+
+
+@pytest.fixture(scope="module")
+def submissions(
+    exercise: Exercise, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Submission, ...]:
+    folder = tmp_path_factory.mktemp("class")
+    read = []
+    for classmate in ZOO:
+        handed = hand_in(classmate, exercise, ASSIGNMENT, folder / classmate.name)
+        read.append(read_submission(handed, exercise, classmate.name))
+    twins = [
+        replace(submission, student=f"twin_of_{submission.student}")
+        for submission in read
+        if submission.student in TWINS
+    ]
+    reference = next(each for each in read if each.student == "reference")
+    odd = [
+        replace(reference, student=name, cells=(*reference.cells, text))
+        for name, text in ODD.items()
+    ]
+    (folder / "rejected.ipynb").write_text("no JSON", encoding="utf-8")
+    rejected = read_submission(folder / "rejected.ipynb", exercise, "rejected")
+    return (*read, *twins, *odd, rejected)
+
+
+@pytest.fixture(scope="module")
+def verdicts(exercise: Exercise, submissions: tuple[Submission, ...]) -> dict[str, Verdict]:
+    told: list[str] = []
+    graded = grade_class(
+        exercise, submissions, on_verdict=lambda verdict: told.append(verdict.student)
+    )
+    assert sorted(told) == sorted(submission.student for submission in submissions)
+    assert [verdict.student for verdict in graded] == [each.student for each in submissions]
+    return {verdict.student: verdict for verdict in graded}
+
+
+@pytest.fixture(scope="module")
+def without_the_hostile(
+    exercise: Exercise, submissions: tuple[Submission, ...]
+) -> dict[str, Verdict]:
+    harmless = [each for each in submissions if "hostile" not in each.student]
+    graded = grade_class(exercise, harmless, processes=1)
+    return {verdict.student: verdict for verdict in graded}
+
+
+def lost(verdict: Verdict) -> dict[str, StepVerdict]:
+    """The steps without their points, by name."""
+    return {step.name: step for step in verdict.steps if step.points != step.max_points}
+
+
+def marks(verdict: Verdict) -> object:
+    """All of a verdict that may not depend on who else is in the class."""
+    return replace(verdict, seconds=0.0)
+
+
+# --- what each kind gets ------------------------------------------------------------------------
+
+
+def test_the_class_is_of_all_kinds() -> None:
+    assert {classmate.facts["kind"] for classmate in ZOO} == KINDS
+    names = {classmate.name for classmate in ZOO}
+    assert {"hostile_thief", "hostile_endless_loop", "hostile_exit", *TWINS} <= names
+
+
+@of_kind("correct")
+def test_what_is_right_gets_full_marks(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
+    verdict = verdicts[classmate.name]
+    assert lost(verdict) == {} and verdict.points == verdict.max_points > 0
+    assert {step.outcome for step in verdict.steps} == {Outcome.PASSED}
+    assert verdict.chain.outcome is Outcome.PASSED
+    assert verdict.remarks == ()
+
+
+@of_kind("untouched")
+def test_what_is_untouched_gets_nothing(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
+    verdict = verdicts[classmate.name]
+    assert verdict.points == 0
+    assert {step.outcome for step in verdict.steps} == {Outcome.NOT_WRITTEN}
+    assert verdict.chain.outcome is Outcome.NOT_WRITTEN
+    assert all(step.finding and "not written yet" in step.finding.fact for step in verdict.steps)
+
+
+@of_kind("mistake")
+def test_a_mistake_loses_its_step_only_and_is_told_by_name(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
+    steps = lost(verdicts[classmate.name])
+    assert set(steps) == {classmate.facts["loses"]}
+    finding = steps[classmate.facts["loses"]].finding
+    assert finding and finding.misconception == classmate.facts["named"]
+
+
+@of_kind("mistake")
+def test_a_chain_that_breaks_breaks_at_the_mistake(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
+    chain = verdicts[classmate.name].chain
+    broken = chain.outcome is not Outcome.PASSED
+    assert chain.breaks_at == (classmate.facts["loses"] if broken else None)
+    assert bool(chain.finding) == broken
+
+
+@pytest.mark.parametrize(
+    ("student", "breaks"),
+    [
+        ("mistake_not_scaled", True),
+        ("mistake_softmax_over_queries", True),
+        ("mistake_keys_reversed", True),
+        ("mistake_mask_of_zero", True),
+        ("mistake_softmax_overflows", False),
+        ("mistake_weights_too_large", False),
+    ],
+)
+def test_a_mistake_that_shows_in_the_result_breaks_the_chain(
+    student: str, breaks: bool, verdicts: dict[str, Verdict]
+) -> None:
+    assert (verdicts[student].chain.outcome is not Outcome.PASSED) == breaks
+
+
+def test_later_steps_that_call_a_wrong_one_are_right_with_the_references(
+    verdicts: dict[str, Verdict],
+) -> None:
+    verdict = verdicts["mistake_softmax_over_queries"]
+    leaning = {step.name for step in verdict.steps if step.leaning}
+    assert leaning == {"compute_attention_weights", "SingleHeadAttention"}
+    assert not any(step.leaning for step in verdicts["reference"].steps)
+
+
+def test_a_syntax_error_costs_only_the_step_it_stands_in(verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts["broken_syntax"]
+    steps = lost(verdict)
+    assert set(steps) == {"project_qkv"}
+    assert steps["project_qkv"].outcome is Outcome.RAISED
+    finding = steps["project_qkv"].finding
+    assert finding and "SyntaxError" in finding.fact and "keys = (x @ key_weights" in finding.fact
+    assert any("SyntaxError" in remark for remark in verdict.remarks)
+    assert verdict.chain.breaks_at == "project_qkv"
+
+
+def test_what_is_half_finished_gets_its_half(verdicts: dict[str, Verdict]) -> None:
+    (half,) = [classmate for classmate in ZOO if classmate.facts["kind"] == "half"]
+    verdict = verdicts[half.name]
+    kept = half.facts["keeps"].split()
+    assert [step.name for step in verdict.steps if step.points] == kept
+    assert {step.outcome for step in lost(verdict).values()} == {Outcome.NOT_WRITTEN}
+    assert verdict.chain.breaks_at == verdict.steps[len(kept)].name
+
+
+def test_a_class_that_needs_no_functions_gets_the_points_of_the_class(
+    verdicts: dict[str, Verdict],
+) -> None:
+    verdict = verdicts["correct_compact_class"]
+    assert [step.name for step in verdict.steps if step.points] == ["SingleHeadAttention"]
+    assert verdict.points == verdict.steps[-1].max_points
+
+
+# --- the hostile --------------------------------------------------------------------------------
+
+
+@of_kind("hostile")
+def test_the_hostile_end_as_they_must(
+    classmate: SampleStudent, verdicts: dict[str, Verdict]
+) -> None:
+    steps = lost(verdicts[classmate.name])
+    assert {step.outcome.value for step in steps.values()} == {classmate.facts["outcome"]}
+    everything = {step.name for step in verdicts[classmate.name].steps}
+    assert set(steps) == ({classmate.facts["loses"]} if "loses" in classmate.facts else everything)
+
+
+def test_the_thief_gets_nothing_and_nothing_of_the_solution_gets_out(
+    exercise: Exercise, verdicts: dict[str, Verdict]
+) -> None:
+    verdict = verdicts["hostile_thief"]
+    assert verdict.points == 0
+    text = verdict.to_json()
+    assert "FileNotFoundError" in text or "PermissionError" in text
+    secrets = secrets_of(exercise)
+    refuse_leaks(secrets, {"verdict.json": text})
+    stolen = text.replace(
+        "raises", "return exponentials / exponentials.sum(axis=-1, keepdims=True)"
+    )
+    with pytest.raises(KitError):
+        refuse_leaks(secrets, {"verdict.json": stolen})
+
+
+def test_the_thief_prints_and_raises_nothing_of_the_solution(
+    exercise: Exercise, submissions: tuple[Submission, ...]
+) -> None:
+    thief = next(each for each in submissions if each.student == "hostile_thief")
+    prints = (
+        "import sys, traceback\n"
+        "for name in ('softmax', 'SingleHeadAttention'):\n"
+        "    for stream in (sys.stdout, sys.stderr):\n"
+        "        try:\n"
+        "            print(stolen(name), file=stream)\n"
+        "        except Exception:\n"
+        "            print('tried', traceback.format_exc(), file=stream)\n"
+    )
+    with Zygote(exercise.library, exercise.limits, secrets=(exercise.folder,)) as zygote:
+        cells = (*thief.cells, prints)
+        with SandboxedStudent(zygote, cells, seed=0) as student:
+            assert student.load_failures == (None,) * len(cells)
+            output = student.output
+    assert output.count("tried") == 4
+    refuse_leaks(secrets_of(exercise), {"output.txt": output})
+
+
+def test_the_endless_loop_ends_within_its_limit(
+    exercise: Exercise, verdicts: dict[str, Verdict]
+) -> None:
+    verdict = verdicts["hostile_endless_loop"]
+    limits = exercise.limits
+    assert limits.seconds_per_call <= verdict.seconds
+    assert verdict.seconds <= limits.seconds_per_submission + OVERHEAD
+    assert verdict.chain.outcome is Outcome.TIMED_OUT
+
+
+def test_everyone_elses_marks_are_the_same_with_the_hostile_and_without(
+    verdicts: dict[str, Verdict], without_the_hostile: dict[str, Verdict]
+) -> None:
+    assert {name for name in verdicts if "hostile" not in name} == set(without_the_hostile)
+    for name, verdict in without_the_hostile.items():
+        assert marks(verdict) == marks(verdicts[name]), name
+
+
+# --- everybody ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("student", TWINS)
+def test_equal_submissions_get_equal_verdicts_under_their_own_names(
+    student: str, verdicts: dict[str, Verdict]
+) -> None:
+    one, two = verdicts[student], verdicts[f"twin_of_{student}"]
+    assert two.student == f"twin_of_{student}"
+    assert replace(two, student=student) == one
+    assert two.code_hash == one.code_hash != verdicts["reference"].code_hash
+
+
+@pytest.mark.parametrize("student", ODD)
+def test_odd_text_in_a_cell_of_its_own_costs_nothing(
+    student: str, verdicts: dict[str, Verdict]
+) -> None:
+    verdict = verdicts[student]
+    assert verdict.points == verdict.max_points
+    text = verdict.to_json()
+    assert len(text.encode("utf-8")) < 200_000
+    assert not any(sign in text for sign in "\0\x1b\u202e\ud800")
+    assert Verdict.from_json(text) == verdict
+
+
+def test_no_verdict_is_a_fault_of_ours_and_each_says_how_it_came_about(
+    exercise: Exercise, verdicts: dict[str, Verdict]
+) -> None:
+    for name, verdict in verdicts.items():
+        assert not verdict.infrastructure, name
+        if name != "rejected":
+            assert verdict.protection in ("full", "landlock", "namespaces")
+        drawn = 0 if name == "rejected" else input_seed(b"", exercise, verdict.code_hash)
+        assert verdict.seed == drawn
+        assert [step.name for step in verdict.steps] == [step.name for step in exercise.steps]
+        assert verdict.max_points == exercise.points
+        assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_every_verdict_that_the_kit_gives_is_kept_and_used_again(
+    exercise: Exercise, verdicts: dict[str, Verdict], tmp_path: Path
+) -> None:
+    journal = Journal(tmp_path / JOURNAL)
+    assert journal.prepare() is None
+    for name, verdict in verdicts.items():
+        key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:{name}"
+        journal.keep(key, verdict)
+        kept = journal.find(key, name, exercise)
+        assert kept == (None if name == "rejected" else verdict), name
+
+
+def test_a_submission_that_was_rejected_is_not_run_and_says_why(
+    verdicts: dict[str, Verdict],
+) -> None:
+    verdict = verdicts["rejected"]
+    assert verdict.points == 0 and verdict.protection == "not run"
+    assert {step.outcome for step in verdict.steps} == {Outcome.REJECTED}
+    assert verdict.steps[0].finding and "not valid JSON" in verdict.steps[0].finding.fact

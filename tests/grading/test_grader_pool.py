@@ -1,0 +1,110 @@
+"""Grader processes under watch: who exceeds a bound loses only the rest of their own hand-in."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.errors import KitError
+from autograder.grading.grader_pool import Cause, GraderPool, Loss
+from autograder.grading.watched_process import Bounds
+from support import grader_work
+
+BOUNDS = Bounds(seconds=0.5, wall_seconds=120.0, megabytes=256)
+HURRIED = Bounds(seconds=60.0, wall_seconds=4.0, megabytes=256)  # on the clock, however busy it is
+
+
+def run(
+    items: Sequence[str],
+    work: Callable[..., None] = grader_work.do,
+    batch: int = 1,
+    processes: int = 2,
+    bounds: Bounds = BOUNDS,
+) -> tuple[dict[int, Any], dict[int, Loss]]:
+    found: dict[int, Any] = {}
+    lost: dict[int, Loss] = {}
+    with GraderPool(processes) as pool:
+        pool.run(work, items, bounds, result=found.__setitem__, lost=lost.__setitem__, batch=batch)
+    assert sorted([*found, *lost]) == list(range(len(items)))  # everybody is told, once
+    return found, lost
+
+
+def test_every_item_is_done_and_told_at_its_place() -> None:
+    items = [f"item {n}" for n in range(20)]
+    found, lost = run(items, batch=3)
+    assert not lost
+    assert all(found[place].startswith(f"{item} by ") for place, item in enumerate(items))
+
+
+def test_a_grader_process_works_in_the_root_folder() -> None:
+    found, _ = run(["anything"])
+    assert found[0].endswith(" in /")
+
+
+@pytest.mark.parametrize(
+    ("word", "cause", "detail"),
+    [
+        ("spins", Cause.TIME, "0.5 seconds of processor time"),
+        ("sleeps", Cause.TIME, "4 seconds"),
+        ("eats", Cause.MEMORY, "256 megabytes of memory"),
+        ("crashes", Cause.CRASH, "signal SIGSEGV"),
+        ("ends", Cause.ENDED, "exit code 3"),
+    ],
+)
+def test_who_exceeds_a_bound_keeps_what_was_done_and_the_others_lose_nothing(
+    word: str, cause: Cause, detail: str
+) -> None:
+    items = ["honest one", "honest two", f"first {word} never", "honest three", "honest four"]
+    bounds = HURRIED if word == "sleeps" else BOUNDS
+    found, lost = run(items, batch=5, processes=1, bounds=bounds)
+    assert sorted(found) == [0, 1, 3, 4]
+    assert (lost[2].cause, lost[2].detail) == (cause, detail)
+    assert lost[2].parts == ("first", word)
+
+
+def test_many_that_exceed_their_bound_cost_each_their_own_time_only() -> None:
+    begun = time.monotonic()
+    found, lost = run(["spins", "fine", "spins", "fine", "spins", "fine"], batch=6)
+    assert sorted(found) == [1, 3, 5] and sorted(lost) == [0, 2, 4]
+    assert time.monotonic() - begun < BOUNDS.wall_seconds
+
+
+def test_a_process_that_was_killed_from_outside_is_no_verdict_on_anybody(tmp_path: Path) -> None:
+    items = [str(tmp_path / name) for name in ("ada", "blaise")]
+    found, lost = run(items, grader_work.ends_once, batch=2)
+    assert not lost and list(found.values()) == items
+
+
+def test_an_error_about_the_exercise_ends_the_run() -> None:
+    with pytest.raises(KitError, match="the exercise is broken"):
+        run(["fine", "fails"])
+
+
+def test_processes_that_never_begin_are_told_and_not_tried_for_ever() -> None:
+    with pytest.raises(KitError, match=r"end before they begin \(exit code 7\)"):
+        run(["anything"], grader_work.never_begins)
+
+
+def test_no_process_is_left_behind() -> None:
+    with GraderPool(2) as pool:
+        told: dict[int, Any] = {}
+        pool.run(grader_work.do, ["a", "b"], BOUNDS, result=told.__setitem__, lost=_fail)
+        processes = {int(words.split()[2]) for words in told.values()}
+    assert processes and not any(_alive(process) for process in processes)
+
+
+def _fail(place: int, loss: Loss) -> None:
+    raise AssertionError((place, loss))
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

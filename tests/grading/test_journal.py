@@ -1,0 +1,248 @@
+"""The journal of what has been judged: what it keeps is used again, and nothing else is believed.
+
+Whoever may write to the folder of results may write to the journal in it, so every row is read as
+if by a stranger. The real command grades a folder of files; that a course with a gradebook ends
+alike is in test_interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.output_folder import GRADES, OWNER
+from autograder.model.verdict import Verdict
+from autograder.reports.verdict_files import read_verdicts
+from demo.sample_class import hand_in
+from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
+from support.copied_exercise import copy_exercise
+from support.released_course import zoo
+
+STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
+TWIN = "twin_of_reference"
+EVERYBODY = len(STUDENTS) + 1
+
+
+@dataclass(frozen=True)
+class GradedFolder:
+    """A folder of files with what its students handed in, and where its results lie."""
+
+    folder: Path
+
+    @property
+    def output(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}-graded")
+
+    @property
+    def journal(self) -> Path:
+        return self.output / JOURNAL
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts, without what differs from run to run."""
+        found = read_verdicts(self.output / "verdicts")
+        return {each.student: replace(each, seconds=0.0) for each in found}
+
+    def grade(self, *options: str, solutions: Path = ROOT / "solutions") -> str:
+        """Grade it; return what was printed."""
+        run = self.run(*options, solutions=solutions)
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout
+
+    def run(
+        self, *options: str, solutions: Path = ROOT / "solutions"
+    ) -> subprocess.CompletedProcess[str]:
+        words = ("grade", self.folder, "--exercise", NAME, "--solutions", solutions, *options)
+        # One process: here it does not matter who judges, and each one more takes a second.
+        command = [sys.executable, "-m", "autograder.cli", *map(str, words), "--processes", "1"]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def write(self, statement: str, *values: object) -> int:
+        """Change the journal; return how many rows that changed."""
+        with closing(sqlite3.connect(self.journal)) as connection, connection:
+            return connection.execute(statement, values).rowcount
+
+    def rows(self) -> dict[str, tuple[str, str]]:
+        """What the journal holds: key to verdict and time."""
+        with closing(sqlite3.connect(self.journal)) as connection:
+            found = connection.execute("select key, verdict, judged_at from verdicts").fetchall()
+        return {key: (verdict, judged_at) for key, verdict, judged_at in found}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> GradedFolder:
+    """A class that was graded once; two of its students hand in the same."""
+    found = GradedFolder(tmp_path_factory.mktemp("judged") / "class")
+    for student in zoo(*STUDENTS):
+        hand_in(student, EXERCISE, ASSIGNMENT, found.folder / student.name)
+    shutil.copytree(found.folder / "reference", found.folder / TWIN)
+    assert "judged before" not in found.grade()
+    assert {*found.verdicts} == {*STUDENTS, TWIN}
+    assert len(found.rows()) == EVERYBODY - 1, "equal submissions are judged once"
+    return found
+
+
+@pytest.fixture
+def graded(judged: GradedFolder, tmp_path: Path) -> GradedFolder:
+    """A copy of that class with its results, for a test to change."""
+    copy = GradedFolder(tmp_path / "class")
+    shutil.copytree(judged.folder, copy.folder)
+    shutil.copytree(judged.output, copy.output, ignore=shutil.ignore_patterns(OWNER))
+    return copy
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
+    tmp_path: Path, judged: GradedFolder
+) -> None:
+    journal = Journal(tmp_path / JOURNAL)
+    assert journal.prepare() is None
+    verdict = judged.verdicts["broken_syntax"]
+    key = key_of(verdict)
+    journal.keep(key, verdict)
+    assert journal.find(key, "another", EXERCISE) == replace(verdict, student="another")
+    assert journal.find("another key", "another", EXERCISE) is None
+    journal.forget([key])
+    assert journal.find(key, "another", EXERCISE) is None
+
+
+def key_of(verdict: Verdict) -> str:
+    return f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:"
+
+
+# --- when everybody is judged anew ----------------------------------------------------------------
+
+
+def test_asked_to_it_judges_everybody_again(graded: GradedFolder) -> None:
+    before = graded.verdicts
+    assert graded.write("update verdicts set judged_at = 'before'") == EVERYBODY - 1
+    assert "judged before" not in graded.grade("--again")
+    assert all(judged_at != "before" for _, judged_at in graded.rows().values())
+    assert graded.verdicts == before
+
+
+def test_a_change_of_what_an_exercise_shares_makes_what_is_kept_worthless(
+    graded: GradedFolder, tmp_path: Path
+) -> None:
+    solutions, before = copy_exercise(NAME, tmp_path / "solutions").parent, graded.rows()
+    kept = f"{EVERYBODY} of {EVERYBODY} submissions were judged before"
+    assert kept in graded.grade(solutions=solutions), "it is not changed yet"
+    with (solutions / "_attention" / "checks.py").open("a", encoding="utf-8") as shared:
+        shared.write("\n# changed\n")
+    assert "judged before" not in graded.grade(solutions=solutions)
+    after = graded.rows()
+    assert {key: after[key] for key in before} == before
+    assert len(after) == 2 * len(before)
+
+
+def test_a_broken_journal_is_set_aside_and_everybody_judged(graded: GradedFolder) -> None:
+    before = graded.verdicts
+    for path in graded.output.glob(f"{JOURNAL}-*"):
+        path.unlink()
+    graded.journal.write_bytes(b"this is no database, and never was" * 100)
+    said = " ".join(graded.grade().split())
+    assert "The journal could not be read and was moved to journal.sqlite.broken-1" in said
+    assert "judged before" not in said and graded.verdicts == before
+
+
+def test_a_locked_journal_is_said_and_nothing_is_graded(graded: GradedFolder) -> None:
+    (graded.output / GRADES).unlink()
+    with closing(sqlite3.connect(graded.journal, isolation_level=None)) as connection:
+        connection.execute("begin exclusive")
+        run = graded.run()
+        connection.execute("rollback")
+    assert run.returncode == 2 and "database is locked" in run.stderr and "cure:" in run.stderr
+    assert not (graded.output / GRADES).exists()
+
+
+# --- rows that the kit cannot have written --------------------------------------------------------
+
+FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "fewer steps": lambda row: row["steps"].pop(),
+    "no steps": lambda row: row["steps"].clear(),
+    "another order": lambda row: row["steps"].reverse(),
+    "another name": lambda row: row["steps"][0].update(name="hardmax"),
+    "another title": lambda row: row["steps"][0].update(title="<script>"),
+    "a title that is no text": lambda row: row["steps"][0].update(title=None),
+    "more to get": lambda row: row["steps"][0].update(max_points=1000, points=1000),
+    "a part of a step": lambda row: row["steps"][0].update(points=1.0),
+    "points for what is wrong": lambda row: row["steps"][0].update(
+        outcome="wrong_values", points=row["steps"][0]["max_points"]
+    ),
+    "points that checks deny": lambda row: row["steps"][0]["checks"][0].update(
+        outcome="wrong_values"
+    ),
+    "no checks": lambda row: row["steps"][0]["checks"].clear(),
+    "a fault of ours": lambda row: [
+        step.update(outcome="infrastructure", points=0.0) for step in row["steps"]
+    ],
+    "leaning by a number": lambda row: row["steps"][0].update(leaning=1),
+    "an unknown break": lambda row: row["chain"].update(outcome="raised", breaks_at="nothing"),
+    "a break that passed": lambda row: row["chain"].update(outcome="passed", breaks_at="softmax"),
+    "time without end": lambda row: row.update(seconds=float("inf")),
+    "time that is none": lambda row: row.update(seconds=float("nan")),
+    "time as text": lambda row: row.update(seconds="NaN"),
+    "time that runs back": lambda row: row.update(seconds=-1.0),
+    "no seed": lambda row: row.update(seed=None),
+    "a list of protections": lambda row: row.update(protection=["x"]),
+    "remarks that are numbers": lambda row: row.update(remarks=[1]),
+    "a remark without end": lambda row: row.update(remarks=["x" * 20_000_000]),
+}
+
+
+def kept_in(folder: Path, verdict: Verdict, text: str | bytes | None) -> Journal:
+    """A journal that holds `verdict`, and then `text` in its place."""
+    journal = Journal(folder / JOURNAL)
+    assert journal.prepare() is None
+    journal.keep(key_of(verdict), verdict)
+    with closing(sqlite3.connect(journal.path)) as connection, connection:
+        connection.execute("update verdicts set verdict = cast(? as text)", (text,))
+    return journal
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_row_that_the_kit_cannot_have_written_is_not_used(
+    tmp_path: Path, judged: GradedFolder, forged: str
+) -> None:
+    verdict = judged.verdicts["reference"]
+    key, row = key_of(verdict), json.loads(verdict.to_json())
+    assert kept_in(tmp_path, verdict, json.dumps(row)).find(key, "ada", EXERCISE)
+    FORGED[forged](row)
+    journal = kept_in(tmp_path, verdict, json.dumps(row))
+    assert journal.find(key, "ada", EXERCISE) is None
+    journal.keep(key, verdict)
+    assert journal.find(key, "ada", EXERCISE) == replace(verdict, student="ada")
+
+
+def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, judged: GradedFolder) -> None:
+    verdict = judged.verdicts["reference"]
+    assert kept_in(tmp_path, verdict, b"\xff\x00").find(key_of(verdict), "ada", EXERCISE) is None
+
+
+def test_a_class_with_forged_and_unreadable_rows_is_graded_as_if_there_were_none(
+    graded: GradedFolder,
+) -> None:
+    before = graded.verdicts
+    changes = [FORGED[name] for name in ("more to get", "another name", "a fault of ours")]
+    first, *others = sorted(graded.rows().items())
+    forge = "update verdicts set verdict = ? where key = ?"
+    graded.write(forge, first[1][0][:100], first[0])
+    for (key, (text, _)), change in zip(others, changes, strict=True):
+        row = json.loads(text)
+        change(row)
+        graded.write(forge, json.dumps(row), key)
+    assert "judged before" not in graded.grade()
+    assert graded.verdicts == before

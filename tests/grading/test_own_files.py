@@ -1,0 +1,300 @@
+"""What the kit reads of its own, somebody else may have written: it is read as if by a stranger.
+
+The note of whose results a folder holds, the secret of hidden inputs, a learner's progress: a
+pipe, a device, a link or a huge file in their place ends no command, and nothing of them moves
+the terminal. Results are there whatever happens to what is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.checks.reference import read_reference
+from autograder.errors import KitError
+from autograder.grading.output_folder import OWNER, SECRET, claim_output, input_secret
+from autograder.learning.state.progress import FILE, read_progress
+from autograder.learning.state.workspace import MARK
+from autograder.model.files import read_small, write_whole
+from support.broken.case import EXERCISE, NAME, Work
+from support.learner_workspace import ATTN, attn, start
+
+# A process that waits for a pipe or reads a device would not end by itself.
+PATIENCE = 60
+HUGE = 1 << 34  # bytes of a file that takes no room
+BROKEN_PIPE = "Broken pipe"
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def link(path: Path) -> None:
+    elsewhere = path.with_name("elsewhere")
+    elsewhere.write_bytes(b"x" * 32)
+    path.symlink_to(elsewhere)
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def huge(path: Path) -> None:
+    with path.open("wb") as stream:
+        stream.truncate(HUGE)
+
+
+ODD = pytest.mark.parametrize("put", [pipe, device, link, folder, huge])
+Put = Callable[[Path], None]
+
+
+def python(code: str, *words: Path) -> subprocess.CompletedProcess[str]:
+    """Run `code`, which may hang or take all memory on a kit that trusts its files."""
+    bounds = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))\n"
+    prelude = bounds + "import sys; from pathlib import Path; path = Path(sys.argv[1])\n"
+    return subprocess.run(
+        [sys.executable, "-c", prelude + code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+# --- reading and writing --------------------------------------------------------------------------
+
+
+@ODD
+def test_only_a_plain_small_file_is_read(tmp_path: Path, put: Put) -> None:
+    put(tmp_path / "file")
+    with pytest.raises(KitError, match=r"plain file|larger than 100 bytes") as error:
+        read_small(tmp_path / "file", 100)
+    assert error.value.place == str(tmp_path / "file") and error.value.cure
+
+
+def test_a_small_file_is_read_up_to_its_last_byte(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 100)
+    assert read_small(file, 100) == b"x" * 100
+    with pytest.raises(KitError, match="larger than 99 bytes"):
+        read_small(file, 99)
+    with pytest.raises(FileNotFoundError):
+        read_small(tmp_path / "none", 100)
+
+
+def test_reading_what_is_no_plain_file_leaves_nothing_open(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "file")
+    before = len(os.listdir("/proc/self/fd"))
+    for path in (tmp_path / "file", tmp_path):
+        with pytest.raises(KitError):
+            read_small(path, 100)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("put", [pipe, link])
+def test_nothing_is_written_through_a_file_that_lies_in_the_way(tmp_path: Path, put: Put) -> None:
+    code = "import os; from autograder.model.files import write_whole; "
+    code += (
+        "put = lambda part: os.mkfifo(part) if len(sys.argv) > 2 else part.symlink_to('other')\n"
+    )
+    code += "put(path.with_name(f'.{path.name}.{os.getpid()}.part')); write_whole(path, 'text')"
+    run = python(code, tmp_path / "file", *([tmp_path] if put is pipe else []))
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "text"
+    assert not (tmp_path / "file").is_symlink() and not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("put", [pipe, link])
+def test_a_secret_is_not_written_where_a_link_leads(tmp_path: Path, put: Put) -> None:
+    code = "import os; from autograder.grading.output_folder import input_secret\n"
+    code += "part = path / f'input.secret.{os.getpid()}'\n"
+    code += "os.mkfifo(part) if len(sys.argv) > 2 else part.symlink_to('other')\n"
+    code += "assert len(input_secret(path)) == 32"
+    run = python(code, tmp_path, *([tmp_path] if put is pipe else []))
+    assert run.returncode == 0, run.stderr
+    assert not (tmp_path / "other").exists() and not (tmp_path / SECRET).is_symlink()
+
+
+# --- the folder of results ------------------------------------------------------------------------
+
+
+@ODD
+def test_an_odd_note_of_whose_results_they_are_is_said(tmp_path: Path, put: Put) -> None:
+    put(tmp_path / OWNER)
+    code = "from autograder.grading.output_folder import claim_output\n"
+    code += "claim_output(path, path, 'softmax', named=True)"
+    run = python(code, tmp_path)
+    assert "KitError: class.json is " in run.stderr and "cure:" in run.stderr
+
+
+@pytest.mark.parametrize("text", ["[" * 60_000, "[]", "{}", '{"class": 1, "exercise": []}', "\xff"])
+def test_a_note_that_cannot_be_understood_protects_the_folder(tmp_path: Path, text: str) -> None:
+    (tmp_path / OWNER).write_bytes(text.encode("latin-1"))
+    with pytest.raises(KitError, match="nobody knows which class"):
+        claim_output(tmp_path, tmp_path, NAME, named=False)
+
+
+def test_the_note_of_another_class_says_whose_and_moves_no_terminal(tmp_path: Path) -> None:
+    facts = {"class": "\x1b[2J\x1b]0;x\x07" + "A" * 10_000, "exercise": "##[error]"}
+    write_whole(tmp_path / OWNER, json.dumps(facts))
+    with pytest.raises(KitError, match="another class") as error:
+        claim_output(tmp_path, tmp_path, NAME, named=False)
+    assert "\x1b" not in str(error.value) and "##[" not in str(error.value)
+    assert len(error.value.fact) < 1_000
+
+
+@ODD
+def test_an_odd_secret_is_said(tmp_path: Path, put: Put) -> None:
+    put(tmp_path / SECRET)
+    code = "from autograder.grading.output_folder import input_secret; input_secret(path)"
+    run = python(code, tmp_path)
+    assert "KitError: input.secret is " in run.stderr and "cure:" in run.stderr
+
+
+def test_a_secret_of_another_length_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / SECRET).write_bytes(b"x" * 33)
+    with pytest.raises(KitError, match="damaged"):
+        input_secret(tmp_path)
+
+
+# --- a learner's progress -------------------------------------------------------------------------
+
+
+@ODD
+def test_an_odd_record_of_progress_is_set_aside(tmp_path: Path, put: Put) -> None:
+    (tmp_path / MARK).mkdir()
+    put(tmp_path / MARK / FILE)
+    code = "from autograder.learning.state.progress import read_progress\n"
+    code += "read_progress(path, print).save()"
+    run = python(code, tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "could not be read (progress.json is " in run.stdout
+    assert os.path.lexists(tmp_path / MARK / f"{FILE}.unreadable-1")
+    assert read_progress(tmp_path, pytest.fail).facts == {"version": 1}
+
+
+def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "workspace")
+    (workspace / MARK / FILE).unlink(missing_ok=True)
+    (workspace / MARK).mkdir(exist_ok=True)
+    os.mkfifo(workspace / MARK / FILE)
+    run = subprocess.run(
+        [ATTN, "hint", "softmax"],
+        cwd=workspace,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert run.returncode == 0 and "Hint 1 of 3" in run.stdout, run.stderr
+    assert "Your code is untouched" in run.stderr
+
+
+# --- printing -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def homework(tmp_path: Path) -> Path:
+    """A folder with one right answer."""
+    graded = tmp_path / "homework"
+    graded.mkdir()
+    Work(graded).write(Work(graded).script, "ada.py")
+    return graded
+
+
+def grading(homework: Path) -> list[str]:
+    return [ATTN, "grade", homework.name, "--exercise", NAME, "--processes", "1"]
+
+
+def results(homework: Path) -> str:
+    return (homework.with_name("homework-graded") / "grades.csv").read_text(encoding="utf-8")
+
+
+def test_results_are_written_though_nobody_reads_what_is_printed(homework: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = subprocess.run(
+        grading(homework),
+        cwd=homework.parent,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert "ada" in results(homework) and "22" in results(homework)
+    assert run.returncode == 2 and BROKEN_PIPE in run.stderr and "written anyway" in run.stderr
+    assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
+
+
+def test_results_are_written_though_what_is_printed_finds_no_room(homework: Path) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        run = subprocess.run(
+            grading(homework),
+            cwd=homework.parent,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert "ada" in results(homework)
+    assert run.returncode == 2 and "No space left" in run.stderr and "cure:" in run.stderr
+    assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
+
+
+def test_an_output_that_knows_only_ascii_shows_the_class(homework: Path) -> None:
+    run = subprocess.run(
+        grading(homework),
+        cwd=homework.parent,
+        env=os.environ | {"PYTHONIOENCODING": "ascii:strict", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0 and "22/22" in run.stdout and "open next" in run.stdout, run.stderr
+    assert run.stdout.isascii() and not run.stderr
+
+
+def test_an_error_that_names_a_folder_with_escapes_moves_no_terminal(tmp_path: Path) -> None:
+    run = attn("grade", "\x1b[2Jhomework\x1b]0;x\x07", folder=tmp_path)
+    assert run.code == 2 and "there is no such folder" in run.err
+    assert "homework" in run.err and "\x1b" not in run.err
+
+
+# --- Python's own options -------------------------------------------------------------------------
+
+
+def test_a_python_that_strips_code_is_told_as_the_cause(homework: Path) -> None:
+    run = subprocess.run(
+        grading(homework),
+        cwd=homework.parent,
+        env=os.environ | {"PYTHONOPTIMIZE": "2"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2 and "unset PYTHONOPTIMIZE" in run.stderr, run.stderr
+    assert "docstrings" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_a_python_that_strips_assertions_alone_keeps_docstrings() -> None:
+    code = "from autograder.checks.reference import read_reference; from pathlib import Path\n"
+    code += f"read_reference(Path({str(EXERCISE.folder)!r}))"
+    command = [sys.executable, "-O", "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "KitError" in run.stderr and "the option -O" in run.stderr, run.stderr
+    assert "docstrings" not in run.stderr
+
+
+def test_a_python_that_strips_nothing_loads_a_reference() -> None:
+    assert read_reference(EXERCISE.folder).misconceptions

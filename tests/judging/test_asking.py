@@ -1,0 +1,104 @@
+"""The worked examples are asked in one way: a notebook and a terminal come to the same verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.judging.asking import ask_examples
+from autograder.judging.examples import read_examples
+from autograder.judging.inprocess import InProcess
+from autograder.model.exercise import read_exercise
+from autograder.model.request import Reply, Request, Returned
+from autograder.model.verdict import (
+    Finding,
+    Outcome,
+    StepVerdict,
+    check_facts,
+    read_check,
+    read_finding,
+)
+from support.learner_workspace import (
+    NAME,
+    RIGHT_SOFTMAX,
+    ROOT,
+    WRONG_SOFTMAX,
+    attn,
+    start,
+    stub_file,
+    written,
+)
+
+EXERCISE = read_exercise(ROOT / "assignments" / NAME)
+EXAMPLES = read_examples(EXERCISE.folder)
+BODIES = {
+    "right": RIGHT_SOFTMAX,
+    "wrong": WRONG_SOFTMAX,
+    "raises": "    raise ValueError('axes')",
+    "not written": '    raise NotImplementedError("softmax is not written yet")',
+    "wrong in some checks": "    return scores / scores.sum(-1, keepdims=True)",
+}
+
+
+def in_this_process(source: str) -> StepVerdict:
+    names: dict[str, Any] = {"np": np}
+    exec(compile(source, f"{NAME}.py", "exec"), names)
+    with np.errstate(all="ignore"):
+        return ask_examples(EXERCISE.step("softmax"), EXAMPLES, InProcess(names)).verdict
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_notebook_and_a_terminal_come_to_the_same_verdict(body: str, tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    file = stub_file(workspace)
+    file.write_text(written(file.read_text(encoding="utf-8"), softmax=body), encoding="utf-8")
+    (told,) = attn("check", "softmax", "--json", folder=workspace).document["steps"]
+    verdict = in_this_process(f"def softmax(scores):\n{body}\n")
+    assert (told["passes"], told["points"]) == (verdict.passes, verdict.points)
+    assert [(check["title"], check["passes"]) for check in told["checks"]] == [
+        (check.title, check.passes) for check in verdict.checks
+    ]
+    for check, other in zip(told["checks"], verdict.checks):
+        assert without_place(read_finding(check["finding"])) == without_place(other.finding)
+
+
+def without_place(finding: Finding | None) -> Finding | None:
+    """A finding without the line of code that raises: where it stands differs."""
+    if finding is None or finding.outcome is not Outcome.RAISED:
+        return finding
+    return replace(finding, fact=finding.fact.partition("raises ")[2])
+
+
+class Refusing:
+    """A respondent that notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        self.asked.append(request)
+        return Returned(None)
+
+
+def test_only_the_worked_examples_of_the_step_are_asked_each_once() -> None:
+    respondent = Refusing()
+    answered = ask_examples(EXERCISE.step("softmax"), EXAMPLES, respondent)
+    of_the_step = [example for example in EXAMPLES if example.step == "softmax"]
+    assert respondent.asked == [example.request for example in of_the_step]
+    assert [check.name for check in answered.verdict.checks] == [one.check for one in of_the_step]
+    assert answered.verdict.outcome is Outcome.WRONG_TYPE and answered.verdict.points == 0
+    assert [each.reply for each in answered.asked] == [Returned(None)] * len(of_the_step)
+
+
+def test_the_verdict_of_a_check_crosses_as_json_and_comes_back() -> None:
+    for check in in_this_process(f"def softmax(scores):\n{WRONG_SOFTMAX}\n").checks:
+        assert read_check(check_facts(check)) == check
+        # A verdict file names the matching mistakes as well; they are not read back.
+        facts = check_facts(check)
+        if facts["finding"]:
+            facts["finding"]["matches"] = [["a_mistake", "Its words."]]
+        assert read_check(facts) == check

@@ -1,0 +1,261 @@
+"""What students have instead of the solution: the worked examples, and `check` in a notebook.
+
+The examples are recorded from the real graders; the notebook is the real one, run by
+the kernel that students have.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import numpy as np
+import pytest
+
+from autograder.checks.grader_run import run_graders
+from autograder.checks.plugin import GradingPlugin, step_of
+from autograder.checks.recording import record_examples
+from autograder.checks.reference import Misconception, read_reference
+from autograder.errors import KitError
+from autograder.judging.asking import ask_example
+from autograder.judging.examples import FILE, Example, read_examples, write_examples
+from autograder.judging.expectation import judge
+from autograder.judging.inprocess import InProcess
+from autograder.model.symbols import HIDDEN
+from autograder.model.verdict import Finding, Outcome
+from autograder.notebook.check import open_exercise
+from demo.sample_class import hand_in, read_sample_class
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "numpy_single_head"
+STUB = ROOT / "assignments" / NAME
+REFERENCE = read_reference(ROOT / "solutions" / NAME)
+STEPS = REFERENCE.exercise.steps
+RANDOM = {step.name for step in STEPS if step.compare == "distribution"}
+COMPARED = [known for known in REFERENCE.misconceptions if known.step not in RANDOM]
+DRAWN = [known for known in REFERENCE.misconceptions if known.step in RANDOM]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return record_examples(REFERENCE.exercise.folder)
+
+
+@pytest.fixture(scope="module")
+def examples(text: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, ...]:
+    """The worked examples as a student's copy of the kit reads them."""
+    folder = tmp_path_factory.mktemp("assignment")
+    (folder / FILE).write_text(text, encoding="utf-8")
+    return read_examples(folder)
+
+
+@pytest.fixture(scope="module")
+def live() -> tuple[Example, ...]:
+    """The same questions as the public checks ask them, never written down."""
+    kept: list[Example] = []
+
+    def judge_all(plugin: GradingPlugin) -> None:
+        for item in plugin.items("public"):
+
+            def keep(request: Any, expectation: Any, step: str = str(step_of(item))) -> None:
+                kept.append(Example(step, "", "", request, expectation, ()))
+
+            plugin.recorded(item, REFERENCE, keep)
+
+    run_graders(GradingPlugin(REFERENCE, judge_all, public=True))
+    return tuple(kept)
+
+
+def answers(**names: Any) -> InProcess:
+    return InProcess({**vars(REFERENCE.module), **names})
+
+
+def findings(examples: tuple[Example, ...], known: Misconception) -> list[Finding | None]:
+    """What the examples of its step say to one who made this mistake."""
+    respondent = answers(**{known.step: known.wrong})
+    with np.errstate(all="ignore"):
+        asked = [ask_example(each, respondent) for each in examples if each.step == known.step]
+    return [each.finding for each in asked]
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+def test_every_step_has_a_worked_example(examples: tuple[Example, ...]) -> None:
+    assert {example.step for example in examples} == {step.name for step in STEPS}
+
+
+def test_what_is_written_reads_back_and_writes_the_same(
+    text: str, examples: tuple[Example, ...]
+) -> None:
+    assert write_examples(NAME, examples) == text
+
+
+def test_worked_examples_with_layers_of_pytorch_read_back_and_write_the_same(
+    tmp_path: Path,
+) -> None:
+    name = "torch_single_head"
+    written = record_examples(ROOT / "solutions" / name)
+    (tmp_path / FILE).write_text(written, encoding="utf-8")
+    assert write_examples(name, read_examples(tmp_path)) == written
+
+
+def test_the_numbers_are_few_enough_to_work_by_hand(examples: tuple[Example, ...]) -> None:
+    for example in examples:
+        if example.step not in RANDOM and not example.request.read:
+            values = (*example.request.arguments, *example.request.method_arguments)
+            arrays = [value for value in values if isinstance(value, np.ndarray)]
+            assert all(array.size <= 36 for array in arrays), example.check
+
+
+@pytest.mark.parametrize("known", COMPARED, ids=lambda known: known.name)
+def test_the_file_says_what_the_live_check_says(
+    known: Misconception, examples: tuple[Example, ...], live: tuple[Example, ...]
+) -> None:
+    respondent = answers(**{known.step: known.wrong})
+    due = []
+    with np.errstate(all="ignore"):
+        for example in live:
+            if example.step == known.step:
+                reply = respondent.ask(example.request)
+                candidates = REFERENCE.replay.singles(example.request)
+                due.append(judge(example.expectation, example.request, reply, candidates))
+    assert findings(examples, known) == due
+
+
+@pytest.mark.parametrize("known", COMPARED, ids=lambda known: known.name)
+def test_a_known_mistake_is_named_by_the_worked_examples(
+    known: Misconception, examples: tuple[Example, ...]
+) -> None:
+    first = next((finding for finding in findings(examples, known) if finding), None)
+    assert first and first.misconception == known.name
+    assert first.fact == " ".join(known.words.split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("known", DRAWN, ids=lambda known: known.name)
+def test_a_mistake_about_a_draw_is_caught_by_the_worked_examples(
+    known: Misconception, examples: tuple[Example, ...]
+) -> None:
+    first = next((finding for finding in findings(examples, known) if finding), None)
+    assert first and first.outcome is Outcome.WRONG_VALUES
+
+
+def test_the_reference_passes_every_worked_example(examples: tuple[Example, ...]) -> None:
+    found = [ask_example(example, answers()).finding for example in examples]
+    assert found == [None] * len(examples)
+
+
+def test_an_empty_file_passes_none_of_them(examples: tuple[Example, ...]) -> None:
+    found = [ask_example(example, InProcess({})).finding for example in examples]
+    assert {finding and finding.outcome for finding in found} == {Outcome.NOT_WRITTEN}
+
+
+@pytest.mark.parametrize(
+    "content", [None, "no JSON", "{}", '{"format_version": 0, "examples": []}'], ids=repr
+)
+def test_worked_examples_that_cannot_be_read_are_told_with_a_cure(
+    tmp_path: Path, content: str | None
+) -> None:
+    if content is not None:
+        (tmp_path / FILE).write_text(content, encoding="utf-8")
+    with pytest.raises(KitError) as caught:
+        read_examples(tmp_path)
+    assert caught.value.place == str(tmp_path / FILE)
+    assert "worked examples" in caught.value.fact and caught.value.cure
+
+
+# --- `check` in a notebook ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def quiet_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """IPython and Jupyter keep what they write of themselves out of the home directory."""
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    yield
+
+
+def handed_in(student: str, folder: Path) -> nbformat.NotebookNode:
+    """The notebook of one of the made-up class, with the files of the assignment beside it."""
+    shutil.copytree(STUB, folder)
+    zoo = {
+        classmate.name: classmate
+        for classmate in read_sample_class(ROOT / "tests/submissions" / NAME)
+    }
+    file = hand_in(zoo[student], REFERENCE.exercise, STUB, folder)
+    notebook: nbformat.NotebookNode = nbformat.read(file, as_version=4)
+    return notebook
+
+
+def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
+    """Run a notebook as Validate does, in a kernel of its own."""
+    nbclient.NotebookClient(
+        notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    ).execute()
+
+
+def outputs(notebook: nbformat.NotebookNode) -> Mapping[str, list[Any]]:
+    """The outputs of each check cell, by the name of its step."""
+    return {
+        cell.metadata.nbgrader.grade_id.removeprefix("check_"): cell.outputs
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("grade")
+    }
+
+
+@pytest.mark.usefixtures("quiet_kernel")
+def test_with_the_reference_in_place_the_notebook_runs_and_nothing_is_on_stderr(
+    tmp_path: Path,
+) -> None:
+    notebook = handed_in("reference", tmp_path / "work")
+    run(notebook, tmp_path / "work")
+    everything = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert [output for output in everything if output.get("name") == "stderr"] == []
+    shown = outputs(notebook)
+    assert list(shown) == [step.name for step in STEPS]
+    for name, cell in shown.items():
+        words = "".join(str(output.get("data", {}).get("text/plain")) for output in cell)
+        counted = re.search(rf"{name}: (\d+) of (\d+) public checks pass", words)
+        assert counted and counted[1] == counted[2] and HIDDEN in words
+
+
+@pytest.mark.usefixtures("quiet_kernel")
+def test_with_a_wrong_softmax_the_notebook_stops_at_its_check_with_the_words(
+    tmp_path: Path,
+) -> None:
+    notebook = handed_in("mistake_softmax_over_queries", tmp_path / "work")
+    with pytest.raises(nbclient.exceptions.CellExecutionError) as caught:
+        run(notebook, tmp_path / "work")
+    known = next(each for each in COMPARED if each.name == "softmax_over_the_queries")
+    (error,) = outputs(notebook)["softmax"]
+    assert error.ename == "NotRightYet"
+    for words in (str(caught.value), error.evalue, "\n".join(error.traceback)):
+        for sentence in known.words.split("\n\n"):
+            assert " ".join(sentence.split()) in " ".join(words.split())
+    assert max(map(len, error.traceback)) <= 96  # Validate's dialog cuts off what is longer
+    assert "autograder/" not in "\n".join(error.traceback)
+    assert not any(outputs(notebook)["initialize_weights"])
+
+
+def test_a_check_of_what_is_no_step_is_told_by_name(tmp_path: Path) -> None:
+    check = open_exercise(NAME, STUB)
+    with pytest.raises(KitError) as caught:
+        check(np.exp)
+    assert "'exp' is not a step" in caught.value.fact and "softmax" in caught.value.cure
+
+
+def test_a_notebook_away_from_its_files_is_told_where_they_are_missing(tmp_path: Path) -> None:
+    with pytest.raises(KitError) as caught:
+        open_exercise(NAME, tmp_path)
+    assert caught.value.place == str(tmp_path) and "examples.json" in caught.value.cure
+
+
+def test_a_notebook_finds_its_files_from_the_folder_above(tmp_path: Path) -> None:
+    shutil.copytree(STUB, tmp_path / NAME)
+    above, beside = open_exercise(NAME, tmp_path), open_exercise(NAME, STUB)
+    assert write_examples(NAME, above.examples) == write_examples(NAME, beside.examples)

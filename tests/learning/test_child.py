@@ -1,0 +1,308 @@
+"""The process that a learner's code runs in: how it starts, what its code may do, what is left.
+
+Everything runs through the command, or in a Python of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from support.learner_workspace import (
+    ATTN,
+    NAME,
+    REFERENCE,
+    RIGHT_SOFTMAX,
+    attn,
+    limited,
+    start,
+    stub_file,
+    written,
+)
+from support.processes import PATIENCE, left_in, working_in
+from support.terminal import Terminal, by_rename
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is left")
+
+LOOP = "    while True:\n        pass"
+STUCK = """while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass"""
+CHECKING = """\
+import sys
+from pathlib import Path
+from autograder.cli.kit import OUT
+from autograder.learning.commands import once
+from autograder.learning.runner import process
+from autograder.learning.terminal import screen
+process.METHODS = ("{method}",)
+once.check(Path(), None, OUT, print, as_json="--json" in sys.argv)
+"""
+SERVERS = """\
+import sys
+from pathlib import Path
+from queue import SimpleQueue
+from autograder.learning.runner.background import Background
+from autograder.model.exercise import read_exercise
+answers = SimpleQueue()
+background = Background(answers.put, lambda what: None)
+for folder in sys.argv[1:]:
+    background.check(read_exercise(Path(folder)))
+    print(answers.get().outcome.printed.strip())
+background.close()
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for temporary files, with a short name: a socket lies in it."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def put(workspace: Path, top: str = "", **bodies: str) -> Path:
+    """Write some steps in the script, and a cell below them; return it."""
+    file = stub_file(workspace)
+    text = written(file.read_text(encoding="utf-8"), **bodies or {"softmax": RIGHT_SOFTMAX})
+    file.write_text(f"{text}\n\n# %%\n{top}\n", encoding="utf-8")
+    return file
+
+
+def until(condition: Callable[[Path], object], workspace: Path) -> None:
+    """Wait until `condition` holds for the workspace."""
+    end = time.monotonic() + PATIENCE
+    while not condition(workspace):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def library(folder: Path, code: str) -> str:
+    """A folder for PYTHONPATH in which NumPy is `code`."""
+    (folder / "numpy").mkdir(parents=True)
+    (folder / "numpy" / "__init__.py").write_text(code, encoding="utf-8")
+    known = os.environ.get("PYTHONPATH")
+    return f"{folder}{os.pathsep}{known}" if known else str(folder)
+
+
+# --- what its code may do -------------------------------------------------------------------------
+
+
+def test_an_exception_that_nothing_catches_is_told_by_its_name(workspace: Path) -> None:
+    put(workspace, softmax="    raise KeyboardInterrupt('not me')")
+    (step,) = attn("check", "softmax", "--json", folder=workspace).document["steps"]
+    (finding,) = [check["finding"] for check in step["checks"]]
+    assert finding["outcome"] == "crashed"
+    assert finding["details"] == ["KeyboardInterrupt: not me"]
+
+
+def test_what_is_printed_below_python_reaches_neither_screen_nor_json(workspace: Path) -> None:
+    put(workspace, "import os\nos.write(1, b'seen')\nos.system('echo seen; echo seen >&2')")
+    run = attn("check", "--json", folder=workspace)
+    assert run.document["printed"] == "" and "seen" not in run.out + run.err
+
+
+def test_its_code_may_start_processes_and_import_what_lies_beside_it(workspace: Path) -> None:
+    (workspace / NAME / "mine.py").write_text("def say():\n    print('from a process')\n")
+    top = (
+        "import mine, multiprocessing, os, sys\n"
+        "one = multiprocessing.get_context('fork').Process(target=os._exit, args=(3,))\n"
+        "one.start()\none.join()\n"
+        "print(one.exitcode, os.path.basename(os.getcwd()), sys.path.index(os.getcwd()) > 0)"
+    )
+    put(workspace, top)
+    run = attn("check", "softmax", "--json", folder=workspace)
+    assert run.document["printed"] == f"3 {NAME} True\n", run.document["troubles"]
+
+
+def test_nothing_of_one_check_is_left_in_the_next_and_each_has_its_own_process(
+    workspace: Path,
+) -> None:
+    put(workspace, "import os\nprint(os.getpid())")
+    numbers = {attn("check", "--json", folder=workspace).document["printed"] for _ in range(2)}
+    assert len(numbers) == 2
+
+
+# --- how it starts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_it_starts_either_way(workspace: Path, method: str) -> None:
+    put(workspace, softmax=LOOP, initialize_weights="    import os\n    os._exit(3)")
+    limited(workspace, seconds_per_call=0.5)
+    code = CHECKING.format(method=method)
+    run = attn("-c", code, "--json", folder=workspace, command=sys.executable)
+    first, second, *_ = run.document["steps"]
+    assert first["checks"][0]["finding"]["outcome"] == "timed_out"
+    assert second["checks"][0]["finding"]["details"] == ["exit code 3"]
+    assert left_in(workspace) == {}
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_a_program_that_checks_is_not_run_again_in_the_child(
+    workspace: Path, tmp_path: Path, method: str
+) -> None:
+    put(workspace)
+    program = tmp_path / "program.py"  # without `if __name__ == "__main__":`
+    program.write_text(f"print('run')\n{CHECKING.format(method=method)}", encoding="utf-8")
+    run = attn(program, folder=workspace, command=sys.executable)
+    assert run.out.count("run\n") == 1 and "✓ softmax" in run.out, run.err
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_a_module_of_the_learners_takes_the_place_of_none(workspace: Path, method: str) -> None:
+    folder = put(workspace).parent
+    for name in ("numpy", "pickle", "runpy"):
+        (folder / f"{name}.py").write_text("open('imported', 'w')", encoding="utf-8")
+    # All that the program itself needs is imported before that folder is on its path.
+    code = f"{CHECKING}\n".replace("once.check(", "sys.path.insert(0, '')\nonce.check(")
+    run = attn("-P", "-c", code.format(method=method), folder=folder, command=sys.executable)
+    assert "✓ softmax" in run.out and not (folder / "imported").exists(), run.err
+
+
+def test_where_no_socket_can_lie_it_starts_all_the_same(workspace: Path, tmp_path: Path) -> None:
+    long = tmp_path / ("long" * 30)
+    long.mkdir()
+    stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
+    assert attn("check", folder=workspace, TMPDIR=str(long)).code == 0
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        ("raise ImportError('no such file')", "this Python cannot import it (ImportError: no such"),
+        ("raise OSError('libblas.so is broken')", "did not start: OSError: libblas.so is broken"),
+        ("import os; os.kill(os.getpid(), 4)", "Python did not start: signal SIGILL"),
+    ],
+)
+def test_a_library_that_does_not_work_is_told_in_its_own_words(
+    workspace: Path, tmp_path: Path, code: str, told: str
+) -> None:
+    path = library(tmp_path / "broken", code)
+    run = attn("check", folder=workspace, PYTHONPATH=path, COLUMNS="500")
+    assert run.code == 2 and told in run.err, run.err
+    assert "Traceback" not in run.err
+
+
+@pytest.mark.skipif(not find_spec("torch"), reason="PyTorch is not installed")
+def test_it_is_forked_from_a_server_that_holds_the_library_of_the_exercise(tmp_path: Path) -> None:
+    names = (NAME, NAME, "torch_single_head", "torch_single_head")
+    workspace = start(tmp_path / "work", *names[1:3])
+    for name in names[1:3]:
+        file = workspace / name / f"{name}.py"
+        file.with_suffix(".ipynb").unlink()
+        top = "import os\nserver = os.getppid()\nmaps = open(f'/proc/{server}/maps').read()"
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(f"\n\n# %%\n{top}\nprint(server, 'libtorch' in maps)\n")
+    run = attn("-c", SERVERS, *names, folder=workspace, command=sys.executable)
+    first, again, other, last = run.out.splitlines()
+    assert first == again and first.endswith("False"), run.err
+    assert other == last and last.endswith("True")
+
+
+def test_a_child_that_was_ended_while_it_waited_costs_nothing(workspace: Path) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    terminal = Terminal(workspace, ATTN, "watch")
+    terminal.sees("`softmax` is not written yet.")
+    until(lambda work: working_in(work / NAME), workspace)
+    (waiting,) = working_in(workspace / NAME)
+    os.kill(waiting, signal.SIGKILL)
+    until(lambda work: waiting not in working_in(work), workspace)
+    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    assert "ends Python" not in terminal.sees("✓ softmax passes.") + terminal.sees("q quit")
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+# --- nothing is left over -------------------------------------------------------------------------
+
+
+def begun(workspace: Path, *words: str, **env: str) -> subprocess.Popen[str]:
+    """A command in a group of processes of its own, as in a terminal."""
+    return subprocess.Popen(
+        [ATTN, *words],
+        cwd=workspace,
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def looping(workspace: Path, *words: str, **env: str) -> subprocess.Popen[str]:
+    """A command whose check does not come to an end, when its child is at work."""
+    limited(workspace, seconds_per_call=600)
+    put(workspace, softmax=f"    open('begun', 'w').close()\n{LOOP}")
+    run = begun(workspace, *words, **env)
+    until(lambda work: (work / NAME / "begun").exists(), workspace)
+    assert working_in(workspace)
+    return run
+
+
+@pytest.mark.parametrize("words", [("check", "softmax"), ("watch",)])
+def test_nothing_is_left_of_a_command_that_is_killed(
+    workspace: Path, temporary: Path, words: tuple[str, ...]
+) -> None:
+    with looping(workspace, *words, TMPDIR=str(temporary)) as run:
+        run.kill()
+    assert left_in(workspace) == {}
+    assert list(temporary.iterdir()) == []
+
+
+def test_ctrl_c_ends_a_check_with_its_child_and_says_little(
+    workspace: Path, temporary: Path
+) -> None:
+    with looping(workspace, "check", "softmax", TMPDIR=str(temporary)) as run:
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+        out, err = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 1 and "Traceback" not in out + err and "Aborted" in err
+    assert left_in(workspace) == {}
+    assert list(temporary.iterdir()) == []
+
+
+def test_ctrl_c_while_the_library_is_imported_ends_that_too(
+    workspace: Path, tmp_path: Path
+) -> None:
+    code = "open('begun', 'w').close()\nimport time\ntime.sleep(600)"
+    run = begun(workspace, "check", PYTHONPATH=library(tmp_path / "slow", code))
+    until(lambda work: (work / "begun").exists(), workspace)
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=PATIENCE)
+    assert "Traceback" not in out + err and "Aborted" in err
+    assert left_in(workspace) == {}
+
+
+@pytest.mark.parametrize("rest", ["pass", "import os\n    os._exit(3)", STUCK])
+def test_what_a_step_has_started_ends_with_it(workspace: Path, rest: str) -> None:
+    limited(workspace, seconds_per_call=0.5)
+    begun = "    import subprocess\n    subprocess.Popen(['sleep', '600'])\n    "
+    put(workspace, softmax=begun + rest)
+    assert attn("check", "softmax", folder=workspace).code == 1
+    assert left_in(workspace) == {}
+
+
+def test_a_check_that_cannot_begin_leaves_nothing(workspace: Path) -> None:
+    stub_file(workspace).unlink()
+    stub_file(workspace).with_suffix(".ipynb").write_text("{", encoding="utf-8")
+    run = attn("check", folder=workspace)
+    assert run.code == 2 and "not valid JSON" in run.words + run.err
+    assert left_in(workspace) == {}

@@ -1,0 +1,428 @@
+"""The learner's commands, as a learner types them: start, check, hint, show, list, solution, reset.
+
+Everything runs through the installed command, in a process of its own. On a disk with nothing but
+the kit's wheel it runs in tests/releasing/test_release.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.learner_workspace import (
+    NAME,
+    REFERENCE,
+    RIGHT_SOFTMAX,
+    ROOT,
+    WRONG_SOFTMAX,
+    attn,
+    limited,
+    start,
+    stub_file,
+    written,
+)
+from support.processes import left_in
+
+RIGHT, NOT_ALL, REFUSED = 0, 1, 2
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+def put(workspace: Path, **bodies: str) -> Path:
+    """Write some steps in the script; return it."""
+    file = stub_file(workspace)
+    file.write_text(written(file.read_text(encoding="utf-8"), **bodies), encoding="utf-8")
+    return file
+
+
+def state(workspace: Path) -> Path:
+    return workspace / ".attn" / "progress.json"
+
+
+# --- attn start ---------------------------------------------------------------------------------
+
+
+def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path) -> None:
+    run = attn("start", "work", folder=tmp_path)
+    assert run.code == RIGHT and run.err == ""
+    for folder in (ROOT / "assignments").glob("*/"):
+        files = {path.name for path in (tmp_path / "work" / folder.name).iterdir()}
+        assert {f"{folder.name}.py", f"{folder.name}.ipynb", "examples.json"} <= files
+    assert run.out.rstrip().endswith("attn watch  checks whenever you save")
+    assert "cd work" in run.out
+    laid = [path.name for path in (tmp_path / "work").rglob("*")]
+    assert not [name for name in laid if re.search("solution|grader|misconception", name)]
+
+
+def test_start_again_leaves_work_as_it_is_and_brings_the_rest_up_to_date(workspace: Path) -> None:
+    file = put(workspace, softmax=WRONG_SOFTMAX)
+    mine = file.read_text(encoding="utf-8")
+    (workspace / NAME / "examples.json").write_text("{}", encoding="utf-8")
+    file.with_suffix(".ipynb").unlink()
+    run = attn("start", ".", "--exercise", NAME, folder=workspace)
+    assert run.code == RIGHT
+    assert f"kept as you left it: {NAME}/{NAME}.py" in run.out and "cd " not in run.out
+    assert f"brought up to date: {NAME}/examples.json" in run.out
+    assert file.read_text(encoding="utf-8") == mine
+    assert file.with_suffix(".ipynb").is_file()
+
+
+def test_start_refuses_an_exercise_that_is_not_known_and_makes_nothing(tmp_path: Path) -> None:
+    run = attn("start", "work", "--exercise", "numpy_two_heads", folder=tmp_path)
+    assert run.code == REFUSED and "'numpy_two_heads'" in run.err and NAME in run.err
+    assert not (tmp_path / "work").exists()
+
+
+# --- attn check: what is right, what is wrong ---------------------------------------------------
+
+
+def test_a_check_names_the_one_thing_to_look_at_its_hint_and_the_next_command(
+    workspace: Path,
+) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    run = attn("check", folder=workspace)
+    assert run.code == NOT_ALL and run.err == ""
+    assert "✗ softmax" in run.out and "· scale_scores" in run.out
+    assert "0 of 11 steps pass, 0 of 22 points." in run.out
+    assert "Your softmax runs down the columns" in run.words
+    assert "Hint 1 of 3: One row of scores" in run.words and "Hint 2" not in run.out
+    assert "attn check softmax" in run.out and "attn show softmax" in run.out
+
+
+def test_the_reference_passes_and_the_next_exercise_is_named(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work", NAME, "torch_single_head")
+    stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
+    run = attn("check", NAME, folder=workspace)
+    assert run.code == RIGHT
+    assert "11 of 11 steps pass, 22 of 22 points." in run.out
+    assert "Hidden graders" in run.out and run.out.rstrip().endswith("attn check torch_single_head")
+
+
+def test_json_has_the_same_answer_with_keys_that_stay(workspace: Path) -> None:
+    put(workspace, softmax=f"    print('seen')\n{WRONG_SOFTMAX}")
+    run = attn("check", f"{NAME}.softmax", "--json", folder=workspace)
+    assert run.code == NOT_ALL
+    answer = run.document
+    facts = "format_version exercise file passes points max_points"
+    assert list(answer) == f"{facts} steps next troubles remarks printed".split()
+    assert (answer["exercise"], answer["passes"], answer["max_points"]) == (NAME, False, 2)
+    (step,) = answer["steps"]
+    assert list(step) == "name title passes points max_points checks".split()
+    first = step["checks"][0]
+    assert list(first) == "title passes finding printed".split()
+    assert first["finding"]["misconception"] == "softmax_over_the_queries"
+    assert first["printed"] == "seen\n"
+    assert answer["next"]["step"] == "softmax" and "down the columns" in answer["next"]["message"]
+
+
+BAD = {
+    "softmax": RIGHT_SOFTMAX,
+    "initialize_weights": "    while True:\n        pass",
+    "project_qkv": "    import os\n    os._exit(3)",
+    "compute_attention_scores": "    import ctypes\n    ctypes.string_at(0)",
+    "scale_scores": "    return input('how much? ')",
+    "create_causal_mask": "    raise SystemExit",
+    "apply_mask": "    while True:\n        print('again and again')",
+    "compute_attention_weights": "    return initialize_weights(4, None)",
+    "apply_attention": (
+        "    while True:\n        try:\n            while True:\n                pass\n"
+        "        except BaseException:\n            pass"
+    ),
+    "project_output": "    return attention_output @ output_weights",
+}
+
+
+def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:
+    limited(workspace, seconds_per_call=0.5)
+    file = put(workspace, **BAD)
+    run = attn("check", "--json", folder=workspace)
+    assert run.code == NOT_ALL and run.err == ""
+    found: dict[str, Any] = {
+        step["name"]: next((one["finding"] for one in step["checks"] if one["finding"]), None)
+        for step in run.document["steps"]
+    }
+    outcomes = {name: finding and finding["outcome"] for name, finding in found.items()}
+    assert outcomes == {
+        "softmax": None,
+        "initialize_weights": "timed_out",
+        "project_qkv": "crashed",
+        "compute_attention_scores": "crashed",
+        "scale_scores": "raised",
+        "create_causal_mask": "crashed",
+        "apply_mask": "output_limit",
+        "compute_attention_weights": "timed_out",
+        "apply_attention": "timed_out",
+        "project_output": None,
+        "SingleHeadAttention": "not_written",
+    }
+    lines = file.read_text(encoding="utf-8").splitlines()
+    loop = next(number for number, line in enumerate(lines, 1) if line == "    while True:")
+    told = found["initialize_weights"]["fact"]
+    assert re.match(r"`initialize_weights` was still running after [\d.]+ s at line \d+, `", told)
+    assert int(re.search(r"line (\d+)", told)[1]) in (loop, loop + 1)  # type: ignore[index]
+    assert found["project_qkv"]["details"] == ["exit code 3"]
+    assert "SIGSEGV" in found["compute_attention_scores"]["details"][0]
+    assert "nobody answers while a check runs" in found["scale_scores"]["fact"]
+    assert "printed more than 64 kB" in found["apply_mask"]["fact"]
+    assert (
+        "calls `initialize_weights`, which does not return"
+        in (found["compute_attention_weights"]["fact"])
+    )
+    # Nothing interrupts it; the line is told all the same.
+    assert re.search(
+        r"still running after [\d.]+ s at line \d+, `", found["apply_attention"]["fact"]
+    )
+
+
+@pytest.mark.parametrize(
+    "top, told",
+    [
+        ("while True:\n    pass", "The top of your file was still running after"),
+        ("import time\ntime.sleep(600)", "The top of your file was still running after"),
+        ("import os\nos._exit(0)", "The top of your file ends Python"),
+        ("exit()", "The top of your file ends Python at line"),
+        ("print('x' * 10**6)", "The top of your file printed more than 64 kB at line"),
+        ("1 / 0", "raises `ZeroDivisionError: division by zero`."),
+        ("def broken(:\n    pass", "Python cannot read this yet: SyntaxError, line"),
+    ],
+)
+def test_what_the_top_of_a_file_does_is_told_before_the_steps(
+    workspace: Path, top: str, told: str
+) -> None:
+    limited(workspace, seconds_per_submission=1)
+    file = put(workspace, softmax=RIGHT_SOFTMAX)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(f"\n\n# %%\n{top}\n")
+    run = attn("check", folder=workspace)
+    assert run.code == NOT_ALL and run.err == ""
+    assert told in run.words
+    # What stands above it was run, unless Python itself was ended.
+    assert "os._exit" in top or "✓ softmax (4/4)" in run.out
+
+
+def test_what_the_code_prints_is_shown_apart_and_cut(workspace: Path) -> None:
+    body = "    for number in range(40):\n        print('line', number, '\\x1b[31m')"
+    put(workspace, softmax=f"{body}\n{WRONG_SOFTMAX}")
+    run = attn("check", "softmax", folder=workspace)
+    assert "Your code printed:\n  | line 0 \n  | line 1 \n" in run.out
+    assert "| line 11" in run.out and "| line 12" not in run.out
+    assert "… and 28 more lines" in run.out and "\x1b[31m" not in run.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system bounds memory")
+def test_an_array_far_too_large_ends_in_words(workspace: Path) -> None:
+    put(workspace, softmax="    return np.empty(4 * 10**8)")
+    run = attn("check", "softmax", folder=workspace)
+    assert run.code == NOT_ALL
+    assert "It asked for more memory" in run.words or "Unable to allocate" in run.words
+
+
+def test_a_check_leaves_no_process_behind(workspace: Path) -> None:
+    limited(workspace, seconds_per_call=0.5)
+    put(workspace, softmax="    while True:\n        pass")
+    assert attn("check", "softmax", folder=workspace).code == NOT_ALL
+    assert left_in(workspace) == {}
+
+
+def test_the_parent_of_a_check_loads_neither_numpy_nor_torch(workspace: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom autograder.cli import main\n"
+        "from autograder.learning.commands import once\nfrom autograder.cli.kit import OUT\n"
+        "once.check(Path(sys.argv[1]), None, OUT, print)\n"
+        "print('loaded', {'numpy', 'torch', 'pytest'} & set(sys.modules))"
+    )
+    run = attn("-c", code, workspace, folder=workspace, command=sys.executable)
+    assert run.code == RIGHT, run.err
+    assert run.out.rstrip().endswith("loaded set()")
+
+
+# --- which exercise, which step -----------------------------------------------------------------
+
+
+def test_a_step_is_found_by_its_name_from_anywhere_in_the_workspace(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work", NAME, "torch_single_head", "vit_multi_head")
+    deep = workspace / NAME / "notes" / "more"
+    deep.mkdir(parents=True)
+    assert "· softmax" in attn("check", "softmax", folder=deep).out
+    other = attn("hint", "vit_multi_head.apply_attention", folder=deep)
+    assert other.code == RIGHT and "apply_attention" in other.out
+    unknown = attn("check", "soft_max", folder=workspace)
+    assert unknown.code == REFUSED and "'soft_max'" in unknown.err
+
+
+def test_a_name_that_two_exercises_have_is_asked_back(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work", NAME, "torch_multi_head", "vit_multi_head")
+    run = attn("hint", "split_heads", folder=workspace)
+    assert run.code == REFUSED
+    assert "torch_multi_head.split_heads, vit_multi_head.split_heads" in run.err
+
+
+def test_away_from_a_workspace_it_is_said_how_to_get_one(tmp_path: Path) -> None:
+    for command in ("check", "list", "hint", "watch"):
+        run = attn(command, folder=tmp_path)
+        assert run.code == REFUSED and "attn start" in run.err, command
+
+
+# --- progress, hints ----------------------------------------------------------------------------
+
+
+def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
+    runs = [attn("hint", "softmax", folder=workspace) for _ in range(4)]
+    assert [re.findall(r"Hint (\d) of 3", run.out) for run in runs] == [
+        ["1"],
+        ["2"],
+        ["3"],
+        [*"123"],
+    ]
+    assert "2 more if you ask again." in runs[0].out
+    assert "That was the last one." in runs[2].out
+    assert "Those are all the hints" in runs[3].out
+    assert "3 of 3 hints" in attn("list", folder=workspace).out
+
+
+def test_the_list_tells_points_minutes_difficulty_and_how_far_one_is(workspace: Path) -> None:
+    put(workspace, softmax=RIGHT_SOFTMAX)
+    assert attn("check", folder=workspace).code == NOT_ALL
+    out = attn("list", folder=workspace).out
+    assert "━········· 1 of 11 steps, 2 of 22 points" in out
+    assert "about 75 minutes left, difficulty 1 of 3" in out
+    assert "✓ 1 softmax" in out and "· 2 initialize_weights" in out
+    # Without a step, a hint is for the first one that is open.
+    assert "initialize_weights" in attn("hint", folder=workspace).out
+
+
+def test_progress_keeps_what_this_version_does_not_know(workspace: Path) -> None:
+    facts = {
+        "version": 9,
+        "streak": 4,
+        "exercises": {NAME: {"softmax": {"hints": 2, "stars": 5}, "gone": {"passed": True}}},
+    }
+    state(workspace).write_text(json.dumps(facts), encoding="utf-8")
+    assert "Hint 3 of 3" in attn("hint", "softmax", folder=workspace).out
+    kept = json.loads(state(workspace).read_text(encoding="utf-8"))
+    assert (kept["version"], kept["streak"]) == (9, 4)
+    assert kept["exercises"][NAME]["softmax"]["stars"] == 5
+    assert kept["exercises"][NAME]["gone"] == {"passed": True}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\x00\xff", '{"exercises": 5, "current": []}'])
+def test_a_broken_record_of_progress_is_never_a_crash(workspace: Path, text: str) -> None:
+    state(workspace).write_bytes(text.encode("latin-1"))
+    run = attn("hint", "softmax", folder=workspace)
+    assert run.code == RIGHT and "Hint 1 of 3" in run.out
+    aside = list(state(workspace).parent.glob("*.unreadable-*"))
+    if not text.startswith('{"'):
+        assert [path.read_bytes() for path in aside] == [text.encode("latin-1")]
+        assert "could not be read" in run.err and "Your code is untouched" in run.err
+    assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
+
+
+def test_where_progress_cannot_be_saved_a_check_has_its_answer_all_the_same(
+    workspace: Path,
+) -> None:
+    shutil.rmtree(state(workspace).parent)
+    state(workspace).parent.write_text("not a folder", encoding="utf-8")
+    run = attn("check", "softmax", folder=workspace / NAME)
+    assert run.code == NOT_ALL and "Next: softmax" in run.out
+
+
+# --- attn show, solution, reset -----------------------------------------------------------------
+
+
+def test_show_draws_yours_expected_and_the_difference(workspace: Path) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    picture = workspace / "softmax.svg"
+    run = attn("show", "softmax", "--save", picture, folder=workspace, COLUMNS="80")
+    assert run.code == RIGHT, run.err
+    assert re.search(r"yours +expected +difference", run.out)
+    assert "0.11" in run.out and "0.42" in run.out and "-0.31" in run.out
+    assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
+    random = attn("show", "initialize_weights", folder=workspace)
+    assert "draws random numbers" in random.words
+
+
+def test_a_solution_is_shown_after_the_step_passes_or_after_a_yes(workspace: Path) -> None:
+    closed = attn("solution", "softmax", folder=workspace, keys="n\n")
+    assert closed.code == NOT_ALL and "stays closed" in closed.out and "exp" not in closed.out
+    opened = attn("solution", "softmax", folder=workspace, keys="y\n")
+    assert opened.code == RIGHT and "keepdims=True" in opened.out
+    assert "BEGIN SOLUTION" not in opened.out and "def initialize_weights" not in opened.out
+    assert "solution shown" in attn("list", folder=workspace).out
+    put(workspace, scale_scores="    return attention_scores / np.sqrt(embedding_dimension)")
+    assert attn("check", "scale_scores", folder=workspace).code == RIGHT
+    free = attn("solution", "scale_scores", folder=workspace)
+    assert free.code == RIGHT and "sqrt" in free.out and "?" not in free.out
+
+
+def test_reset_puts_one_step_back_and_keeps_a_copy(workspace: Path) -> None:
+    stub = stub_file(workspace).read_text(encoding="utf-8")
+    file = put(workspace, softmax=WRONG_SOFTMAX, project_output="    return 1")
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write("\n\ndef softmax(scores):\n    return scores\n")
+    mine = file.read_text(encoding="utf-8")
+    no = attn("reset", "softmax", folder=workspace, keys="n\n")
+    assert no.code == NOT_ALL and file.read_text(encoding="utf-8") == mine
+    yes = attn("reset", "softmax", folder=workspace, keys="y\n")
+    assert yes.code == RIGHT
+    expected = written(stub, project_output="    return 1")
+    assert file.read_text(encoding="utf-8").rstrip() == expected.rstrip()
+    (copy,) = (workspace / ".attn" / "kept").iterdir()
+    assert copy.read_text(encoding="utf-8") == mine and copy.name in yes.words.replace(" ", "")
+
+
+def test_reset_puts_one_cell_of_a_notebook_back_and_leaves_the_others(workspace: Path) -> None:
+    file = stub_file(workspace).with_suffix(".ipynb")
+    fresh = json.loads(file.read_text(encoding="utf-8"))
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["id"] in ("step-softmax", "step-scale_scores"):
+            cell.update(source="def mine(): pass", outputs=[{"output_type": "stream"}])
+    file.write_text(json.dumps(notebook), encoding="utf-8")
+    stub_file(workspace).unlink()
+    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    now = {cell["id"]: cell for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]}
+    before = {cell["id"]: cell for cell in fresh["cells"]}
+    assert now["step-softmax"] == before["step-softmax"]
+    assert now["step-scale_scores"]["source"] == "def mine(): pass"
+
+
+def test_reset_works_on_a_file_that_is_not_python_any_more(workspace: Path) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    file.write_text(stub.replace("def softmax(", "def softmax(("), encoding="utf-8")
+    file.with_suffix(".ipynb").unlink()
+    lost = attn("reset", "project_output", "--yes", folder=workspace)
+    assert lost.code == RIGHT and "def softmax((" in file.read_text(encoding="utf-8")
+    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert file.read_text(encoding="utf-8") == stub
+    file.unlink()
+    assert attn("reset", NAME, "--yes", folder=workspace).code == RIGHT
+    assert file.read_text(encoding="utf-8") == stub
+
+
+# --- every screen -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", ["40", pytest.param("80", marks=pytest.mark.slow)])
+def test_it_reads_on_a_narrow_screen_without_color(workspace: Path, columns: str) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    for words in (["check"], ["list"], ["hint", "softmax"], ["show", "softmax"]):
+        run = attn(*words, folder=workspace, COLUMNS=columns, NO_COLOR="1", TERM="dumb")
+        assert "\x1b" not in run.out
+        long = [line for line in run.out.splitlines() if len(line) > int(columns)]
+        assert long == [], words
+
+
+def test_the_hint_that_a_check_shows_is_not_told_again_as_the_next(workspace: Path) -> None:
+    assert "Hint 1 of 3" in attn("check", "softmax", folder=workspace).out
+    assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
+    assert "Hint 2 of 3" in attn("check", "softmax", folder=workspace).out

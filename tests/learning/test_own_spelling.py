@@ -1,0 +1,130 @@
+"""A learner's own spelling of a step: reset finds it and nothing else, watch points at it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.learner_workspace import ATTN, NAME, WRONG_SOFTMAX, attn, start, stub_file, written
+from support.terminal import Terminal
+
+RIGHT, REFUSED = 0, 2
+SPELT = {
+    "a space before the bracket": "def softmax (scores):\n    return scores\n",
+    "a tab": "def\tsoftmax(scores):\n\treturn scores\n",
+    "async": "async def softmax(scores):\n    return scores\n",
+    "decorated": "@print\n@max(\n    print\n)\ndef softmax(scores):\n    return scores\n",
+    "a class": "class softmax (list):\n    pass\n",
+    "after a form feed": "\fdef softmax(scores):\n    return scores\n",
+    "no cells": "def other():\n    def softmax(): ...\n\ndef softmax(scores): return scores\n",
+}
+BROKEN = "\n\ndef broken((:\n    return 1\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    workspace = start(tmp_path / "work")
+    stub_file(workspace).with_suffix(".ipynb").unlink()
+    return workspace
+
+
+def stub_of_softmax(workspace: Path) -> str:
+    """The lines of the step as handed out."""
+    lines = stub_file(workspace).read_text(encoding="utf-8").split("\n")
+    begin = next(number for number, line in enumerate(lines) if line.startswith("def softmax("))
+    end = next(number for number in range(begin, len(lines)) if lines[number].startswith("# %%"))
+    return "\n".join(lines[begin:end]).rstrip("\n")
+
+
+@pytest.mark.parametrize("after", ["", BROKEN], ids=["python", "beside what is not Python"])
+@pytest.mark.parametrize("code", SPELT.values(), ids=SPELT)
+def test_reset_puts_back_a_step_however_it_is_spelt_and_nothing_else(
+    workspace: Path, code: str, after: str
+) -> None:
+    file, stub = stub_file(workspace), stub_of_softmax(workspace)
+    before = 'text = """\ndef softmax(scores):\n    mine\n"""\nx = 1\n\n\n'
+    file.write_text(f"{before}{code}\ny = 2{after}", encoding="utf-8")
+    run = attn("reset", "softmax", "--yes", folder=workspace)
+    assert run.code == RIGHT, run.err
+    # What stands above the step, and is not the step, stays: here a function with an inner one.
+    above = code.partition("def softmax(scores)")[0] if "other" in code else ""
+    assert file.read_text(encoding="utf-8") == f"{before}{above}{stub}\n\ny = 2{after}"
+
+
+def test_reset_leaves_the_line_ends_of_a_file_as_they_are(workspace: Path) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    mine = written(stub, softmax=WRONG_SOFTMAX)
+    file.write_bytes(mine.replace("\n", "\r\n").encode())
+    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert file.read_bytes() == stub.replace("\n", "\r\n").encode()
+
+
+def test_reset_of_a_broken_step_takes_its_whole_cell(workspace: Path) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    broken = stub.replace("# %%\ndef softmax(", "#%% mine\n@print\ndef softmax ((")
+    assert broken != stub
+    file.write_text(broken, encoding="utf-8")
+    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert file.read_text(encoding="utf-8") == stub
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"def softmax ((:\n    x = 1\n", "é = 1\ndef softmax(x): pass\n".encode("latin-1")],
+    ids=["broken and without cells", "not UTF-8"],
+)
+def test_reset_of_a_step_that_cannot_be_told_from_the_rest_changes_nothing(
+    workspace: Path, content: bytes
+) -> None:
+    stub_file(workspace).write_bytes(content)
+    run = attn("reset", "softmax", "--yes", folder=workspace)
+    assert run.code == REFUSED and "puts the whole file back" in run.err
+    assert stub_file(workspace).read_bytes() == content
+
+
+def test_reset_changes_nothing_where_no_copy_can_be_kept(workspace: Path) -> None:
+    mine = written(stub_file(workspace).read_text(encoding="utf-8"), softmax=WRONG_SOFTMAX)
+    stub_file(workspace).write_text(mine, encoding="utf-8")
+    small = f'ulimit -f 4; exec "{ATTN}" reset softmax --yes'  # 4 kB: as a disk that is full
+    run = attn("-c", small, folder=workspace, command="bash")
+    assert run.code == REFUSED and "cannot be copied" in run.err
+    assert stub_file(workspace).read_text(encoding="utf-8") == mine
+    assert list((workspace / ".attn" / "kept").iterdir()) == []
+
+
+def test_reset_finds_a_cell_of_a_notebook_that_lost_its_metadata(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    file = stub_file(workspace).with_suffix(".ipynb")
+    stub_file(workspace).unlink()
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    (own,) = (cell for cell in notebook["cells"] if cell["id"] == "step-softmax")
+    fresh = own["source"]
+    own.update(metadata={}, source="%matplotlib inline\ndef softmax (scores):\n    return scores")
+    file.write_text(json.dumps(notebook), encoding="utf-8")
+    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    assert [cell["source"] for cell in cells if cell["id"] == "step-softmax"] == [fresh]
+
+
+@pytest.mark.parametrize(
+    "line", ["def softmax (scores):", "def\tsoftmax(scores):"], ids=["a space", "a tab"]
+)
+def test_watch_points_at_the_line_of_a_step_however_it_is_spelt(workspace: Path, line: str) -> None:
+    file = stub_file(workspace)
+    text = written(file.read_text(encoding="utf-8"), softmax=WRONG_SOFTMAX)
+    lines = text.split("\n")
+    place = next(number for number, each in enumerate(lines) if each.startswith("def softmax("))
+    assert lines[place].endswith(":")
+    lines[place] = line
+    file.write_text("\n".join(lines), encoding="utf-8")
+    watching = Terminal(workspace, ATTN, "watch")
+    try:
+        assert f"{NAME}.py:{place + 1}" in watching.sees("Your softmax runs down the columns")
+        watching.press("q")
+        assert watching.ends() == 0
+    finally:
+        watching.process.close(force=True)

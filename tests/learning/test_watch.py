@@ -1,0 +1,234 @@
+"""`attn watch` in a real pseudo-terminal, with real key presses and saves as editors make them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.learner_workspace import (
+    ATTN,
+    NAME,
+    REFERENCE,
+    RIGHT_SOFTMAX,
+    WRONG_SOFTMAX,
+    limited,
+    start,
+    stub_file,
+    written,
+)
+from support.processes import left_in
+from support.terminal import PATIENCE, Terminal, by_rename
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+@pytest.fixture
+def terminal(workspace: Path) -> Iterator[Terminal]:
+    watching = Terminal(workspace, ATTN, "watch")
+    yield watching
+    watching.process.close(force=True)
+
+
+def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    terminal.sees("`softmax` is not written yet.")
+    terminal.sees("q quit")
+    file.write_text(written(stub, softmax=WRONG_SOFTMAX), encoding="utf-8")
+    line = stub.splitlines().index(next(one for one in stub.splitlines() if "def softmax" in one))
+    assert f"{file.name}:{line + 1}" in terminal.sees("Your softmax runs down the columns")
+    terminal.press("h")
+    terminal.sees("Hint 1 of 3: One row of scores")
+    terminal.press("hh")
+    terminal.sees("That was the last one.")
+    terminal.press("s")
+    assert re.search(r"yours +expected +difference", terminal.sees("shown: B[0] of 3"))
+    terminal.press("l")
+    terminal.sees("0 of 11 steps passed when last checked.")
+    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    terminal.sees("✓ softmax passes.")
+    terminal.sees("Step 2 of 11: initialize_weights")
+    terminal.press("n")
+    terminal.sees("Step 3 of 11: project_qkv")
+    terminal.press("\x1b[A?")  # an arrow and a key that is none
+    terminal.press("q")
+    assert terminal.ends() == 0
+    assert left_in(workspace) == {}
+
+
+def test_reset_asks_and_only_a_yes_resets(workspace: Path, terminal: Terminal) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    mine = written(stub, softmax=WRONG_SOFTMAX)
+    terminal.sees("q quit")
+    by_rename(file, mine)
+    terminal.sees("down the columns")
+    terminal.press("r")
+    terminal.sees("Put the stub of softmax back?")
+    terminal.press("q")  # a no, not the end
+    terminal.sees("Nothing was changed.")
+    assert file.read_text(encoding="utf-8") == mine
+    terminal.press("r")
+    terminal.sees("Put the stub of softmax back?")
+    terminal.press("y")
+    terminal.sees("has the stub again.")
+    terminal.sees("`softmax` is not written yet.")
+    assert file.read_text(encoding="utf-8") == stub
+    (copy,) = (workspace / ".attn" / "kept").iterdir()
+    assert copy.read_text(encoding="utf-8") == mine
+
+
+def test_it_survives_what_editors_and_people_do_to_files(
+    workspace: Path, terminal: Terminal
+) -> None:
+    file = stub_file(workspace)
+    notebook = file.with_suffix(".ipynb")
+    stub = file.read_text(encoding="utf-8")
+    terminal.sees("q quit")
+    file.write_text(written(stub, softmax=RIGHT_SOFTMAX).replace("def scale_scores(", "def ("))
+    assert "SyntaxError, line" in terminal.sees("✓ softmax passes.") + terminal.sees("q quit")
+    file.rename(file.with_name("elsewhere.txt"))
+    notebook.rename(notebook.with_name("elsewhere.json"))
+    terminal.sees("there is neither")
+    file.write_bytes(b"\xff\xfe not text")
+    terminal.sees("q quit")
+    file.unlink()
+    cells = json.loads(notebook.with_name("elsewhere.json").read_text(encoding="utf-8"))
+    for cell in cells["cells"]:
+        if cell["id"] == "step-softmax":
+            source = "".join(cell["source"])
+            cell["source"] = written(source, softmax=WRONG_SOFTMAX)
+    # JupyterLab writes beside the notebook, then renames.
+    by_rename(notebook, json.dumps(cells))
+    assert f"{NAME}.ipynb, code cell" in terminal.sees("down the columns")
+    notebook.write_text('{"cells": [', encoding="utf-8")
+    terminal.sees("not valid JSON")
+    by_rename(file, REFERENCE)
+    terminal.sees(f"Every step of {NAME} passes.")
+    terminal.sees("Hidden graders")
+
+
+def test_a_save_while_a_check_hangs_is_answered_at_once(
+    workspace: Path, terminal: Terminal
+) -> None:
+    limited(workspace, seconds_per_call=600)  # so that only the new save can end it
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    terminal.process.close(force=True)
+    again = Terminal(workspace, ATTN, "watch")
+    again.sees("q quit")
+    by_rename(file, written(stub, softmax="    while True:\n        pass"))
+    again.sees("… checking softmax")
+    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    again.sees("✓ softmax passes.")
+    again.press("q")
+    assert again.ends() == 0
+    assert left_in(workspace) == {}
+
+
+def test_what_a_step_does_ends_in_words_and_the_watch_goes_on(workspace: Path) -> None:
+    limited(workspace, seconds_per_call=0.5)
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    terminal = Terminal(workspace, ATTN, "watch")
+    terminal.sees("q quit")
+    by_rename(file, written(stub, softmax="    while True:\n        pass"))
+    terminal.sees("`softmax` was still running after")
+    by_rename(file, written(stub, softmax="    import os\n    os._exit(1)"))
+    terminal.sees("`softmax` ended Python instead of returning a result.")
+    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    terminal.sees("✓ softmax passes.")
+    terminal.process.sendcontrol("c")
+    assert terminal.ends() == 0
+    assert left_in(workspace) == {}
+
+
+def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
+    shell = f"stty -a; {ATTN} watch; echo code $?; stty -a; exit"
+    terminal = Terminal(workspace, "/bin/sh", "-c", shell)
+    before = terminal.sees("-extproc")
+    terminal.sees("q quit")
+    terminal.press("q")
+    terminal.sees("code 0")
+    after = terminal.sees("-extproc")
+    words = [set(re.findall(r"-?\b(?:icanon|echo|isig|opost)\b", each)) for each in (before, after)]
+    assert words[0] == words[1] and "icanon" in words[1]
+
+
+def test_at_the_end_n_goes_on_to_the_next_exercise(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work", NAME)
+    second = workspace / "numpy_again"
+    shutil.copytree(workspace / NAME, second)
+    facts = (second / "exercise.toml").read_text(encoding="utf-8")
+    facts = facts.replace(f'name = "{NAME}"', 'name = "numpy_again"', 1)
+    (second / "exercise.toml").write_text(facts.replace("difficulty = 1", "difficulty = 2"))
+    stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
+    terminal = Terminal(workspace, ATTN, "watch")
+    terminal.sees("n continues with numpy_again.")
+    terminal.press("n")
+    terminal.sees("numpy_again/")
+    terminal.sees("`softmax` is not written yet.")
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: Path) -> None:
+    file = stub_file(workspace)
+    stub = file.read_text(encoding="utf-8")
+    watching = subprocess.Popen(
+        [ATTN, "watch"],
+        cwd=workspace,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert watching.stdout is not None
+    seen = []
+
+    def until(words: str) -> None:
+        for line in iter(watching.stdout.readline, ""):  # type: ignore[union-attr]
+            seen.append(line)
+            if words in line:
+                return
+        raise AssertionError(f"it ended before {words!r}: {''.join(seen)}")
+
+    with watching:
+        until("`softmax` is not written yet.")
+        by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+        until("✓ softmax passes.")
+        until("`initialize_weights` is not written yet.")
+        watching.send_signal(signal.SIGTERM)
+        watching.communicate(timeout=PATIENCE)
+    assert watching.returncode == 0
+    assert "\x1b" not in "".join(seen) and "q quit" not in "".join(seen)
+    assert left_in(workspace) == {}
+
+
+def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None:
+    terminal = Terminal(workspace, ATTN, "watch", TERM="dumb")
+    terminal.process.expect_exact("q quit")
+    # Nothing is cleared: a line parts one answer from the next.
+    assert "\x1b" not in terminal.process.before and "────" in terminal.process.before
+    terminal.press("h")
+    terminal.sees("Hint 1 of 3")
+    terminal.press("q")
+    assert terminal.ends() == 0
+
+
+def test_the_watch_loads_numpy_only_when_it_draws(workspace: Path) -> None:
+    code = "import autograder.learning.commands.watching, sys\n"
+    code += "print({'numpy', 'torch'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"

@@ -1,0 +1,426 @@
+"""The pictures in a notebook: under a check, and in the last cells, where the layer is at work.
+
+The notebooks are the released ones, with the reference, nothing, or something wrong in place
+of the steps, and run by the kernel that students have.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import nbformat
+import numpy as np
+import pytest
+import torch
+
+from autograder.building.regions import BEGIN, END
+from autograder.checks.reference import Reference, read_reference
+from autograder.course.page import clean_html
+from autograder.heatmaps.panel import is_attention
+from autograder.judging.examples import write_examples
+from autograder.model.symbols import HIDDEN
+from autograder.notebook.check import Check, NotRightYet, open_exercise
+from autograder.notebook.preserved_state import undisturbed
+from autograder.notebook.step_report import StepReport
+from autograder.submission.definitions import find_definitions
+from autograder.submission.percent import percent_cells
+from autograder.submission.reading import read_submission
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+CLASSES = {
+    "numpy_single_head": "SingleHeadAttention",
+    "torch_single_head": "SingleHeadAttention",
+    "torch_multi_head": "MultiHeadAttention",
+    "vit_multi_head": "MultiHeadSelfAttention",
+}
+
+
+@cache
+def reference(name: str) -> Reference:
+    return read_reference(ROOT / "solutions" / name)
+
+
+@cache
+def solved(name: str) -> dict[str, str]:
+    """The source of every step, as the reference writes it."""
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    kept = [
+        "\n".join(line for line in cell.text.splitlines() if line.strip() not in (BEGIN, END))
+        for cell in percent_cells(text)
+    ]
+    return {found[0].name: cell for cell in kept if (found := find_definitions(cell))}
+
+
+def notebook(name: str, changes: dict[str, str]) -> nbformat.NotebookNode:
+    """The released notebook, with these sources in place of its steps."""
+    read: nbformat.NotebookNode = nbformat.read(
+        ROOT / "assignments" / name / f"{name}.ipynb", as_version=4
+    )
+    for cell in read.cells:
+        facts = cell.metadata.get("nbgrader", {})
+        if facts.get("solution") and facts["grade_id"] in changes:
+            cell.source = changes[facts["grade_id"]]
+    return read
+
+
+def code(read: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in read.cells if cell.cell_type == "code"]
+
+
+def last_cells(read: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells below the last check."""
+    cells = code(read)
+    checks = [n for n, cell in enumerate(cells) if cell.metadata.get("nbgrader", {}).get("grade")]
+    return cells[checks[-1] + 1 :]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the last cells of a notebook print when they run in one namespace with its steps."""
+
+    printed: str
+    names: dict[str, Any]
+
+
+@pytest.fixture
+def run_last_cells(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    def run(name: str, **changes: str) -> Ran:
+        read = notebook(name, solved(name) | changes)
+        checks = [
+            cell for cell in code(read) if not cell.metadata.get("nbgrader", {}).get("locked")
+        ]
+        names: dict[str, Any] = {"__name__": "__main__"}
+        with undisturbed():
+            for cell in checks:
+                exec(compile(cell.source, cell.id, "exec"), names)
+        return Ran(" ".join(capsys.readouterr().out.split()), names)
+
+    return run
+
+
+def check_of(name: str) -> Check:
+    return open_exercise(name, ROOT / "assignments" / name)
+
+
+# --- the notebooks, from top to bottom ----------------------------------------------------------
+
+
+@pytest.fixture
+def quiet_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """IPython and Jupyter keep what they write of themselves out of the home directory."""
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    yield
+
+
+# A kernel with PyTorch takes seconds: one exercise of each library is quick, the others are slow.
+RUN = [name if name in NAMES[::2] else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+
+
+@pytest.mark.usefixtures("quiet_kernel")
+@pytest.mark.parametrize("name", RUN)
+def test_with_the_reference_in_place_a_notebook_runs_draws_and_says_nothing_on_stderr(
+    name: str, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(ROOT / "assignments" / name, tmp_path / name)
+    read = notebook(name, solved(name))
+    nbclient.NotebookClient(
+        read, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    ).execute()
+    everything = [output for cell in code(read) for output in cell.outputs]
+    assert [each for each in everything if each.get("name") == "stderr"] == []
+    assert {each.output_type for each in everything} == {"display_data", "stream"}
+    shown = [output for cell in last_cells(read) for output in cell.outputs]
+    pictures = [each.data for each in shown if each.output_type == "display_data"]
+    assert pictures
+    for data in pictures:
+        assert "query ↓" in data["text/plain"] and data["text/html"].count("<table") >= 1
+    said = "".join(each.text for each in shown if each.output_type == "stream")
+    assert "largest difference" in said and "equal, up to rounding" in said.replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_step_of_a_notebook_comes_without_its_shapes_and_prose(name: str) -> None:
+    read = notebook(name, {})
+    titles = [step.title for step in reference(name).exercise.steps]
+    way = next(cell.source for cell in read.cells if cell.source.startswith("**The steps**"))
+    assert re.findall(r"^\d+\. (.*?): `", way, re.MULTILINE) == titles
+    steps = [n for n, cell in enumerate(read.cells) if cell.id.startswith("step-")]
+    for number in steps:
+        prose = read.cells[number - 1]
+        assert prose.cell_type == "markdown" and prose.source.startswith("## ")
+        assert len(re.findall(r"[.:]\s", prose.source)) >= 2, read.cells[number].id
+        assert "$" in prose.source or "`" in prose.source, read.cells[number].id
+
+
+# --- under a check ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_step_that_gives_queries_by_keys_shows_the_learners_own(name: str) -> None:
+    check, module = check_of(name), reference(name).module
+    for step in check.exercise.steps:
+        forms = [e.expectation.form for e in check.examples if e.step == step.name]
+        gives = any(axes and is_attention(axes) for form in forms for axes in form.axes)
+        shown = check(getattr(module, step.name))
+        titles = [panel.title for panel in shown.picture.panels]
+        assert titles == ([f"your {step.name}"] if gives else []), step.name
+        if gives:
+            assert shown.picture.panels[0].axes == ("query", "key")
+            assert "token 1" in repr(shown) and "token 1" in shown._repr_html_()
+        assert HIDDEN in repr(shown) and HIDDEN in shown._repr_html_()
+
+
+@pytest.mark.parametrize("step", ["create_causal_mask", "apply_mask", "compute_attention_weights"])
+def test_the_causal_triangle_is_seen(step: str) -> None:
+    check = check_of("numpy_single_head")
+    shown = check(getattr(reference("numpy_single_head").module, step))
+    cells = shown.picture.panels[0].cells
+    forbidden = {cells[i][j] for i in range(3) for j in range(3) if j > i}
+    allowed = {cells[i][j] for i in range(3) for j in range(3) if j <= i}
+    assert forbidden == ({"-1e9"} if step == "apply_mask" else {"0"})
+    assert not forbidden & allowed
+
+
+def wrong(check: Check, step: Any) -> StepReport:
+    with pytest.raises(NotRightYet) as caught:
+        check(step)
+    return caught.value.report
+
+
+def test_where_values_differ_yours_stands_beside_what_is_due() -> None:
+    def scale_scores(attention_scores: Any, embedding_dimension: int) -> Any:
+        return attention_scores / embedding_dimension
+
+    shown = wrong(check_of("numpy_single_head"), scale_scores)
+    yours, expected, difference = shown.picture.panels
+    assert (yours.title, expected.title, difference.title) == ("yours", "expected", "difference")
+    assert np.allclose(2 * yours.values, expected.values)
+    assert np.allclose(yours.values - expected.values, difference.values)
+    for text in ("\n".join(shown.lines()), str(NotRightYet(shown)), shown._repr_html_()):
+        assert "expected" in text and "query ↓" in text and "shown: B[0] of 2" in text
+
+
+def test_of_several_results_the_one_that_differs_is_drawn_by_its_name() -> None:
+    def project_qkv(x: Any, query: Any, key: Any, value: Any) -> Any:
+        return x @ query, x @ key, x @ key
+
+    picture = wrong(check_of("numpy_single_head"), project_qkv).picture
+    assert "`values`" in picture.caption and picture.panels[0].axes == ("S", "D")
+
+
+@pytest.mark.parametrize("result", [lambda s: s[:, :1], lambda s: None, lambda s: s.astype(int)])
+def test_where_the_shape_or_type_is_wrong_there_is_nothing_to_draw(result: Any) -> None:
+    def softmax(scores: Any) -> Any:
+        return result(scores)
+
+    shown = wrong(check_of("numpy_single_head"), softmax)
+    assert (
+        shown.picture.panels == ()
+        and shown.card.step.finding.parts
+        and "<table" not in shown._repr_html_()
+    )
+
+
+def test_a_card_stays_a_card_where_nbgraders_feedback_takes_its_styles_out() -> None:
+    def softmax(scores: Any) -> Any:
+        return np.full_like(scores, np.nan)
+
+    page = clean_html(wrong(check_of("numpy_single_head"), softmax)._repr_html_())
+    assert "&lt;" not in page and "<td>NaN</td>" in page and "<details>" in page
+
+
+# --- a check disturbs nothing -------------------------------------------------------------------
+
+
+def state() -> list[Any]:
+    """All that a learner's next cell could notice."""
+    bits = np.random.get_state(legacy=False)
+    return [
+        random.getstate(),
+        (bits["state"]["key"].tolist(), bits["state"]["pos"]),
+        np.geterr(),
+        np.get_printoptions(),
+        torch.get_rng_state().tolist(),
+        torch.is_grad_enabled(),
+        torch.get_default_dtype(),
+    ]
+
+
+def undisturbed_state() -> list[Any]:
+    """The state after draws and settings of the learner's own: none that `disturb` leaves."""
+    np.seterr(all="warn", under="ignore")  # as NumPy starts: later tests see what is left here
+    np.set_printoptions(precision=8)
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+    random.random()
+    np.random.random()
+    torch.rand(1)
+    return state()
+
+
+def disturb() -> None:
+    random.seed(1)
+    np.random.seed(1)
+    np.random.normal()
+    np.seterr(all="raise")
+    np.set_printoptions(precision=1)
+    torch.manual_seed(1)
+    torch.rand(3)
+    torch.set_grad_enabled(False)
+    torch.set_default_dtype(torch.float64)
+
+
+def test_without_protection_the_code_that_disturbs_does_disturb() -> None:
+    with undisturbed():
+        before = undisturbed_state()
+        disturb()
+        assert all(one != two for one, two in zip(before, state()))
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
+def test_a_check_leaves_the_random_state_and_every_setting_as_they_were(right: bool) -> None:
+    known = reference("numpy_single_head").module.softmax
+
+    def softmax(scores: Any) -> Any:
+        disturb()
+        return known(scores) if right else scores
+
+    before = undisturbed_state()
+    check = check_of("numpy_single_head")
+    if right:
+        check(softmax)
+    else:
+        wrong(check, softmax)
+    assert state() == before
+
+
+def test_a_check_that_draws_weights_leaves_the_learners_generator_where_it_was() -> None:
+    before = undisturbed_state()
+    check_of("torch_multi_head")(reference("torch_multi_head").module.MultiHeadAttention)
+    check_of("numpy_single_head")(reference("numpy_single_head").module.initialize_weights)
+    assert state() == before
+
+
+def test_a_check_asks_the_same_again_after_code_that_overwrites_its_input() -> None:
+    def softmax(scores: Any) -> Any:
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        return scores
+
+    check = check_of("numpy_single_head")
+    before = write_examples(check.exercise.name, check.examples)
+    first = wrong(check, softmax)
+    assert write_examples(check.exercise.name, check.examples) == before
+    assert repr(wrong(check, softmax)) == repr(first)
+
+
+# --- the last cells -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_that_is_not_written_is_named_in_one_sentence(
+    name: str, run_last_cells: Callable[..., Ran]
+) -> None:
+    stub = {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in code(notebook(name, {}))
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+    nothing = run_last_cells(name, **stub).printed
+    assert f"No picture yet: `{CLASSES[name]}.__init__` is not written yet." in nothing
+    assert f"No comparison yet: `{CLASSES[name]}.__init__` is not written yet." in nothing
+    almost = run_last_cells(name, apply_attention=stub["apply_attention"]).printed
+    assert "No picture yet: `apply_attention` is not written yet." in almost
+
+
+def test_without_the_bonus_the_other_pictures_are_there(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    step = "CausalMultiHeadAttention"
+    stub = {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in code(notebook("torch_multi_head", {}))
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+    printed = run_last_cells("torch_multi_head", **{step: stub[step]}).printed
+    assert f"No picture yet: `{step}.forward` is not written yet." in printed
+    assert "head 1: positions" in printed and "equal, up to rounding" in printed
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('axes')", "your layer stops with ValueError: axes."),
+        ("return missing", "there is no `missing`: run the cells above"),
+        ("return attention_output[0, 0]", "No picture yet:"),
+        ("return 3 * attention_output.permute(0, 2, 1, 3).flatten(2)", "sums to 3, but its shares"),
+    ],
+)
+def test_a_layer_that_is_wrong_is_told_and_never_raises(
+    body: str, said: str, run_last_cells: Callable[..., Ran]
+) -> None:
+    source = f"def merge_heads(attention_output):\n    {body}\n"
+    printed = run_last_cells("vit_multi_head", merge_heads=source).printed
+    assert said in printed and "equal, up to rounding" not in printed
+
+
+def test_a_layer_that_is_wrong_is_not_called_equal(run_last_cells: Callable[..., Ran]) -> None:
+    source = (
+        "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores\n"
+    )
+    printed = run_last_cells("numpy_single_head", scale_scores=source).printed
+    assert "more than rounding can explain" in printed and "equal, up" not in printed
+
+
+def test_without_pytorch_the_comparison_says_so(
+    run_last_cells: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [name for name in sys.modules if name.split(".")[0] == "torch"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    printed = run_last_cells("numpy_single_head").printed
+    assert "PyTorch is not installed here" in printed and "every token sees all" in printed
+
+
+def test_the_words_for_the_pictures_are_true(run_last_cells: Callable[..., Ran]) -> None:
+    names = run_last_cells("numpy_single_head").names
+    tokens = names["tokens"]
+    found = names["attention_on_the_sentence"]()
+    assert tokens[int(np.argmax(found["every token sees all"][tokens.index("it")]))] == "cat"
+    assert not np.triu(found["causal"], k=1).any()
+    assert np.allclose(found["causal"].sum(axis=-1), 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_while_grading_the_last_cells_have_nothing_to_say(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / f"{name}.ipynb"
+    nbformat.write(notebook(name, solved(name)), file)
+    submission = read_submission(file, reference(name).exercise, "ada")
+    assert submission.rejected is None and not submission.remarks
+    # A worker has no kit: whatever still asks for it raises.
+    monkeypatch.setitem(sys.modules, "autograder", None)
+    names: dict[str, Any] = {"__name__": "submission"}
+    with undisturbed():
+        for cell in submission.cells:
+            exec(compile(cell, name, "exec"), names)
+    assert capsys.readouterr().out == ""
+    assert CLASSES[name] in names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plain_script_goes_without_the_last_cells(name: str) -> None:
+    script = (ROOT / "assignments" / name / f"{name}.py").read_text(encoding="utf-8")
+    assert "show_attention" not in script and "compare_with_library" not in script

@@ -1,0 +1,247 @@
+"""What a student's `import autograder` costs, and that imports point one way.
+
+The sources are read with `ast`, not imported, so that a wrong import is found also
+inside a function. The table of layers is the design: a module may use its own
+layer and those below it.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from support.import_layers import (
+    LAYERS,
+    PACKAGE,
+    circle,
+    drawn,
+    imports_below,
+    module_name,
+    package_needs,
+    upward,
+)
+
+ROOT = PACKAGE.parent
+PICTURE = "tests/golden/layers.txt"
+DRAW = "tests/support/import_layers.py"
+
+# What is heavy or not everywhere: who may import it as soon as he is imported himself.
+HEAVY = {
+    "torch": (),
+    "nbgrader": ("course",),
+    "nbconvert": ("course",),
+    "nbformat": ("course", "building"),
+    "jupytext": (),
+    "tomli_w": ("building", "course"),
+    "sqlalchemy": ("course",),
+    "jinja2": ("reports",),
+    "matplotlib": (),
+    "pyseccomp": ("worker",),
+    "pytest": ("checks", "verification"),
+    "_pytest": ("checks",),
+}
+
+
+def heavy(package: Path) -> list[str]:
+    """Say of every heavy import that comes too early which one it is."""
+    sentences = []
+    for found in imports_below(package):
+        whole = found.target.split(".")[0]
+        allowed = HEAVY.get(whole)
+        part = found.module.split(".")[1] if "." in found.module else ""
+        if allowed is not None and not found.late and part not in allowed:
+            sentences.append(
+                f"{found.place}: {found.module} imports {whole} as soon as it is imported: "
+                "import it inside the function that needs it"
+            )
+    return sentences
+
+
+def beside_students(package: Path) -> list[str]:
+    """Say of every import in `worker/` and `protocol/` that brings in more of ours than these."""
+    sentences = []
+    for found in imports_below(package):
+        inside = found.module.startswith((f"{package.name}.worker", f"{package.name}.protocol"))
+        ours = found.target.split(".")[0] == package.name
+        known = (f"{package.name}.protocol", f"{package.name}.worker")
+        if inside and ours and not found.target.startswith(known):
+            sentences.append(
+                f"{found.place}: {found.module} imports {found.target}, which would lie "
+                "in memory beside a student's code"
+            )
+    return sentences
+
+
+def test_every_module_has_its_layer() -> None:
+    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    known = {name for names in LAYERS for name in names}
+    assert parts - {"__init__", "__pycache__"} == known
+
+
+def test_imports_point_one_way() -> None:
+    assert upward(PACKAGE) == []
+
+
+def test_no_package_needs_itself_by_way_of_others() -> None:
+    assert circle(package_needs(PACKAGE)) == ""
+
+
+def test_a_circle_of_packages_is_found_also_inside_a_function(tmp_path: Path) -> None:
+    files = {
+        "course/__init__.py": "",
+        "course/creation.py": "from autograder.grading import journal\n",
+        "grading/__init__.py": "",
+        "grading/journal.py": "def run():\n    from autograder.course import creation\n",
+    }
+    assert "autograder.course" in circle(package_needs(planted(tmp_path, files)))
+
+
+def test_the_layers_are_drawn_as_they_are() -> None:
+    run = subprocess.run([sys.executable, DRAW], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.endswith("no arrow points up\nno package circle\n")
+    told = f"if the new arrows are meant: .venv/bin/python {DRAW} > {PICTURE}"
+    assert run.stdout == (ROOT / PICTURE).read_text(encoding="utf-8"), told
+
+
+def test_make_layers_draws_them() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f"\nlayers: $(READY)\n\t@$(BIN)/python {DRAW}\n" in makefile
+
+
+def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:
+    files = {
+        "model/exercise.py": "from autograder.grading.run import grade_path\n",
+        "grading/run.py": "from autograder.model import exercise\n",
+    }
+    text = drawn(planted(tmp_path, files))
+    assert "  model        -> grading\n" in text and "  grading      -> model\n" in text
+    assert "autograder/model/exercise.py:1: autograder.model.exercise imports" in text
+    assert "these packages need each other: autograder.grading -> autograder.model" in text
+    assert "no arrow points up" not in text and "no package circle" not in text
+
+
+def test_no_type_has_two_meanings() -> None:
+    """One name for one thing: no two classes or aliases of the package are called alike."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            name = node.name if isinstance(node, ast.ClassDef) else alias(node)
+            if name:
+                homes.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def alias(node: ast.stmt) -> str:
+    """The name of a type alias, "" for every other statement."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return ""
+    name = node.targets[0].id
+    return name if name[0].isupper() and not name.isupper() else ""
+
+
+def test_at_the_top_there_is_the_door_and_the_error() -> None:
+    assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "errors.py"]
+
+
+def test_what_is_heavy_is_imported_only_where_it_is_at_home() -> None:
+    assert heavy(PACKAGE) == []
+
+
+def test_beside_a_students_code_there_is_the_protocol_and_nothing_else_of_ours() -> None:
+    assert beside_students(PACKAGE) == []
+
+
+def test_no_module_needs_itself_to_be_imported() -> None:
+    graph: dict[str, set[str]] = {}
+    for found in imports_below(PACKAGE):
+        if found.target.startswith("autograder") and not found.late:
+            graph.setdefault(found.module, set()).add(found.target)
+    for module in graph:
+        graph[module].discard(module)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' -> '.join(error.args[1])}")
+
+
+def planted(folder: Path, files: dict[str, str]) -> Path:
+    package = folder / "autograder"
+    for name, text in {"__init__.py": "", **files}.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text, encoding="utf-8")
+    return package
+
+
+def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
+    files = {
+        "protocol/wire.py": "def show():\n    from autograder.judging import compare\n",
+        "judging/compare.py": "",
+        "sandbox/sandboxed_student.py": "from autograder.grading.run import grade_path\n",
+        "grading/run.py": "from autograder import sandbox\n",
+    }
+    told = upward(planted(tmp_path, files))
+    assert [sentence.split(",")[0].split(": ")[1] for sentence in told] == [
+        "autograder.protocol.wire imports autograder.judging.compare",
+        "autograder.sandbox.sandboxed_student imports autograder.grading.run",
+    ]
+
+
+def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:
+    files = {
+        "model/exercise.py": "import torch.nn as nn\n",
+        "judging/compare.py": "def same():\n    import torch\n",
+        "course/page.py": "import nbgrader\n",
+        "grading/run.py": "try:\n    from nbgrader import api\nexcept ImportError:\n    api = 0\n",
+    }
+    told = heavy(planted(tmp_path, files))
+    assert [sentence.split(" as soon")[0].split(": ")[1] for sentence in told] == [
+        "autograder.grading.run imports nbgrader",
+        "autograder.model.exercise imports torch",
+    ]
+
+
+def test_an_import_beside_a_students_code_is_told_by_name(tmp_path: Path) -> None:
+    files = {
+        "protocol/wire.py": "",
+        "model/verdict.py": "",
+        "worker/serving.py": "from autograder.model import verdict\n"
+        "from autograder.protocol import wire\nfrom autograder.worker import x\n",
+    }
+    told = beside_students(planted(tmp_path, files))
+    assert len(told) == 1 and "imports autograder.model.verdict" in told[0]
+
+
+LOADED = "import sys, {}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+FOR_ALL = ("torch", "nbgrader", "pytest", "_pytest", "nbformat", "jinja2", "jupytext", "rich")
+
+
+def loaded_by(modules: str) -> set[str]:
+    """What a fresh interpreter has loaded after importing `modules`."""
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED.format(modules)], capture_output=True, text=True, check=True
+    )
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert loaded_by("autograder") & {*FOR_ALL, "numpy"} == set()
+
+
+def test_the_ground_loads_nothing_heavy() -> None:
+    paths = [path for room in ("protocol", "model") for path in (PACKAGE / room).glob("*.py")]
+    ground = ", ".join(module_name(PACKAGE, path) for path in paths)
+    loaded = loaded_by(ground)
+    assert loaded & set(FOR_ALL) == set()
+    assert "numpy" in loaded
+
+
+def test_what_a_notebook_imports_loads_neither_pytest_nor_nbgrader() -> None:
+    loaded = loaded_by("autograder; autograder.open_exercise")
+    assert loaded & set(FOR_ALL) == set()
+    assert "autograder" in loaded

@@ -1,0 +1,218 @@
+"""The commands that the documents show are run, and print what the documents show.
+
+Each is typed as it stands there, in the folder that the document speaks of. What is only named in
+the running text is run elsewhere: the last tests say where they look.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from autograder.course.release import command_environment
+from autograder.model.exercise import read_exercise
+from demo.sample_class import hand_in, read_sample_class
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, stub_file, written
+from support.transcripts import blocks, differences, lines, transcripts
+
+DOCS = ROOT / "docs"
+DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
+STUDENTS, SELF_STUDY = DOCS / "students.md", DOCS / "self-study.md"
+INSTRUCTORS, AUTHORS = DOCS / "instructors.md", DOCS / "authors.md"
+WIDTH = "100"  # of the terminal that the documents show
+HANDED_IN = {"ada": "reference", "blaise": "mistake_keys_reversed", "carl": "half_finished"}
+
+
+def text_of(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """A terminal in which `attn` and `nbgrader` are found, and nobody's own settings."""
+    names = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    home = str(tmp_path_factory.mktemp("home"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {
+        **command_environment(),
+        **dict.fromkeys(names, home),
+        "PATH": path,
+        "COLUMNS": WIDTH,
+    }
+
+
+def typed(
+    words: str, folder: Path, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def wrong(
+    document: Path, command: str, folder: Path, environment: Mapping[str, str]
+) -> tuple[str, int]:
+    """How a command prints something else than the document shows, and its exit code."""
+    (shown,) = (each for each in transcripts(text_of(document)) if each.command == command)
+    run = typed(command, folder, environment)
+    return differences(shown.lines, run.stdout) + run.stderr, run.returncode
+
+
+def hand_in_sample(student: str, folder: Path) -> None:
+    """Put what a student of the sample class hands in into `folder`."""
+    sample = {each.name: each for each in read_sample_class(ROOT / "tests" / "submissions" / NAME)}
+    exercise = read_exercise(ROOT / "solutions" / NAME)
+    hand_in(sample[student], exercise, ROOT / "assignments" / NAME, folder)
+
+
+# --- what is shown is what is printed ------------------------------------------------------------
+
+
+def test_a_learner_sees_what_the_page_for_self_study_shows(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    assert wrong(SELF_STUDY, "attn start my-attention", tmp_path, environment) == ("", 0)
+
+
+def test_a_student_sees_what_the_page_for_students_shows(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    assert typed("attn start work", tmp_path, environment).returncode == 0
+    file = stub_file(tmp_path / "work")
+    file.write_text(written(file.read_text("utf-8"), softmax=WRONG_SOFTMAX), encoding="utf-8")
+    assert wrong(STUDENTS, "attn check softmax", file.parent, environment) == ("", 1)
+    assert wrong(STUDENTS, "attn show softmax", file.parent, environment) == ("", 0)
+    assert "Hint 2 of 3" in typed("attn hint softmax", file.parent, environment).stdout
+
+
+@pytest.mark.slow  # nbgrader's commands take long; test_demo.py and test_course.py run them, too
+def test_the_lines_for_a_course_work_as_they_stand(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    (block,) = (each for each in blocks(text_of(INSTRUCTORS)) if "course new" in each)
+    before, remark, after = block.partition(
+        f"# students hand in: submitted/STUDENT/{NAME}/\n",
+    )
+    assert remark and typed(before, tmp_path, environment).returncode == 0
+    course = tmp_path / "my-course"
+    hand_in_sample("reference", course / "submitted" / "ada" / NAME)
+    run = typed(after, course, environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert re.search(r"^ada .* 22/22 ", run.stdout, re.MULTILINE)
+    told = {name for name in re.findall(r"^\| (`.+`) \|", text_of(INSTRUCTORS), re.MULTILINE)}
+    for name in re.findall(r"`(.+?)`", " ".join(told)):
+        assert (course / "graded" / NAME / name.replace("STUDENT", "ada")).is_file(), name
+    assert (course / "feedback" / "ada" / NAME / f"{NAME}.html").is_file()
+
+
+def test_an_instructor_without_nbgrader_sees_what_the_page_shows(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    homework = tmp_path / "homework"
+    for student, sample in HANDED_IN.items():
+        hand_in_sample(sample, homework / student)
+    notebook = (ROOT / "assignments" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
+    (homework / "dora.ipynb").write_text("\n".join(notebook.splitlines()[:12]), encoding="utf-8")
+    command = f"attn grade homework --exercise {NAME}"
+    assert wrong(INSTRUCTORS, command, tmp_path, environment) == ("", 1)
+    assert (tmp_path / "homework-graded" / "feedback" / "index.html").is_file()
+
+
+@pytest.mark.slow  # it builds the kit's wheel; test_release.py does that once for many tests
+def test_a_release_is_as_the_page_shows(tmp_path: Path, environment: Mapping[str, str]) -> None:
+    command = f"attn release {NAME} --to handout --zip"
+    assert wrong(INSTRUCTORS, command, tmp_path, environment) == ("", 0)
+
+
+@pytest.mark.slow
+def test_the_proof_of_the_numpy_exercise_is_as_the_page_shows(
+    environment: Mapping[str, str],
+) -> None:
+    (shown,) = transcripts(text_of(AUTHORS))
+    run = typed(shown.command, ROOT, environment)
+    # The last number is how long it takes.
+    told, printed = (re.sub(r" +\d+\s*$", "", text) for text in (shown.lines[-1], run.stdout))
+    assert differences((*shown.lines[:-1], told), printed) == ""
+
+
+# --- and nothing that the documents name is left out ---------------------------------------------
+
+IN_THIS_FILE = Path(__file__).read_text(encoding="utf-8")
+ALL_TESTS = "\n".join(
+    path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    if path != Path(__file__) and path.name != "test_docs.py"
+)
+NAMED = re.compile(r"[`\n ](attn|make|nbgrader) ([a-z][\w-]*)")
+# Targets that CI leaves out: tests run what is behind `layers`, the others are for people.
+BY_HAND = {"bench", "coverage", "layers", "pictures"}
+
+
+def runs(subcommand: str) -> str:
+    """How the call of a command looks in a test that runs it."""
+    return rf'(?:attn\(|ATTN,|"autograder\.cli",|nbgrader\(.*,)\s*"{subcommand}"'
+
+
+def named_commands() -> set[tuple[str, str]]:
+    """Program and subcommand of every command that the documents name."""
+    return {
+        (program, word)
+        for document in DOCUMENTS
+        for part in (*blocks(text_of(document)), *re.findall(r"`[^`\n]+`", text_of(document)))
+        for program, word in NAMED.findall(f"\n{part}")
+    }
+
+
+def test_every_transcript_is_run_here() -> None:
+    shown = {each.command for path in DOCUMENTS for each in transcripts(text_of(path))}
+    assert len(shown) >= 6
+    for command in shown - {next(transcripts(text_of(AUTHORS))).command}:
+        assert command.replace(NAME, "{NAME}") in IN_THIS_FILE, command
+
+
+def test_every_subcommand_that_is_named_is_run_by_a_test() -> None:
+    here = {
+        ("nbgrader", "generate_assignment")  # in the lines for a course
+    }
+    named = {each for each in named_commands() if each[0] != "make"} - here
+    assert {word for program, word in named if program == "attn"} >= {"start", "grade", "verify"}
+    assert [word for _, word in sorted(named) if not re.search(runs(word), ALL_TESTS)] == []
+
+
+def test_every_target_of_make_that_is_named_is_run_by_ci() -> None:
+    (script,) = (path for path in (ROOT / ".ci").iterdir() if "make check" in text_of(path))
+    targets = set(re.findall(r"^make ([\w-]+)$", text_of(script), re.MULTILINE))
+    named = {word for program, word in named_commands() if program == "make"}
+    assert named - BY_HAND - targets == set() and {"demo", "test", "check"} <= named & targets
+
+
+# --- and a difference is seen --------------------------------------------------------------------
+
+
+def test_what_a_document_shows_differs_by_a_word_a_line_or_an_order_and_not_by_times() -> None:
+    text = "Say:\n\n```\n$ attn x\none 0:00:05\n\n[...]\nthree, 1.0 MB\n```\n"
+    (shown,) = transcripts(text)
+    assert (shown.command, shown.lines[0]) == ("attn x", "one 0")
+    assert differences(shown.lines, "one 0:01:17\ntwo\ntwo\n\nthree, 2 kB  \n") == ""
+    assert differences(shown.lines, "one 0:01:17\nthree, 2 kB\n") == ""
+    for printed in ("one 0:00:05\n", "three, 1 kB\none 0:00:05\n", "one 0:00:05\nthree, four\n"):
+        assert "--- shown" in differences(shown.lines, printed)
+    assert differences(lines("one\n"), "one\ntwo\n").endswith("+two")
+
+
+def test_a_command_that_no_test_runs_is_seen() -> None:
+    assert not re.search(runs("dance"), ALL_TESTS)
+    assert ("attn", "grade") in named_commands()
+    assert re.search(runs("grade"), 'run([ATTN, "grade", folder])') and shutil.which("bash")

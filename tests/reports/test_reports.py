@@ -1,0 +1,774 @@
+"""What people see after grading, made from verdicts built by hand: every outcome, hostile text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise, Grading, Limits, Step
+from autograder.model.files import file_stem, write_whole
+from autograder.model.sanitize import clean, clean_line
+from autograder.model.symbols import KEY, MARKS, mark
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
+from autograder.reports.advice import chain_sentence, first_line, steps_words
+from autograder.reports.class_summary import class_summary
+from autograder.reports.feedback import class_page, feedback_page, write_feedback
+from autograder.reports.grades_csv import grades_csv, write_grades
+from autograder.reports.table import class_table
+from autograder.reports.verdict_files import read_verdicts, write_verdicts
+
+NAMES = (
+    "softmax initialize_weights project_qkv compute_attention_scores scale_scores "
+    "create_causal_mask apply_mask compute_attention_weights apply_attention project_output "
+    "SingleHeadAttention"
+).split()
+EXERCISE = Exercise(
+    name="numpy_single_head",
+    title="Single-head attention in NumPy",
+    library="numpy",
+    difficulty=1,
+    steps=tuple(Step(name, name.replace("_", " ").title(), 2.0, 5, ("", "", "")) for name in NAMES),
+    limits=Limits(),
+    grading=Grading(seed=7),
+    folder=Path("solutions/numpy_single_head"),
+)
+PASSED = ChainVerdict(Outcome.PASSED)
+QUERY_AXIS = Finding(
+    Outcome.WRONG_VALUES,
+    fact="Your softmax runs over the query axis.",
+    right="The shape (B, S, S) is right.",
+    look="Look at `axis`.",
+    misconception="softmax_over_the_query_axis",
+    details=("row sums: 0.6 1.4",),
+)
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)> \x1b[31mred\x1b[0m"
+    "\x1b]8;;http://evil\x07link \u202egnp.exe\u202c \u200bz\x00 [bold]m[/bold] `<b>c</b>`"
+)
+Wrong = Outcome | Finding
+
+
+def step(name: str, wrong: Wrong | None = None, leaning: bool = False) -> StepVerdict:
+    finding = wrong if isinstance(wrong, Finding) else None
+    outcome = finding.outcome if finding else (wrong or Outcome.PASSED)
+    assert isinstance(outcome, Outcome)
+    checks = (
+        CheckVerdict("shape", "returns shape (B, S, S)", Outcome.PASSED),
+        CheckVerdict("values", "gives the right values", outcome, finding),
+    )
+    points = 2.0 if outcome is Outcome.PASSED else 0.0
+    return StepVerdict(name, name, outcome, points, 2.0, checks, leaning)
+
+
+def verdict(
+    student: str = "anna",
+    wrong: dict[int, Wrong] | None = None,
+    chain: ChainVerdict = PASSED,
+    remarks: tuple[str, ...] = (),
+) -> Verdict:
+    """A verdict whose steps pass but for those in `wrong`, by their number from 1."""
+    steps = tuple(step(name, (wrong or {}).get(n)) for n, name in enumerate(NAMES, start=1))
+    return Verdict(
+        EXERCISE.name, student, steps, chain, "9f86d081", "e3b0c442", 7, "strong", 0.5, remarks
+    )
+
+
+def breaks(number: int, outcome: Outcome = Outcome.WRONG_VALUES) -> ChainVerdict:
+    return ChainVerdict(outcome, NAMES[number - 1])
+
+
+def printed(verdicts: list[Verdict], width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, no_color=True, force_terminal=False)
+    console.print(class_table(EXERCISE, verdicts))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+# --- text that is safe to show
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("a\x1b[31;1mb\x1b[0m", "ab"),
+        ("a\x9b31mb", "ab"),
+        ("a\x1b]0;title\x07b", "ab"),
+        ("a\x1b]8;;http://x\x1b\\b", "ab"),
+        ("a\x1bPq#0\x1b\\b", "ab"),
+        ("a\x1b(Bb\x1bcd\x1b", "abd"),
+        ("a\x1b]0;never ends", "a0;never ends"),
+        ("one\r\ntwo\rthree\u2028four", "one\ntwo\nthree\nfour"),
+        ("a\tb\nc", "a\tb\nc"),
+        ("\ufeffa\u200b\u200d\u2060\u00adb", "ab"),
+        ("a\U000e0041b", "ab"),
+        ("a\ud800b", "a\ufffdb"),
+        ("z" + "\u0301" * 50, "z" + "\u0301" * 4),
+        ("é Ω 注意力", "é Ω 注意力"),
+    ],
+)
+def test_clean_leaves_only_what_is_meant_to_be_read(hostile: str, shown: str) -> None:
+    assert clean(hostile, 100) == shown
+
+
+def test_clean_strips_every_control_and_every_bidi_control_of_unicode() -> None:
+    directions = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI", "BN"}
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    hidden = [
+        character
+        for character in characters
+        if character not in "\n\t\r\x85"
+        and (
+            unicodedata.category(character) == "Cc"
+            or unicodedata.bidirectional(character) in directions
+            or character in "\u061c\u200e\u200f"
+        )
+    ]
+    assert len(hidden) > 80
+    assert [character for character in hidden if clean(f"a{character}\nb", 9) != "a\nb"] == []
+
+
+def test_clean_caps_the_length_with_an_ellipsis() -> None:
+    assert clean("x" * 100, 10) == "x" * 9 + "…"
+    assert clean("x" * 10, 10) == "x" * 10
+
+
+@pytest.mark.parametrize("part", ["\x1b]", "\x9d", "\x1b[", "\x9b0", "\u0301"])
+def test_clean_of_a_long_run_of_half_escapes_ends(part: str) -> None:
+    assert len(clean(part * 200_000, 50)) <= 50
+
+
+def test_clean_line_is_one_line() -> None:
+    assert clean_line("  a\n\n\tb  c ", 80) == "a b c"
+    assert clean_line(" " * 500 + "a", 80) == "a"
+
+
+# --- every outcome
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_has_a_mark_that_the_key_explains_and_words(outcome: Outcome) -> None:
+    assert mark(outcome).sign in KEY
+    assert mark(outcome).words
+    assert mark(outcome).sentence.endswith(".")
+    assert "!" not in mark(outcome).sentence
+
+
+def test_there_is_no_mark_without_an_outcome() -> None:
+    assert set(MARKS) == set(Outcome)
+    assert {sign.sign for sign in MARKS.values()} == set(KEY)
+    assert len({entry.words for entry in MARKS.values()}) == len(Outcome)
+
+
+@pytest.mark.parametrize("outcome", [o for o in Outcome if o is not Outcome.PASSED])
+def test_every_outcome_is_seen_in_table_page_and_class_page(outcome: Outcome) -> None:
+    judged = verdict(wrong={4: outcome}, chain=breaks(4, outcome))
+    table = printed([judged], 100)
+    assert f"{mark(outcome).sign} {KEY[mark(outcome).sign]}" in table
+    row = next(line for line in table.splitlines() if line.startswith("anna"))
+    assert row.split()[1:12].index(mark(outcome).sign) == 3
+    assert mark(outcome).words in feedback_page(EXERCISE, judged)
+    assert mark(outcome).words in class_page(EXERCISE, [judged])
+
+
+# --- the table
+
+
+def test_the_table_has_eleven_steps_points_chain_and_diagnosis_in_100_columns() -> None:
+    anna = verdict("anna")
+    ben = verdict("ben", {4: QUERY_AXIS}, breaks(4))
+    lines = printed([ben, anna], 100).splitlines()
+    assert max(len(line) for line in lines) <= 100
+    rows = [line.split() for line in lines if line.startswith(("anna", "ben"))]
+    assert rows[0][:14] == ["anna", *"✓✓✓✓✓✓✓✓✓✓✓", "✓", "22/22"]
+    assert rows[1][:15] == ["ben", *"✓✓✓✗✓✓✓✓✓✓✓", "✗", "4", "20/22"]
+    assert "4: Your softmax runs over the" in " ".join(rows[1])
+    assert all(f"{n} {name}" in "\n".join(lines) for n, name in enumerate(NAMES, start=1))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_the_table_cuts_long_text_and_keeps_one_row_for_each_student(width: int) -> None:
+    long = replace(QUERY_AXIS, fact="word " * 100)
+    lines = printed([verdict("n" * 90, {1: long}, breaks(1)), verdict("zoe")], width).splitlines()
+    assert max(len(line) for line in lines) <= width
+    assert len([line for line in lines if line.startswith(("n", "zoe"))]) == 2
+    assert len([line for line in lines if "word" in line]) == 1
+    assert next(line for line in lines if line.startswith("n")).count("…") == 2
+
+
+def test_the_table_shows_markup_and_escapes_of_a_student_as_text() -> None:
+    hostile = Finding(Outcome.RAISED, fact="[red]x[/red] [/] \x1b[2J")
+    text = printed([verdict("[bold]b[/bold]", {1: hostile}, breaks(1, Outcome.RAISED))], 120)
+    assert "[bold]b[/bold]" in text
+    assert "[red]x[/red] [/]" in text
+    assert "\x1b" not in text
+
+
+def test_a_fault_of_ours_shows_no_points() -> None:
+    judged = verdict(wrong={11: Outcome.INFRASTRUCTURE})
+    assert "?/22" in printed([judged], 100)
+    assert "20/22" not in printed([judged], 100)
+
+
+# --- the summary
+
+
+def test_the_summary_counts_each_student_once_for_a_misconception() -> None:
+    twice = step(NAMES[0], QUERY_AXIS)
+    twice = replace(twice, checks=(*twice.checks, *twice.checks))
+    anna = verdict("anna", {1: QUERY_AXIS})
+    anna = replace(anna, steps=(twice, *anna.steps[1:]))
+    sentences = class_summary(EXERCISE, [anna, verdict("ben", {1: QUERY_AXIS}), verdict("chloe")])
+    assert sentences == (
+        "3 students graded, 1 with full points; the median is 20 of 22 points.",
+        "Missed most: step 1, softmax, by 2 students.",
+        "softmax over the query axis (in softmax): 2 students",
+    )
+
+
+def test_the_summary_begins_with_the_most_frequent_misconception() -> None:
+    scale = replace(QUERY_AXIS, misconception="a_scale_of_d")
+    sentences = class_summary(
+        EXERCISE,
+        [
+            verdict("anna", {5: scale}),
+            verdict("ben", {1: QUERY_AXIS}),
+            verdict("chloe", {1: QUERY_AXIS}),
+        ],
+    )
+    assert sentences[-2:] == (
+        "softmax over the query axis (in softmax): 2 students",
+        "a scale of d (in scale_scores): 1 student",
+    )
+
+
+def test_the_summary_names_who_is_not_judged_and_leaves_them_out_of_the_median() -> None:
+    sentences = class_summary(
+        EXERCISE, [verdict("anna"), verdict("ben", {1: Outcome.INFRASTRUCTURE})]
+    )
+    assert sentences[0].startswith("1 student graded, 1 with full points; the median is 22 of 22")
+    assert sentences[1].startswith("Not judged, through a fault of ours: ben.")
+    assert len(sentences) == 2
+
+
+def test_the_summary_of_an_empty_class_says_so() -> None:
+    assert class_summary(EXERCISE, []) == ("No submission is graded yet.",)
+
+
+# --- grades.csv
+
+
+def test_grades_read_back_as_one_row_for_each_student_sorted_by_name(tmp_path: Path) -> None:
+    ben = verdict("ben", {1: QUERY_AXIS}, breaks(1))
+    path = write_grades(tmp_path / "grades.csv", EXERCISE, [ben, verdict("Änne, A."), verdict("a")])
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert [row["student"] for row in rows] == ["a", "ben", "Änne, A."]
+    assert rows[1] == {
+        "student": "ben",
+        "points": "20",
+        "max_points": "22",
+        **dict.fromkeys(NAMES, "2"),
+        "softmax": "0",
+        "chain": "wrong_values",
+        "diagnosis": "softmax: Your softmax runs over the query axis.",
+        "protection": "strong",
+        "code_hash": "9f86d081",
+    }
+
+
+@pytest.mark.parametrize(
+    "student",
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1+1", "\r=1+1", "\x00=1", "\u200b=1", " =1", "＝1"],
+)
+def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe(student: str) -> None:
+    rows = list(csv.reader(io.StringIO(grades_csv(EXERCISE, [verdict(student)]))))
+    assert rows[1][0].startswith("'")
+    assert rows[1][0][1:] == clean_line(student, 80)
+
+
+def test_a_formula_behind_a_semicolon_gets_an_apostrophe_too() -> None:
+    hostile = Finding(Outcome.RAISED, fact="x; =HYPERLINK(1) and a-b = 2, -1")
+    text = grades_csv(EXERCISE, [verdict(wrong={1: hostile})])
+    assert "x; '=HYPERLINK(1) and a-b = 2, -1" in text
+
+
+def test_a_line_break_of_a_student_makes_no_row() -> None:
+    assert len(grades_csv(EXERCISE, [verdict("a\nb,c\r\nd")]).splitlines()) == 2
+
+
+def test_grades_leave_points_empty_where_a_fault_of_ours_was() -> None:
+    judged = verdict(wrong={2: Outcome.INFRASTRUCTURE})
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [judged]))))
+    assert (row["points"], row["initialize_weights"], row["softmax"]) == ("", "", "2")
+
+
+# --- verdict files and file names
+
+IDS = [
+    "anna",
+    "Anna",
+    "ANNA",
+    "änna",
+    "a\u0308nna",
+    "anna/..",
+    "../../etc/passwd",
+    "..",
+    ".",
+    "",
+    ".hidden",
+    "con",
+    "nul.txt",
+    "index",
+    "a.",
+    "a b",
+    "a\x00b",
+    "a\nb",
+    "注意力",
+    "\udcff",
+    "x" * 64,
+    "x" * 65,
+    "x" * 3000,
+    "x" * 2999 + "y",
+    "ben@uni.edu",
+    "anna~" + "0" * 32,
+    file_stem("Anna"),
+]
+
+
+def test_two_ids_never_share_a_file_name_on_any_file_system() -> None:
+    stems = [unicodedata.normalize("NFC", file_stem(student)).casefold() for student in IDS]
+    assert len(set(stems)) == len(IDS)
+
+
+@pytest.mark.parametrize("student", IDS)
+def test_a_file_name_is_short_and_plain(student: str) -> None:
+    assert re.fullmatch(r"[a-z0-9_][a-z0-9_.@~-]{0,72}", file_stem(student))
+    assert not file_stem(student).endswith(".")
+    assert file_stem(student).split(".")[0] not in ("con", "nul", "index")
+
+
+def test_a_plain_id_is_its_own_file_name() -> None:
+    assert file_stem("ben.okafor-2") == "ben.okafor-2"
+    assert file_stem("Zoë Müller").startswith("zoe-muller~")
+
+
+def test_verdicts_read_back_as_they_were_whatever_the_ids(tmp_path: Path) -> None:
+    verdicts = [
+        verdict(student, {4: replace(QUERY_AXIS, fact=HOSTILE)}, breaks(4), (HOSTILE,))
+        for student in IDS
+    ]
+    paths = write_verdicts(tmp_path / "verdicts", verdicts)
+    assert len(paths) == len(IDS)
+    assert {path.parent for path in paths} == {tmp_path / "verdicts"}
+    assert list(tmp_path.iterdir()) == [tmp_path / "verdicts"]
+    assert set(read_verdicts(tmp_path / "verdicts")) == set(verdicts)
+
+
+def test_a_second_grading_replaces_the_first(tmp_path: Path) -> None:
+    write_verdicts(tmp_path, [verdict(wrong={1: QUERY_AXIS})])
+    write_verdicts(tmp_path, [verdict()])
+    assert read_verdicts(tmp_path) == (verdict(),)
+    assert [path.name for path in tmp_path.iterdir()] == ["anna.json"]
+
+
+def test_a_write_that_fails_says_so_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    (tmp_path / "anna.json").mkdir()
+    with pytest.raises(KitError, match=r"anna\.json cannot be written"):
+        write_whole(tmp_path / "anna.json", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["anna.json"]
+
+
+def test_an_unfinished_file_is_not_read(tmp_path: Path) -> None:
+    write_verdicts(tmp_path, [verdict()])
+    (tmp_path / ".ben.json.12.part").write_text("{", encoding="utf-8")
+    (tmp_path / ".ben.json").write_text("{", encoding="utf-8")
+    assert read_verdicts(tmp_path) == (verdict(),)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"steps": 1}', "1", "\udc80"])
+def test_a_file_that_is_no_verdict_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(KitError, match=r"x\.json is not a verdict"):
+        read_verdicts(tmp_path)
+
+
+def test_a_folder_without_verdicts_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(KitError, match="there are no verdicts"):
+        read_verdicts(tmp_path)
+
+
+# --- what does not fit together
+
+
+def test_a_verdict_on_another_exercise_is_refused() -> None:
+    with pytest.raises(KitError, match="does not fit numpy_single_head"):
+        class_table(EXERCISE, [replace(verdict(), exercise="torch_single_head")])
+
+
+def test_a_verdict_on_other_steps_is_refused() -> None:
+    with pytest.raises(KitError, match="grade the submission again"):
+        grades_csv(EXERCISE, [replace(verdict(), steps=verdict().steps[:-1])])
+
+
+def test_a_chain_that_breaks_at_no_known_step_is_refused() -> None:
+    with pytest.raises(KitError, match="does not fit"):
+        feedback_page(EXERCISE, verdict(chain=ChainVerdict(Outcome.RAISED, "unknown")))
+
+
+def test_two_verdicts_on_one_student_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(KitError, match="anna has two verdicts"):
+        write_verdicts(tmp_path, [verdict(), verdict(wrong={1: QUERY_AXIS})])
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the sentences
+
+
+@pytest.mark.parametrize(
+    ("positions", "words"),
+    [
+        ([6], "step 6"),
+        ([6, 7], "steps 6 and 7"),
+        ([1, 2, 3], "steps 1 to 3"),
+        ([1, 2, 3, 5, 8], "steps 1 to 3, 5 and 8"),
+    ],
+)
+def test_step_numbers_read_as_words(positions: list[int], words: str) -> None:
+    assert steps_words(positions) == words
+
+
+LATER = {n: Outcome.WRONG_VALUES for n in range(5, 12)}
+WRITTEN = {n: Outcome.NOT_WRITTEN for n in range(6, 12)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "chain", "sentence"),
+    [
+        ({}, PASSED, "Every step is right, alone and joined end to end."),
+        (
+            {4: QUERY_AXIS} | {n: w for n, w in LATER.items() if n != 6},
+            breaks(4),
+            "Steps 1 to 3 are right, and step 6 is right given correct inputs; your chain breaks "
+            "at step 4, so look there first.",
+        ),
+        (
+            {1: QUERY_AXIS} | LATER,
+            breaks(1),
+            "Steps 2 to 4 are right given correct inputs; your chain breaks at step 1, so look "
+            "there first.",
+        ),
+        (
+            WRITTEN,
+            breaks(6, Outcome.NOT_WRITTEN),
+            "Steps 1 to 5 are right; your chain stops at step 6, which is not written yet, so "
+            "continue there.",
+        ),
+        (
+            dict.fromkeys(range(1, 12), Outcome.NOT_WRITTEN),
+            breaks(1, Outcome.NOT_WRITTEN),
+            "Your chain stops at step 1, which is not written yet, so continue there.",
+        ),
+        (
+            {},
+            breaks(4),
+            "Steps 1 to 4 are right alone; joined, the first difference shows at step 4, so look "
+            "at what it gets from the steps before it.",
+        ),
+        (
+            {},
+            ChainVerdict(Outcome.WRONG_VALUES),
+            "Every step is right alone; joined end to end, your steps do not fit together yet.",
+        ),
+        (
+            {2: QUERY_AXIS},
+            ChainVerdict(Outcome.TIMED_OUT),
+            "Your steps are not right end to end yet; look at step 2 first.",
+        ),
+        (
+            {2: QUERY_AXIS},
+            PASSED,
+            "Your steps joined end to end give the right result; step 2, judged alone, does not "
+            "yet, so look there first.",
+        ),
+        (
+            {2: Outcome.INFRASTRUCTURE},
+            PASSED,
+            "Your steps joined end to end give the right result.",
+        ),
+        (
+            {2: Outcome.INFRASTRUCTURE, 3: QUERY_AXIS},
+            ChainVerdict(Outcome.INFRASTRUCTURE),
+            "Your steps have not been run end to end yet. The fault is on our side and costs you "
+            "nothing. Until then, look at step 3 first.",
+        ),
+    ],
+)
+def test_the_chain_and_the_alone_view_are_joined_in_one_sentence(
+    wrong: dict[int, Wrong], chain: ChainVerdict, sentence: str
+) -> None:
+    assert chain_sentence(EXERCISE, verdict(wrong=wrong, chain=chain)) == sentence
+
+
+def test_the_first_line_says_what_keeps_points_from_being_written_before_all_else() -> None:
+    ours = Finding(Outcome.INFRASTRUCTURE, fact="The worker did not start.")
+    judged = verdict(wrong={1: QUERY_AXIS, 3: ours})
+    assert first_line(judged) == (3, "The worker did not start.")
+
+
+def test_the_first_line_of_a_chain_that_alone_is_wrong_is_its_finding() -> None:
+    chain = ChainVerdict(Outcome.WRONG_SHAPE, None, Finding(Outcome.WRONG_SHAPE, "(B, S) came."))
+    assert first_line(verdict(chain=chain)) == (0, "end to end: (B, S) came.")
+
+
+# --- the page
+
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: tags in order, attributes, text; asserts that tags are closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+HOSTILE_VERDICT = verdict(
+    f"<b>{HOSTILE}",
+    {1: Finding(Outcome.RAISED, HOSTILE, HOSTILE, HOSTILE, HOSTILE, (HOSTILE,))},
+    ChainVerdict(Outcome.RAISED, NAMES[0], Finding(Outcome.RAISED, HOSTILE + "chain")),
+    (HOSTILE,),
+)
+PAGES = {
+    "right": feedback_page(EXERCISE, verdict()),
+    "wrong": feedback_page(EXERCISE, verdict("ben", {4: QUERY_AXIS}, breaks(4), ("A remark.",))),
+    "hostile": feedback_page(EXERCISE, HOSTILE_VERDICT),
+    "class": class_page(EXERCISE, [verdict(), HOSTILE_VERDICT]),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_one_file_without_scripts_or_anything_from_outside(name: str) -> None:
+    page = Page(PAGES[name])
+    tags = {tag for tag, _ in page.tags}
+    assert tags.isdisjoint({"script", "img", "link", "iframe", "object", "form", "svg", "b"})
+    names = {attribute for _, attributes in page.tags for attribute in attributes}
+    assert not [attribute for attribute in names if attribute.startswith("on")]
+    assert names.isdisjoint({"src", "style", "srcset"})
+    assert "url(" not in PAGES[name] and "@import" not in PAGES[name]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_says_its_language_and_its_headings_are_in_order(name: str) -> None:
+    page = Page(PAGES[name])
+    assert page.tags[0] == ("html", {"lang": "en"})
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_links_inside_a_page_and_its_labels_lead_somewhere(name: str) -> None:
+    page = Page(PAGES[name])
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.tags:
+        if attributes.get("href", "").startswith("#"):
+            assert attributes["href"][1:] in ids
+        if "aria-labelledby" in attributes:
+            assert attributes["aria-labelledby"] in ids
+
+
+@pytest.mark.parametrize("name", ["hostile", "class"])
+def test_hostile_text_is_shown_as_text(name: str) -> None:
+    assert "<script>alert(1)</script>" in Page(PAGES[name]).text
+    hidden = re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", PAGES[name])
+    assert hidden == []
+    assert "[31m" not in PAGES[name]
+
+
+def test_the_page_says_first_what_is_right_then_the_thing_to_look_at_then_where() -> None:
+    text = Page(PAGES["wrong"]).text
+    right, fact, look, detail = (
+        text.index(words)
+        for words in (
+            "The shape (B, S, S) is right.",
+            "Your softmax runs over the query axis.",
+            "Look at axis .",
+            "row sums: 0.6 1.4",
+        )
+    )
+    assert right < fact < look < detail
+
+
+def test_the_page_has_title_points_chain_sentence_and_remarks() -> None:
+    text = Page(PAGES["wrong"]).text
+    for words in (
+        "Single-head attention in NumPy",
+        "20 of 22 points",
+        "10 of 11 steps right",
+        "your chain breaks at step 4, so look there first",
+        "A remark.",
+    ):
+        assert words in text
+
+
+def test_details_are_folded() -> None:
+    page = PAGES["wrong"]
+    _, _, folded = page.partition("<details>\n<summary>Details")
+    assert "row sums: 0.6 1.4" in folded.partition("</details>")[0]
+    assert page.count("row sums: 0.6 1.4") == 1 and "<details open" not in page
+
+
+def test_every_report_says_which_protection_held() -> None:
+    held = [replace(verdict(), protection="landlock")]
+    pages = (feedback_page(EXERCISE, held[0]), class_page(EXERCISE, held))
+    for shown in (*(Page(page).text for page in pages), printed(held, 100)):
+        assert "Protection while grading: landlock." in shown
+        assert "without protection" not in shown
+
+
+def test_every_report_of_marks_given_without_protection_says_so_first() -> None:
+    without = [replace(verdict(), protection="process")]
+    pages = (feedback_page(EXERCISE, without[0]), class_page(EXERCISE, without))
+    for shown in (*(Page(page).text for page in pages), printed(without, 100)):
+        before, _, after = shown.partition("Graded without protection (level: process).")
+        assert after and EXERCISE.title in after and "points" not in before
+
+
+def test_a_finding_without_praise_names_the_checks_that_passed() -> None:
+    text = Page(feedback_page(EXERCISE, verdict(wrong={1: Outcome.WRONG_VALUES}))).text
+    assert "Right so far Returns shape (B, S, S)." in text
+
+
+def test_a_step_right_behind_the_break_says_so() -> None:
+    text = Page(PAGES["wrong"]).text
+    assert text.count("right given correct inputs · 2 of 2 points") == 7
+
+
+def test_a_leaning_step_says_what_held_it() -> None:
+    judged = verdict(wrong={4: QUERY_AXIS}, chain=breaks(4))
+    judged = replace(judged, steps=(*judged.steps[:-1], step(NAMES[-1], leaning=True)))
+    assert (
+        "right with correct earlier steps in place of yours"
+        in Page(feedback_page(EXERCISE, judged)).text
+    )
+
+
+def test_one_cause_that_stops_every_step_is_told_once() -> None:
+    crash = Finding(Outcome.CRASHED, "Your code ends Python when it is loaded.")
+    judged = verdict(wrong=dict.fromkeys(range(1, 12), crash), chain=breaks(1, Outcome.CRASHED))
+    text = Page(feedback_page(EXERCISE, judged)).text
+    assert text.count(crash.fact) == 1
+    assert text.count("The same as at step 1.") == 10
+
+
+def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
+    reason = Finding(Outcome.REJECTED, "Line 14 is not valid Python.", look="Look at line 14.")
+    judged = verdict(
+        wrong=dict.fromkeys(range(1, 12), reason),
+        chain=ChainVerdict(Outcome.REJECTED, None, reason),
+    )
+    text = Page(feedback_page(EXERCISE, judged)).text
+    assert "None of the 11 steps was run" in text
+    assert text.count("Line 14 is not valid Python.") == 1
+    assert "Step by step" not in text
+    row = next(line for line in printed([judged], 120).splitlines() if line.startswith("anna"))
+    assert " 0/22 Line 14 is not valid Python." in row
+
+
+def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:
+    ours = Finding(Outcome.INFRASTRUCTURE, "worker 7 did not answer")
+    also = replace(ours, fact="worker 7 is gone")
+    judged = verdict(wrong={3: ours}, chain=ChainVerdict(Outcome.INFRASTRUCTURE, None, also))
+    text = Page(feedback_page(EXERCISE, judged)).text
+    assert "Not graded yet" in text
+    assert "The fault is on our side and costs you nothing" in text
+    assert "of 22 points" not in text
+    assert "worker 7" not in text
+
+
+def test_a_chain_finding_that_no_step_tells_stands_under_the_sentence() -> None:
+    finding = Finding(Outcome.WRONG_VALUES, "An earlier step overwrites x.", look="Copy x first.")
+    judged = verdict(chain=ChainVerdict(Outcome.WRONG_VALUES, NAMES[3], finding))
+    text = Page(feedback_page(EXERCISE, judged)).text
+    assert text.index("joined, the first difference") < text.index("An earlier step overwrites x.")
+
+
+DETAILS = tuple(f"{n} " + "d" * 10**5 for n in range(99))
+
+
+def test_long_text_is_cut_on_the_page() -> None:
+    flood = Finding(Outcome.RAISED, "a" * 10**6, "b" * 10**6, "c" * 10**6, None, DETAILS)
+    assert len(feedback_page(EXERCISE, verdict(wrong={1: flood}))) < 60_000
+
+
+def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_path: Path) -> None:
+    paths = write_feedback(tmp_path, EXERCISE, [verdict(student) for student in IDS])
+    assert paths[0] == tmp_path / "index.html"
+    assert len(set(paths)) == len(IDS) + 1
+    assert set(tmp_path.iterdir()) == set(paths)
+    links = [a["href"] for tag, a in Page(paths[0].read_text("utf-8")).tags if tag == "a"]
+    assert sorted(links) == sorted(path.name for path in paths[1:])
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_every_colour_of_text_is_readable_in_light_and_dark(scheme: int) -> None:
+    blocks = re.findall(r":root \{(.*?)\}", PAGES["right"], flags=re.DOTALL)
+    assert len(blocks) == 2
+    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", blocks[scheme]))
+    for ground in ("ground", "panel"):
+        for name in ("text", "soft", "right", "wrong", "other", "link"):
+            low, high = sorted((luminance(colours[ground]), luminance(colours[name])))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
+
+
+def test_a_wrong_step_has_its_hints_one_within_the_other_and_a_right_one_has_none() -> None:
+    steps = tuple(replace(one, hints=("Why?", "What shape?", "How?")) for one in EXERCISE.steps)
+    page = feedback_page(replace(EXERCISE, steps=steps), verdict("ada", wrong={1: QUERY_AXIS}))
+    assert page.count("Hint 1 of 3") == 1
+    assert page.index("Why?") < page.index("What shape?") < page.index("How?")

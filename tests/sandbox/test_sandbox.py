@@ -1,0 +1,677 @@
+"""A sandboxed submission answers requests, and every way to fail is an outcome."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autograder.errors import KitError
+from autograder.model.exercise import Limits
+from autograder.model.protection import Protection
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.protocol.wire import Opaque, Seed, Value
+from autograder.sandbox import SandboxedStudent, Zygote, zygote_process
+from autograder.sandbox.budget import Budget
+from autograder.sandbox.ending import Ending
+from autograder.sandbox.workers import MOST_ANSWERED
+from autograder.sandbox.zygote import Worker
+from support.processes import descendants
+
+LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=4)
+# For code that only ends at its budget, so that less is waited for.
+SHORT = replace(LIMITS, seconds_per_call=0.5)
+SLACK = 5.0  # seconds, on a machine with other work
+CHAIN = """
+import numpy as np
+
+def softmax(scores):
+    return scores * 0
+
+def weights(scores, offset=0.0):
+    return softmax(scores) + offset
+
+def unfinished(x):
+    raise NotImplementedError("write this step")
+
+def leans_on_unfinished(x):
+    return unfinished(x)
+
+class Head:
+    def __init__(self, size):
+        self.size = size
+        self.scale = np.ones(size)
+
+    def forward(self, x):
+        self.seen = x * self.scale
+        return softmax(self.seen)
+"""
+
+
+class Accounting(Zygote):
+    """A zygote that keeps how its workers ended."""
+
+    def __enter__(self) -> Accounting:
+        self.endings: list[Ending] = []
+        super().__enter__()
+        return self
+
+    def end(self, worker: Worker, patience: float = 0.0) -> Ending:
+        self.endings.append(super().end(worker, patience))
+        return self.endings[-1]
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote("numpy", LIMITS) as zygote:
+        yield zygote
+
+
+@pytest.fixture(scope="module")
+def short() -> Iterator[Accounting]:
+    with Accounting("numpy", SHORT) as zygote:
+        yield zygote
+
+
+def ask(zygote: Zygote, code: str, *arguments: Value, name: str = "f") -> Reply:
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        return student.ask(Request(name, arguments))
+
+
+def failed(reply: Reply) -> Failed:
+    assert isinstance(reply, Failed), reply
+    return reply
+
+
+def returned(reply: Reply) -> Returned:
+    assert isinstance(reply, Returned), reply
+    return reply
+
+
+def test_this_machine_gives_a_level_that_can_be_relied_on(zygote: Zygote) -> None:
+    assert zygote.protection in (Protection.FULL, Protection.LANDLOCK, Protection.NAMESPACES)
+    assert zygote.measured.uid != 0
+
+
+def test_a_function_gets_arrays_and_returns_one(zygote: Zygote) -> None:
+    reply = returned(ask(zygote, "def f(a, b, c): return a @ b + c", np.eye(2), np.ones((2, 3)), 2))
+    np.testing.assert_array_equal(reply.value, np.full((2, 3), 3.0))
+
+
+def test_an_argument_overwritten_in_place_is_seen(zygote: Zygote) -> None:
+    reply = returned(ask(zygote, "def f(a, b): a -= 1; return 0", np.ones(3), np.ones(2)))
+    np.testing.assert_array_equal(reply.after[0], np.zeros(3))
+    np.testing.assert_array_equal(reply.after[1], np.ones(2))
+
+
+def test_a_seed_arrives_as_a_generator(zygote: Zygote) -> None:
+    reply = returned(ask(zygote, "def f(rng): return rng.standard_normal(4)", Seed(5)))
+    np.testing.assert_array_equal(reply.value, np.random.default_rng(5).standard_normal(4))
+
+
+def test_the_seed_of_the_submission_fixes_what_it_draws(zygote: Zygote) -> None:
+    draws = "random.random(), float(np.random.rand())"
+    code = f"import random\nimport numpy as np\ndef f(): return {draws}"
+    assert returned(ask(zygote, code)).value == returned(ask(zygote, code)).value
+
+
+def test_keyword_arguments_arrive(zygote: Zygote) -> None:
+    with SandboxedStudent(zygote, (CHAIN,), seed=1) as student:
+        reply = returned(student.ask(Request("weights", (np.ones(2),), {"offset": 3.0})))
+    np.testing.assert_array_equal(reply.value, np.full(2, 3.0))
+
+
+def test_a_class_is_constructed_given_weights_called_and_read(zygote: Zygote) -> None:
+    request = Request(
+        "Head",
+        (2,),
+        method="forward",
+        method_arguments=(np.array([1.0, 2.0]),),
+        attributes={"scale": np.array([10.0, 10.0])},
+        read=("seen", "size", "absent"),
+    )
+    with SandboxedStudent(zygote, (CHAIN,), seed=1) as student:
+        reply = returned(student.ask(request))
+    np.testing.assert_array_equal(reply.value, np.zeros(2))
+    np.testing.assert_array_equal(reply.attributes["seen"], np.array([10.0, 20.0]))
+    assert reply.attributes["size"] == 2 and "absent" not in reply.attributes
+    np.testing.assert_array_equal(reply.after[0], np.array([1.0, 2.0]))
+
+
+def test_a_class_can_be_constructed_and_read_without_a_call(zygote: Zygote) -> None:
+    with SandboxedStudent(zygote, (CHAIN,), seed=1) as student:
+        reply = returned(student.ask(Request("Head", (2,), method="", read=("scale",))))
+    assert reply.value is None and reply.after == ()
+    np.testing.assert_array_equal(reply.attributes["scale"], np.ones(2))
+
+
+def test_an_earlier_step_is_answered_by_the_reference_while_it_is_leaned_on(zygote: Zygote) -> None:
+    asked = []
+
+    def answer(
+        step: str, given: tuple[Value, ...], named: Mapping[str, Value], _: tuple[Value, ...]
+    ) -> Value:
+        asked.append((step, given[0].shape, dict(named)))
+        return given[0] + 7
+
+    with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=answer) as student:
+        leaning = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
+        alone = returned(student.ask(Request("weights", (np.ones(2),))))
+        again = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
+    np.testing.assert_array_equal(leaning.value, np.full(2, 8.0))
+    np.testing.assert_array_equal(alone.value, np.zeros(2))
+    np.testing.assert_array_equal(again.value, np.full(2, 8.0))
+    assert asked == [("softmax", (2,), {})] * 2
+
+
+def test_the_students_own_step_is_used_when_the_reference_refuses(zygote: Zygote) -> None:
+    with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=lambda *_: None) as student:
+        reply = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
+    np.testing.assert_array_equal(reply.value, np.zeros(2))
+
+
+def test_an_answer_that_raises_is_a_refusal(zygote: Zygote) -> None:
+    def answer(
+        step: str, given: tuple[Value, ...], named: Mapping[str, Value], _: tuple[Value, ...]
+    ) -> Value:
+        raise ValueError("these arguments do not fit")
+
+    with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=answer) as student:
+        reply = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
+    np.testing.assert_array_equal(reply.value, np.zeros(2))
+
+
+def test_a_step_that_is_missing_can_be_leaned_on(zygote: Zygote) -> None:
+    code = "def f(x): return softmax(x)"
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: np.ones(1)) as student:
+        assert returned(student.ask(Request("f", (np.ones(2),)), ("softmax",))).value == 1
+        alone = failed(student.ask(Request("f", (np.ones(2),))))
+    assert alone.exception and alone.exception.type_name == "NameError"
+
+
+def test_a_question_too_large_for_the_reference_is_refused(zygote: Zygote) -> None:
+    code = "import numpy as np\ndef g(x): return 1\ndef f(): return g(np.ones(100_000))"
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 2) as student:
+        assert returned(student.ask(Request("f"), ("g",))).value == 1
+
+
+def test_questions_without_end_are_ended(zygote: Zygote) -> None:
+    code = "def g(): return 0\ndef f():\n    while True: g()"
+    limits = Limits(seconds_per_call=15.0)
+    with (
+        Zygote("numpy", limits) as patient,
+        SandboxedStudent(patient, (code,), seed=1, answer=lambda *_: 1) as student,
+    ):
+        reply = failed(student.ask(Request("f"), ("g",)))
+    assert reply.outcome is Outcome.PROTOCOL
+
+
+def test_an_exception_is_told_with_its_line_and_the_shapes_around_it(zygote: Zygote) -> None:
+    code = "import numpy as np\ndef f(x):\n    y = np.ones((3, 4))\n    return x @ y\n"
+    reply = failed(ask(zygote, code, np.ones((2, 5))))
+    report = reply.exception
+    assert reply.outcome is Outcome.RAISED and report
+    assert report.type_name == "ValueError" and "matmul" in report.message
+    assert (report.line, report.code) == (4, "return x @ y")
+    assert report.shapes == {"x": (2, 5), "y": (3, 4)}
+
+
+def test_the_shape_of_an_array_that_could_not_be_sent_is_not_told_either(zygote: Zygote) -> None:
+    code = (
+        "import numpy as np\ndef f(x):\n    many = x.reshape((1,) * 12)\n"
+        "    long = np.broadcast_to(x, (1 << 40, 1))\n    raise ValueError\n"
+    )
+    report = failed(ask(zygote, code, np.ones(1))).exception
+    assert report and report.shapes == {"x": (1,)}
+
+
+def test_a_stub_is_not_written_yet(zygote: Zygote) -> None:
+    reply = failed(ask(zygote, CHAIN, np.ones(1), name="unfinished"))
+    assert reply.outcome is Outcome.NOT_WRITTEN
+    assert reply.detail == "`unfinished` is not written yet."
+    through = failed(ask(zygote, CHAIN, np.ones(1), name="leans_on_unfinished"))
+    assert through.detail == "`unfinished` is not written yet."
+
+
+def test_a_missing_name_is_not_written_and_said_to_be_missing(zygote: Zygote) -> None:
+    reply = failed(ask(zygote, CHAIN, name="absent"))
+    assert reply.outcome is Outcome.NOT_WRITTEN
+    assert reply.detail == "There is no `absent` yet."
+    with SandboxedStudent(zygote, (CHAIN,), seed=1) as student:
+        method = failed(student.ask(Request("Head", (1,), method="backward")))
+    assert method.detail == "There is no `backward` in `Head` yet."
+
+
+def test_a_cell_that_does_not_parse_costs_only_itself(zygote: Zygote) -> None:
+    cells = ("import numpy as np", "def broken(x):\n    return (x", "def f(x): return np.exp(x)")
+    with SandboxedStudent(zygote, cells, seed=1) as student:
+        assert returned(student.ask(Request("f", (0.0,)))).value == 1.0
+        first, second, third = student.load_failures
+        assert first is None and third is None
+        assert second and second.type_name == "SyntaxError" and second.line == 2
+        broken = failed(student.ask(Request("broken", (0.0,))))
+    assert broken.outcome is Outcome.NOT_WRITTEN
+
+
+@pytest.mark.parametrize("ending", ["1 / 0", "raise SystemExit", "import no_such_module", "exit()"])
+def test_a_cell_that_raises_costs_only_itself(zygote: Zygote, ending: str) -> None:
+    with SandboxedStudent(zygote, (ending, "def f(): return 1"), seed=1) as student:
+        assert returned(student.ask(Request("f"))).value == 1
+        assert student.load_failures[0] is not None and student.load_failures[1] is None
+
+
+def test_a_future_import_holds_for_the_cells_after_it(zygote: Zygote) -> None:
+    cells = ("from __future__ import annotations", "def f(x: NotDefined): return 1")
+    with SandboxedStudent(zygote, cells, seed=1) as student:
+        assert returned(student.ask(Request("f", (1,)))).value == 1
+
+
+def test_what_is_printed_is_kept_up_to_the_limit_without_control_characters(zygote: Zygote) -> None:
+    code = "def f():\n    print('\\x1b[31mred\\u202e')\n    print('x' * 100_000)\n    return 1"
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert returned(student.ask(Request("f"))).value == 1
+        student.close()
+        assert student.output.startswith("red\nxxx") and 3000 < len(student.output) <= 4096
+
+
+ENDINGS = {
+    "a loop without end": ("while True: pass", Outcome.TIMED_OUT),
+    "all exceptions and signals ignored": (
+        "import signal\n    for s in (2, 14, 15, 24): signal.signal(s, signal.SIG_IGN)\n"
+        "    while True:\n        try:\n            while True: pass\n"
+        "        except BaseException: pass",
+        Outcome.TIMED_OUT,
+    ),
+    "an exit of the process": ("import os; os._exit(0)", Outcome.CRASHED),
+    "an abort": ("import os; os.abort()", Outcome.CRASHED),
+    "a wild pointer": ("import ctypes; ctypes.string_at(0)", Outcome.CRASHED),
+    "a closed channel": ("import os, time; os.close(3); time.sleep(60)", Outcome.CRASHED),
+    "a large array": ("import numpy as np; return np.ones(1 << 28)", Outcome.OUT_OF_MEMORY),
+    "a long list": ("return list(range(1 << 27))", Outcome.OUT_OF_MEMORY),
+    "a flood of output": ("while True: print('x' * 10_000)", Outcome.OUTPUT_LIMIT),
+    "too large to send": ("import numpy as np; return np.zeros(9 << 20)", Outcome.PROTOCOL),
+    "an exit by exception": ("raise SystemExit(0)", Outcome.RAISED),
+    "endless recursion": ("return f()", Outcome.RAISED),
+    "a cry for the keyboard": ("return input()", Outcome.RAISED),
+}
+
+
+@pytest.mark.parametrize(("body", "outcome"), ENDINGS.values(), ids=ENDINGS)
+def test_every_way_to_fail_is_an_outcome_and_costs_only_itself(
+    zygote: Zygote, body: str, outcome: Outcome
+) -> None:
+    code = f"def f():\n    {body}\n\ndef g(): return 5"
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert failed(student.ask(Request("f"))).outcome is outcome
+        assert returned(student.ask(Request("g"))).value == 5
+
+
+@pytest.mark.parametrize(
+    ("cell", "outcome"),
+    [
+        ("while True: pass", Outcome.TIMED_OUT),
+        ("import os; os._exit(3)", Outcome.CRASHED),
+        ("while True: print('x' * 10_000)", Outcome.OUTPUT_LIMIT),
+    ],
+)
+def test_loading_that_ends_the_process_is_not_tried_again(
+    short: Zygote, cell: str, outcome: Outcome
+) -> None:
+    with SandboxedStudent(short, (cell, "def f(): return 1"), seed=1) as student:
+        first = failed(student.ask(Request("f")))
+        started = time.monotonic()
+        second = failed(student.ask(Request("f")))
+        assert time.monotonic() - started < 0.5
+        assert student.load_failures == ()
+    assert first.outcome is outcome and second == first
+
+
+def test_all_calls_together_have_a_time_limit() -> None:
+    limits = Limits(seconds_per_call=1.0, seconds_per_submission=1.5)
+    code = "def f():\n    while True: pass\ndef g(): return 1"
+    with Accounting("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as hasty:
+        assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        last = failed(hasty.ask(Request("g")))
+    assert zygote.endings[-1].milliseconds < 900  # what was left, not another whole second
+    assert last.outcome is Outcome.TIMED_OUT and "1.5 s" in last.detail
+
+
+# --- time: of the processor, with three times as much on the wall as the end of it ----------------
+
+
+def waited_for(zygote: Zygote, body: str) -> float:
+    """Return how long a call took that does not end by itself, in seconds."""
+    code = f"def f():\n    {body}\n\ndef g(): return 5"
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert returned(student.ask(Request("g"))).value == 5
+        begun = time.monotonic()
+        assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        seconds = time.monotonic() - begun
+        assert returned(student.ask(Request("g"))).value == 5
+    return seconds
+
+
+def test_a_loop_ends_at_its_budget_of_processor_time(short: Accounting) -> None:
+    seconds = waited_for(short, "while True: pass")
+    spent = short.endings[-2].milliseconds / 1000
+    assert spent < 2 * SHORT.seconds_per_call  # three times as much is only for the wall
+    assert SHORT.seconds_per_call <= seconds < 3 * SHORT.seconds_per_call + SLACK
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["import time; time.sleep(60)", "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"],
+)
+def test_what_uses_no_processor_ends_at_three_times_its_budget(short: Zygote, body: str) -> None:
+    seconds = waited_for(short, body)
+    assert 3 * SHORT.seconds_per_call <= seconds < 3 * SHORT.seconds_per_call + SLACK
+
+
+def test_a_right_answer_passes_although_the_machine_is_busy(zygote: Zygote) -> None:
+    code = "def begun(): return 0\ndef f():\n    begun()\n    return sum(range(1_000_000))"
+
+    def starve(*_: object) -> Value:
+        """Take the processor away from the worker that asks, for longer than its budget."""
+        worker = max(descendants(zygote.pid))
+        os.kill(worker, signal.SIGSTOP)
+        threading.Timer(1.5 * LIMITS.seconds_per_call, os.kill, (worker, signal.SIGCONT)).start()
+        return 0
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=starve) as student:
+        begun = time.monotonic()
+        reply = returned(student.ask(Request("f"), ("begun",)))
+        assert time.monotonic() - begun > 1.4 * LIMITS.seconds_per_call
+    assert reply.value == sum(range(1_000_000))
+
+
+def test_loading_is_not_cut_short_by_a_busy_machine_either(short: Zygote) -> None:
+    load = 2 * SHORT.seconds_per_call
+    code = f"import time\ntime.sleep({1.2 * load})\ndef f(): return 1"
+    assert returned(ask(short, code)).value == 1
+
+
+def test_time_in_which_a_worker_waits_for_us_is_not_its_own(short: Zygote) -> None:
+    code = "def g(): return 0\ndef f(): return g() + 1"
+
+    def late(*_: object) -> Value:
+        time.sleep(3.2 * SHORT.seconds_per_call)
+        return 1
+
+    with SandboxedStudent(short, (code,), seed=1, answer=late) as student:
+        assert returned(student.ask(Request("f"), ("g",))).value == 2
+
+
+def test_a_third_of_the_time_that_is_slept_counts_for_the_submission() -> None:
+    limits = Limits(seconds_per_call=0.5, seconds_per_submission=0.5)
+    code = "import time\ndef f(): time.sleep(1.0)\ndef g(): return 1"
+    with Zygote("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert isinstance(student.ask(Request("f")), Returned)  # a third of it is still there
+        assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        assert "0.5 s" in failed(student.ask(Request("g"))).detail
+
+
+def test_a_budget_is_charged_for_what_the_processor_did() -> None:
+    used = iter([10.0, 10.4, 10.9])
+    budget = Budget(0.5, lambda: next(used))
+    while budget.left() <= 0.1:  # until the first look, after a twentieth
+        time.sleep(budget.left())
+    budget.settle()
+    assert budget.spent == pytest.approx(0.4)
+    assert Budget(60.0, lambda: None).spent < 1.0
+
+
+def test_what_we_compute_for_a_worker_is_its_own_time(short: Zygote) -> None:
+    code = "def g(): return 0\ndef f():\n    for _ in range(12): g()\n    return 1"
+
+    def computed(*_: object) -> Value:
+        begun = time.process_time()
+        while time.process_time() - begun < 0.2 * SHORT.seconds_per_call:
+            pass
+        return 1
+
+    with SandboxedStudent(short, (code,), seed=1, answer=computed) as student:
+        assert failed(student.ask(Request("f"), ("g",))).outcome is Outcome.TIMED_OUT
+
+
+COUNTING = "def g(): return 0\ndef f(count): return sum(g() for _ in range(count))"
+
+
+def test_a_few_dozen_questions_of_a_call_are_answered_and_then_its_own_code(
+    zygote: Zygote,
+) -> None:
+    with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=lambda *_: 1) as student:
+        few, many = (returned(student.ask(Request("f", (n,)), ("g",))).value for n in (24, 400))
+    assert (few, many) == (24, MOST_ANSWERED)
+    assert MOST_ANSWERED < 100
+
+
+def test_the_questions_of_a_submission_are_bounded_together(zygote: Zygote) -> None:
+    asked: list[int] = []
+
+    def answer(*_: object) -> Value:
+        asked.append(1)
+        return 1
+
+    with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=answer) as student:
+        values = [
+            returned(student.ask(Request("f", (400,)), ("g", f"and {number}"))).value
+            for number in range(20)
+        ]
+    assert sum(value for value in values if type(value) is int) == len(asked) < 1000
+    assert values[-1] == 0
+
+
+# --- who is killed from outside is asked once more ------------------------------------------------
+
+
+class Struck(Zygote):
+    """A zygote whose next workers are struck by a signal from outside, as many as `strikes`."""
+
+    strikes = 0
+    signal = signal.SIGKILL
+    forked = 0
+
+    def fork(self, seed: int) -> Worker:
+        before = set(descendants(self.pid)) if self.pid else set()
+        worker = super().fork(seed)
+        self.forked += 1
+        if self.strikes:
+            self.strikes -= 1
+            (pid,) = set(descendants(self.pid)) - before
+            os.kill(pid, self.signal)
+        return worker
+
+
+@pytest.fixture(scope="module")
+def struck() -> Iterator[Struck]:
+    with Struck("numpy", LIMITS) as zygote:
+        yield zygote
+
+
+OUTSIDE = (
+    signal.SIGKILL,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGXCPU,
+)
+
+
+@pytest.mark.parametrize("sent", OUTSIDE)
+def test_a_worker_killed_from_outside_while_loading_is_replaced(
+    struck: Struck, sent: signal.Signals
+) -> None:
+    struck.strikes, struck.signal = 1, sent
+    assert returned(ask(struck, "def f(): return 1")).value == 1
+
+
+def test_a_worker_killed_twice_while_loading_has_crashed(struck: Struck) -> None:
+    struck.strikes, struck.signal = 2, signal.SIGKILL
+    with SandboxedStudent(struck, ("def f(): return 1",), seed=1) as student:
+        first, second = (failed(student.ask(Request("f"))) for _ in range(2))
+    assert first.outcome is Outcome.CRASHED and second == first and struck.strikes == 0
+
+
+@pytest.mark.parametrize("sent", OUTSIDE)
+def test_a_worker_killed_from_outside_during_a_call_is_asked_once_more(
+    zygote: Zygote, sent: signal.Signals
+) -> None:
+    code = "import time\ndef g(): return 0\ndef f():\n    g()\n    time.sleep(0.2)\n    return 7"
+    strikes = [sent]
+
+    def strike(*_: object) -> Value:
+        if strikes:
+            os.kill(max(descendants(zygote.pid)), strikes.pop())
+        return 0
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=strike) as student:
+        assert returned(student.ask(Request("f"), ("g",))).value == 7
+    assert not strikes
+
+
+@pytest.mark.parametrize(
+    ("body", "times"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", 2),
+        ("os.kill(os.getpid(), signal.SIGTERM)", 2),
+        ("os._exit(1)", 1),
+        ("os.abort()", 1),
+    ],
+)
+def test_who_ends_the_own_process_has_crashed_after_one_more_try(
+    struck: Struck, body: str, times: int
+) -> None:
+    code = f"import os, signal\ndef f():\n    {body}\ndef g(): return 1"
+    before = struck.forked
+    with SandboxedStudent(struck, (code,), seed=1) as student:
+        assert failed(student.ask(Request("f"))).outcome is Outcome.CRASHED
+        assert struck.forked - before == times
+        assert returned(student.ask(Request("g"))).value == 1
+
+
+# --- a worker that may ask the reference knows no other step's inputs ----------------------------
+
+
+def test_who_leans_on_the_reference_has_a_worker_of_its_own_for_each_step(zygote: Zygote) -> None:
+    code = (
+        "KEPT = []\ndef first(x): KEPT.append(x); return len(KEPT)\n"
+        "def second(x): KEPT.append(x); return len(KEPT)\n"
+        "def third(x): KEPT.append(x); return len(KEPT)"
+    )
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
+
+        def kept(name: str, leaning_on: tuple[str, ...] = ()) -> Value:
+            return returned(student.ask(Request(name, (1,)), leaning_on)).value
+
+        assert [kept("first"), kept("second")] == [1, 2]
+        assert [kept("second", ("first",)), kept("second", ("first",))] == [1, 2]
+        assert kept("third", ("first", "second")) == 1
+        assert kept("third") == 3  # those that lean have left nothing behind
+        assert kept("third", ("first", "second")) == 1
+
+
+def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls() -> None:
+    limits = Limits(seconds_per_call=0.5, seconds_per_submission=1.0)
+    load = "import time\nbegun = time.process_time()\nwhile time.process_time() - begun < 0.3: pass"
+    code = f"{load}\ndef f(): return 1"
+    with Zygote("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert returned(student.ask(Request("f"))).value == 1
+        for number in range(2):
+            assert returned(student.ask(Request("f"), (f"step {number}",))).value == 1
+        assert returned(student.ask(Request("f"))).value == 1
+
+
+# --- when ours dies or hangs ----------------------------------------------------------------------
+
+
+def test_a_zygote_that_dies_during_a_call_costs_only_that_call() -> None:
+    sleeps = "def f():\n    begun()\n    time.sleep(60)"
+    code = f"import time\ndef begun(): return 0\n{sleeps}\ndef g(): return 1"
+
+    def kill(*_: object) -> Value:
+        os.kill(mortal.pid, signal.SIGKILL)
+        return 0
+
+    with Zygote("numpy", LIMITS) as mortal:
+        with SandboxedStudent(mortal, (code,), seed=1, answer=kill) as student:
+            begun = time.monotonic()
+            assert failed(student.ask(Request("f"), ("begun",))).outcome is Outcome.INFRASTRUCTURE
+            assert (
+                time.monotonic() - begun < 3 * LIMITS.seconds_per_call
+            )  # it is seen, not waited for
+        assert returned(ask(mortal, code, name="g")).value == 1
+        assert mortal.protection is not Protection.PROCESS
+
+
+def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (os.cpu_count() or 1) > 1, "OpenBLAS makes no second thread on a single processor"
+    monkeypatch.setitem(zygote_process._ENVIRONMENT, "OPENBLAS_NUM_THREADS", "2")
+    with pytest.raises(KitError, match="2 threads are running"), Zygote("numpy", LIMITS):
+        pass
+
+
+def test_a_worker_may_use_threads_in_array_code_without_hanging() -> None:
+    code = (
+        "import torch\ndef f():\n    torch.set_num_threads(2)\n"
+        "    x = torch.ones(600, 600, requires_grad=True)\n    (x @ x).sum().backward()\n"
+        "    return float(x.grad.sum()), torch.get_num_threads()"
+    )
+    limits = Limits(seconds_per_call=10.0, memory_megabytes=1024)
+    with Zygote("torch", limits) as zygote:
+        for _ in range(3):
+            assert returned(ask(zygote, code)).value == (2 * 600.0**3, 2)
+
+
+def test_a_sibling_is_not_affected(zygote: Zygote) -> None:
+    with (
+        SandboxedStudent(zygote, ("state = 1\ndef f(): return state",), seed=1) as calm,
+        SandboxedStudent(zygote, ("def f():\n    import os\n    os._exit(0)",), seed=1) as wild,
+    ):
+        assert returned(calm.ask(Request("f"))).value == 1
+        assert failed(wild.ask(Request("f"))).outcome is Outcome.CRASHED
+        assert returned(calm.ask(Request("f"))).value == 1
+
+
+def test_files_of_one_submission_are_not_there_for_the_next(zygote: Zygote) -> None:
+    write = (
+        "import os, tempfile\ndef f():\n    open(tempfile.gettempdir() + '/left', 'w').write('x')\n"
+        "    return tuple(os.listdir(tempfile.gettempdir()))"
+    )
+    look = "import os, tempfile\ndef f(): return tuple(os.listdir(tempfile.gettempdir()))"
+    with SandboxedStudent(zygote, (write,), seed=1) as first:
+        assert returned(first.ask(Request("f"))).value == ("left",)
+        assert returned(ask(zygote, look)).value == ()
+
+
+def test_a_dead_zygote_is_no_fault_of_the_students_and_is_started_anew() -> None:
+    with Zygote("numpy", LIMITS) as zygote:
+        code = "import time\ndef f(): return 1\ndef slow(): time.sleep(0.8)"
+        with SandboxedStudent(zygote, (code,), seed=1) as student:
+            assert returned(student.ask(Request("f"))).value == 1
+            os.kill(zygote.pid, signal.SIGKILL)  # and with it every worker, long before 0.8 s
+            assert failed(student.ask(Request("slow"))).outcome is Outcome.INFRASTRUCTURE
+            assert returned(student.ask(Request("f"))).value == 1
+            assert zygote.protection is not Protection.PROCESS
+
+
+def test_a_value_that_does_not_cross_arrives_as_its_type(zygote: Zygote) -> None:
+    reply = returned(ask(zygote, "class Odd: pass\ndef f(): return Odd()"))
+    assert reply.value == Opaque("Odd")
+
+
+def test_threads_and_temporary_files_work(zygote: Zygote) -> None:
+    code = (
+        "import tempfile, threading\nfrom concurrent.futures import ThreadPoolExecutor\n"
+        "def f():\n    with ThreadPoolExecutor(2) as pool, tempfile.TemporaryFile() as file:\n"
+        "        file.write(b'x')\n        return sum(pool.map(abs, [-1, -2]))"
+    )
+    assert returned(ask(zygote, code)).value == 3

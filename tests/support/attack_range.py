@@ -1,0 +1,270 @@
+"""A machine with something to steal and to break: where the attacks of the corpus are played.
+
+A fresh canary lies in every place that an attacker who knows the machine would look in.
+All that comes back from workers is recorded on its way into the grader, before any of it
+is decoded or cut; all that must not change is written down before an attack and compared after.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import resource
+import secrets
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.grading import batch
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.request import Request, Returned
+from autograder.model.verdict import Verdict
+from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.submission.reading import Submission
+from support.attack_listeners import Listeners
+from support.attack_tap import Tap, disguises
+from support.copied_exercise import copy_exercise
+from support.processes import descendants
+
+ROOT = Path(__file__).resolve().parents[2]
+# What an attack leaves lying about begins with this, or belongs to the worker's user.
+LITTER = "litter"
+SHARED = tuple(Path(folder) for folder in ("/tmp", "/var/tmp", "/dev/shm"))
+CALL_SECONDS, SUBMISSION_SECONDS, MEGABYTES = 1.0, 10.0, 256
+MARKER = re.compile(r"^ *### (BEGIN|END) SOLUTION\n", re.MULTILINE)
+_IPC_RMID = 0
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One exercise as it is graded here: a copy with tight limits, its zygote, a sibling worker."""
+
+    exercise: Exercise
+    zygote: Zygote
+    sibling: SandboxedStudent
+    sibling_pid: int
+    right: tuple[str, ...]
+
+
+class Range:
+    """Lays everything out, and takes it away again. A context manager; one at a time.
+
+    `canary` is what must never arrive; `facts(name)` is what an attacker knows about the
+    machine while the exercise `name` is graded.
+    """
+
+    def __init__(self) -> None:
+        self.canary = secrets.token_hex(16)
+        self.tap = Tap()
+        self._grounds: dict[str, Ground] = {}
+        self._stack = ExitStack()
+        self._needles = disguises(self.canary)
+
+    def __enter__(self) -> Range:
+        with self._stack as stack:
+            self.folder = Path(tempfile.mkdtemp(prefix="attn-range-"))
+            stack.callback(shutil.rmtree, self.folder)
+            self.folder.chmod(0o755)  # open to all: only the sandbox may hide it
+            stack.enter_context(self.tap.listening())
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setenv("ATTN_CANARY", self.told("environment"))
+            self.in_memory = self.told("memory of the host").encode()
+            self._write_files()
+            self._open = os.open(self.folder / "open", os.O_RDONLY)
+            os.set_inheritable(self._open, True)
+            stack.callback(os.close, self._open)
+            self.listeners = Listeners(self.folder, self.told("listener").encode())
+            stack.callback(self.listeners.close)
+            self.shm = self._share(stack)
+            self.sysv = self._share_the_old_way(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def told(self, place: str) -> str:
+        """Return the canary as it lies in `place`."""
+        return f"{self.canary}, from the {place}"
+
+    def found_in(self, data: bytes) -> tuple[str, ...]:
+        """Say in which disguises the canary, or one half of it, stands in `data`."""
+        return tuple(
+            f"{disguise}: {data[data.index(needle) :][: len(needle) + 60]!r}"
+            for disguise, needle in self._needles
+            if needle in data
+        )
+
+    def ground(self, name: str) -> Ground:
+        """Return where the exercise `name` is graded; the first time, it is laid out."""
+        if name not in self._grounds:
+            self._grounds[name] = self._lay_out(name)
+        return self._grounds[name]
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """Return FACTS, as an attacker who knows the machine would know it."""
+        ground = self.ground(name)
+        return {
+            "host": os.getpid(),
+            "zygote": ground.zygote.pid,
+            "secret_file": str(self.folder / "secret" / "secret.txt"),
+            "secret_folder": str(self.folder / "secret"),
+            "gradebook": str(self.folder / "gradebook.db"),
+            "solutions": str(self.folder / "solutions"),
+            "port": self.listeners.port,
+            "udp_port": self.listeners.udp_port,
+            "abstract": self.listeners.abstract,
+            "path_socket": self.listeners.path,
+            "shm": self.shm,
+            "sysv": self.sysv,
+            "sibling": ground.sibling_pid,
+            "results": str(self.folder / "results.json"),
+        }
+
+    def graded(self, name: str, cells: tuple[str, ...], student: str = "student") -> Verdict:
+        """Return the verdict of the real engine on `cells`, an answer to the exercise `name`."""
+        exercise = self.ground(name).exercise
+        submission = Submission(student, name, cells, self.folder / f"{student}.py")
+        return batch.grade_batch(exercise.folder, [submission])[0]
+
+    def state(self, name: str) -> dict[str, Any]:
+        """Return all that no submission may change, in words of what it is to its value."""
+        ground = self.ground(name)
+        sibling = ground.sibling._alone._worker
+        users = ({sibling.uid} if sibling else set()) - {os.getuid()}
+        mine = sorted(set(descendants(os.getpid())))
+        return {
+            **{str(path): _file_facts(path) for path in sorted(self.folder.rglob("*"))},
+            "shared memory": Path(self.shm).read_bytes() if self.shm else b"",
+            "processes": sorted(descendants(ground.zygote.pid)),
+            "zygote": (ground.zygote.pid, ground.zygote.pid in mine),
+            "host's children": mine,
+            "sibling": _alive(ground.sibling),
+            "environment": {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")},
+            "litter": sorted(str(path) for path in _litter(users)),
+            "host's scheduling": _scheduling(os.getpid()),
+            "zygote's scheduling": _scheduling(ground.zygote.pid),
+        }
+
+    def _write_files(self) -> None:
+        files = {
+            "secret/secret.txt": self.told("secret file"),
+            "solutions/answers.txt": self.told("solutions"),
+            "submitted/somebody_else.py": f"# {self.told('submission of another')}\n",
+            "open": self.told("open file"),
+            "results.json": '{"score": 0}\n',
+        }
+        for name, text in files.items():
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_text(text, encoding="utf-8")
+        for name in ("gradebook.db", "journal.db"):
+            with closing(sqlite3.connect(self.folder / name)) as book, book:
+                book.execute("CREATE TABLE grade (student TEXT, score REAL, max_score REAL)")
+                book.execute("INSERT INTO grade VALUES (?, 0, 22)", (self.told(name),))
+        for name in ("secret", "secret/secret.txt", "gradebook.db", "journal.db", "results.json"):
+            path = self.folder / name
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        (self.folder / "secret" / "secret.txt").chmod(0o644)
+
+    def _share(self, stack: ExitStack) -> str:
+        """Put the canary into shared memory as POSIX has it; "" where there is none."""
+        if not os.access("/dev/shm", os.W_OK):
+            return ""
+        handle, path = tempfile.mkstemp(prefix="attn-", dir="/dev/shm")
+        stack.callback(os.unlink, path)
+        with os.fdopen(handle, "w") as file:
+            file.write(self.told("shared memory"))
+        os.chmod(path, 0o666)
+        return path
+
+    def _share_the_old_way(self, stack: ExitStack) -> int:
+        """Put the canary into shared memory of System V; -1 where there is none."""
+        libc = ctypes.CDLL(None)
+        libc.shmat.restype = ctypes.c_void_p
+        libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+        segment = int(libc.shmget(0, 4096, 0o1666))
+        if segment >= 0:
+            stack.callback(libc.shmctl, segment, _IPC_RMID, None)
+            place = libc.shmat(segment, None, 0)
+            text = self.told("shared memory of System V").encode()
+            ctypes.memmove(place, text, len(text))
+            libc.shmdt(ctypes.c_void_p(place))
+        return segment
+
+    def _lay_out(self, name: str) -> Ground:
+        folder = copy_exercise(name, self.folder / "solutions")
+        (folder / "exercise.toml").write_text(_tightened(folder / "exercise.toml"))
+        with (folder / "solution.py").open("a", encoding="utf-8") as file:
+            file.write(f"\n# {self.told('reference')}\n")
+        exercise = read_exercise(folder)
+        right = (right_answer(name),)
+        verdict = batch.grade_batch(folder, [Submission("right", name, right, folder)])[0]
+        assert verdict.points == verdict.max_points, f"{name}: the right answer is not right"
+        zygote = batch._zygote(exercise.library, exercise.limits, False, exercise.secret_folders)
+        self._stack.callback(zygote.close)
+        before = set(descendants(zygote.pid))
+        code = f"SECRET = {self.told('sibling')!r}\ndef alive():\n    return 'alive'"
+        sibling = self._stack.enter_context(SandboxedStudent(zygote, (code,), seed=0))
+        assert _alive(sibling)
+        (pid,) = set(descendants(zygote.pid)) - before
+        return Ground(exercise, zygote, sibling, pid, right)
+
+
+def right_answer(name: str) -> str:
+    """Return the reference of an exercise as a student would hand it in."""
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    return MARKER.sub("", text)
+
+
+def _tightened(manifest: Path) -> str:
+    text = manifest.read_text(encoding="utf-8")
+    limits = {
+        "seconds_per_call": CALL_SECONDS,
+        "seconds_per_submission": SUBMISSION_SECONDS,
+        "memory_megabytes": MEGABYTES,
+    }
+    for key, value in limits.items():
+        text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
+        assert count == 1, f"{manifest} has no {key}"
+    return text
+
+
+def _alive(sibling: SandboxedStudent) -> bool:
+    """Whether the same sibling as ever answers: a new one would have another process."""
+    before = sibling._alone._worker
+    reply = sibling.ask(Request("alive"))
+    if before and sibling._alone._worker is not before:
+        return False  # it was killed, and another answers in its place
+    return isinstance(reply, Returned) and reply.value == "alive"
+
+
+def _file_facts(path: Path) -> tuple[object, ...]:
+    facts = path.lstat()
+    content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return facts.st_mode, facts.st_uid, facts.st_size, facts.st_mtime_ns, content
+
+
+def _litter(users: set[int]) -> Iterator[Path]:
+    for folder in SHARED:
+        for path in folder.iterdir() if folder.is_dir() else ():
+            with suppress(FileNotFoundError):  # others use these folders too
+                if path.name.startswith(LITTER) or path.lstat().st_uid in users:
+                    yield path
+
+
+def _scheduling(pid: int) -> tuple[object, ...]:
+    names = sorted(name for name in vars(resource) if name.startswith("RLIMIT_"))
+    try:
+        limits = [resource.prlimit(pid, getattr(resource, name)) for name in names]
+        return os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid), limits
+    except ProcessLookupError:
+        return ("it has ended",)

@@ -1,0 +1,195 @@
+"""The layers of the package, and the imports between its modules, read from the source.
+
+`make layers` runs it: `python tests/support/import_layers.py` prints each floor with its rooms,
+and what each of them imports. The sources are read with `ast`, not imported, so that an import
+inside a function counts too.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "autograder"
+
+# From the ground up. A name is a module or a package right below `autograder`.
+LAYERS = (
+    ("errors",),
+    ("protocol",),
+    ("model", "worker"),
+    ("judging", "sandbox"),
+    ("submission", "checks", "heatmaps", "building"),
+    ("reports", "notebook", "grading", "doctor", "releasing"),
+    ("course", "learning", "verification"),
+    ("cli",),
+)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import: the module that has it, what it names, its line, and whether it waits."""
+
+    module: str
+    target: str
+    line: int
+    late: bool
+
+    @property
+    def place(self) -> str:
+        """Where to look, as `autograder/grading/run.py:76`."""
+        path = module_path(PACKAGE, self.module)
+        return f"{path.relative_to(PACKAGE.parent)}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A room of the package: its floor, its name, the rooms that it imports."""
+
+    floor: int
+    name: str
+    imports: frozenset[str]
+
+
+def module_path(package: Path, module: str) -> Path:
+    parts = module.split(".")[1:]
+    folder = package.joinpath(*parts)
+    return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+
+
+def module_name(package: Path, path: Path) -> str:
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_below(package: Path) -> Iterator[Import]:
+    for path in sorted(package.rglob("*.py")):
+        yield from imports_in(package, path)
+
+
+def imports_in(package: Path, path: Path) -> Iterator[Import]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    late = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or only_for_types(node)
+        for inner in ast.walk(node)
+    }
+    name = module_name(package, path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for target in targets_of(package, node, name):
+                yield Import(name, target, node.lineno, node in late)
+
+
+def only_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def targets_of(package: Path, node: ast.Import | ast.ImportFrom, name: str) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    assert node.level == 0, f"{name}:{node.lineno}: imports are written in full here"
+    assert node.module
+    for alias in node.names:
+        inner = f"{node.module}.{alias.name}"
+        ours = node.module.split(".")[0] == package.name
+        yield inner if ours and module_path(package, inner).is_file() else node.module
+
+
+def between_rooms(package: Path) -> Iterator[Import]:
+    """The imports of ours in a room; `autograder` itself is a door, and stands on no floor."""
+    for found in imports_below(package):
+        if found.module != package.name and found.target.startswith(f"{package.name}."):
+            yield found
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def layer(module: str) -> int:
+    """The number of the layer that a module of ours is in."""
+    part = room_of(module)
+    found = [number for number, names in enumerate(LAYERS) if part in names]
+    assert found, f"{module} has no layer: add {part} to LAYERS"
+    return found[0]
+
+
+def upward(package: Path) -> list[str]:
+    """Say of every import that points up which one it is."""
+    return [
+        f"{found.place}: {found.module} imports {found.target}, which is above it: "
+        "move what both need down, or hand it in as an argument"
+        for found in between_rooms(package)
+        if layer(found.target) > layer(found.module)
+    ]
+
+
+def rooms(package: Path) -> tuple[Room, ...]:
+    """The rooms from the ground up, each with the rooms that its modules import."""
+    arrows: dict[str, set[str]] = {}
+    for found in between_rooms(package):
+        arrows.setdefault(room_of(found.module), set()).add(room_of(found.target))
+    return tuple(
+        Room(floor, name, frozenset(arrows.get(name, set()) - {name}))
+        for floor, names in enumerate(LAYERS, start=1)
+        for name in names
+    )
+
+
+def package_needs(package: Path) -> dict[str, set[str]]:
+    """Which package needs which others: the rooms, and the folders within a room too."""
+    needs: dict[str, set[str]] = {}
+    for found in between_rooms(package):
+        one, other = (package_of(package, name) for name in (found.module, found.target))
+        if one != other:
+            needs.setdefault(one, set()).add(other)
+    return needs
+
+
+def package_of(package: Path, module: str) -> str:
+    """The package that a module of ours lies in."""
+    path = module_path(package, module)
+    return module if path.name == "__init__.py" else module.rpartition(".")[0]
+
+
+def circle(needs: dict[str, set[str]]) -> str:
+    """Return a circle of packages in words, "" when there is none."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return " -> ".join(error.args[1])
+    return ""
+
+
+def faults(package: Path) -> tuple[str, ...]:
+    """What is against the plan: each arrow that points up, and a circle of packages."""
+    found = circle(package_needs(package))
+    return (*upward(package), *([f"these packages need each other: {found}"] if found else ()))
+
+
+def drawn(package: Path) -> str:
+    """The floors from the top down, a line for each room, and what is so of the whole."""
+    there = rooms(package)
+    lines = []
+    for floor in range(len(LAYERS), 0, -1):
+        lines.append(f"floor {floor}")
+        for room in (one for one in there if one.floor == floor):
+            lines.append(f"  {room.name:12} -> {', '.join(sorted(room.imports)) or 'nothing'}")
+    facts = faults(package) or ("no arrow points up", "no package circle")
+    return "\n".join([*lines, "", *facts]) + "\n"
+
+
+def main() -> None:
+    """Print the layers of this repository; exit with 1 when an arrow is wrong."""
+    print(drawn(PACKAGE), end="")
+    sys.exit(bool(faults(PACKAGE)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""A released course of the NumPy exercise with the zoo handed in, and what grading left in it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from autograder.course.creation import Course, create_course
+from autograder.course.gradebook import scores
+from autograder.course.release import release
+from autograder.grading.journal import JOURNAL
+from autograder.grading.output_folder import input_secret
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
+from autograder.reports.verdict_files import read_verdicts
+from demo.sample_class import SampleStudent, hand_in, read_sample_class
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "numpy_single_head"
+
+
+def zoo(*named: str) -> tuple[SampleStudent, ...]:
+    """The made-up students of the NumPy exercise: those who are named, or all of them."""
+    found = {each.name: each for each in read_sample_class(ROOT / "tests" / "submissions" / NAME)}
+    return tuple(found[name] for name in named or found)
+
+
+def marks_of(student: SampleStudent) -> dict[str, float]:
+    """What one who is not hostile gets for each cell, by the facts at the head of the file."""
+    lost, kept = student.facts.get("loses", "").split(), student.facts.get("keeps", "").split()
+    return {
+        f"check_{step.name}": 0.0
+        if step.name in lost or (kept and step.name not in kept)
+        else step.points
+        for step in read_exercise(ROOT / "solutions" / NAME).steps
+    }
+
+
+def released_course(folder: Path, students: tuple[SampleStudent, ...] = ()) -> Course:
+    """Make a course in `folder` that has released the exercise, and have `students` hand it in."""
+    course = copied(_released(), folder)
+    input_secret(course.secret_folder)  # the same for all copies that a test makes of the course
+    exercise = course.exercise(NAME)
+    for student in students:
+        hand_in(student, exercise, course.release(NAME), course.submitted(NAME, student.name))
+    return course
+
+
+@cache
+def _released() -> Course:
+    """A course in which nobody has handed in; nbgrader takes seconds to make one, a copy none."""
+    folder = Path(tempfile.mkdtemp(prefix="released-course-"))
+    atexit.register(shutil.rmtree, folder)
+    course = create_course(
+        folder / "course",
+        solutions=ROOT / "solutions",
+        assignments=ROOT / "assignments",
+        exercises=(NAME,),
+    )
+    release(course, NAME)
+    return course
+
+
+def copied(course: Course, target: Path) -> Course:
+    """Copy a course with all that lies in it; links stay links."""
+    shutil.copytree(course.directory, target, symlinks=True)
+    return replace(course, directory=target)
+
+
+@dataclass(frozen=True)
+class Result:
+    """All that grading a course leaves that may not depend on how often it was stopped."""
+
+    scores: dict[str, dict[str, float]]
+    verdicts: dict[str, Verdict]
+    graded: frozenset[str]
+
+
+def result_of(course: Course) -> Result:
+    """Read the gradebook, the verdicts without times and hashes, and who has a graded notebook."""
+    verdicts = read_verdicts(course.graded(NAME) / "verdicts")
+    return Result(
+        scores(course, NAME),
+        {verdict.student: replace(verdict, seconds=0.0, exercise_hash="") for verdict in verdicts},
+        frozenset(
+            path.parent.parent.name for path in course.directory.glob("autograded/*/*/*.ipynb")
+        ),
+    )
+
+
+def command(course: Course, *options: str) -> list[str]:
+    """The command line that grades `course`."""
+    return [sys.executable, "-m", "autograder.cli", "grade", str(course.directory), *options]
+
+
+def grade(course: Course, *options: str) -> subprocess.CompletedProcess[str]:
+    """Grade `course` in a process of its own."""
+    return subprocess.run(
+        command(course, *options),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"COLUMNS": "200"},
+    )
+
+
+def journal(course: Course) -> Path:
+    """Where the journal of `course` lies."""
+    return course.graded(NAME) / JOURNAL

@@ -1,0 +1,240 @@
+"""The proof of the graders holds, and a grader that is weakened on purpose breaks it, in words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.grading.input_seed import input_seed
+from autograder.model.exercise import read_exercise
+from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
+from autograder.verification.matrix import LEAST_MARGIN, kill_matrix, matrix_text
+from autograder.verification.run import HEAD
+from autograder.verification.trial import Trial, read_trial
+from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
+from support.copied_exercise import copy_exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions"
+EXERCISES = sorted(path.parent.name for path in SOLUTIONS.glob("*/exercise.toml"))
+
+
+def copied(name: str, folder: Path, *changes: tuple[str, str, str]) -> Path:
+    """A copy of an exercise in which texts are replaced: (file, old, new)."""
+    target = copy_exercise(name, folder)
+    for file, old, new in changes:
+        text = (target / file).read_text(encoding="utf-8")
+        assert old in text, f"{old!r} is not in {file} any more"
+        (target / file).write_text(text.replace(old, new), encoding="utf-8")
+    return target
+
+
+def trial_of(folder: Path, step: str) -> Trial:
+    """The trial of one step alone: its checks, and the known mistakes that are made in it."""
+    whole = read_trial(folder)
+    known = tuple(one for one in whole.reference.misconceptions if one.step == step)
+    return Trial(replace(whole.reference, misconceptions=known), whole.checks_of(step))
+
+
+def gaps(folder: Path, step: str) -> tuple[str, ...]:
+    return kill_matrix(trial_of(folder, step)).gaps()
+
+
+def test_a_comparison_without_the_scale_is_found(tmp_path: Path) -> None:
+    weak = copied(
+        "numpy_single_head",
+        tmp_path,
+        (
+            "graders.py",
+            'student(draw("B S S", scale=draw["D"] ** 0.5), draw["D"]).agrees()',
+            'student(draw("B S S"), draw["D"]).leaves_its_arguments()',
+        ),
+    )
+    found = gaps(weak, "scale_scores")
+    assert (
+        "no check of scale_scores catches scores_not_scaled: write one that does, or remove the "
+        "misconception" in found
+    )
+
+
+def test_square_sizes_are_found(tmp_path: Path) -> None:
+    weak = copied(
+        "numpy_single_head",
+        tmp_path,
+        (
+            "graders.py",
+            '"draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 6}], indirect=True',
+            '"draw", [{"B": 2, "S": 6, "D": 6}], indirect=True',
+        ),
+    )
+    assert any(
+        gap.startswith(
+            "no check of scale_scores catches divided_by_the_root_of_the_sequence_length"
+        )
+        for gap in gaps(weak, "scale_scores")
+    )
+
+
+def test_a_single_head_is_found(tmp_path: Path) -> None:
+    text = (SOLUTIONS / "torch_multi_head" / "graders.py").read_text(encoding="utf-8")
+    weak = copied("torch_multi_head", tmp_path)
+    (weak / "graders.py").write_text(one_head(text), encoding="utf-8")
+    found = gaps(weak, "split_heads")
+    assert any("no check of split_heads catches" in gap for gap in found), found
+
+
+def one_head(graders: str) -> str:
+    """Every size with one head that is as wide as the hidden size."""
+    import re
+
+    def narrowed(match: re.Match[str]) -> str:
+        sizes = dict(re.findall(r'"(\w+)": (\d+)', match[0]))
+        width = sizes.get("C", sizes["head_dim"])
+        return (
+            "{"
+            + ", ".join(
+                f'"{axis}": {"1" if axis == "heads" else width if axis == "head_dim" else size}'
+                for axis, size in sizes.items()
+            )
+            + "}"
+        )
+
+    return re.sub(r'\{[^{}]*"heads"[^{}]*"head_dim"[^{}]*\}', narrowed, graders)
+
+
+def test_a_tolerance_that_lets_a_mistake_through_by_a_hair_is_found(tmp_path: Path) -> None:
+    weak = copied(
+        "numpy_single_head",
+        tmp_path,
+        (
+            "../_attention/mistakes.py",
+            "return 1 * attention_scores",
+            "return attention_scores / math.sqrt(width) * 1.0002",
+        ),
+    )
+    assert any("tolerances (100 are expected)" in gap for gap in gaps(weak, "scale_scores"))
+
+
+def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_path: Path) -> None:
+    weak = copied(
+        "numpy_single_head",
+        tmp_path,
+        (
+            "../_attention/mistakes.py",
+            "return 1 * attention_scores",
+            "divisor = 1.0 if attention_scores.flat[0] > 0 else math.sqrt(width)\n"
+            "        return attention_scores / divisor",
+        ),
+    )
+    trial = trial_of(weak, "scale_scores")
+    assert kill_matrix(trial).gaps() == (), "on the exercise's own inputs it shows"
+    many = on_many_inputs(trial, range(FIRST_SEED + 6, FIRST_SEED + 8))
+    (escaped,) = [gap for gap in many.gaps if "catches scores_not_scaled" in gap]
+    assert escaped.startswith("with seed 2000007, no check of scale_scores"), escaped
+    assert (many.seeds, many.least_margin) == (2, 0.0)
+
+
+def test_every_mistake_is_caught_and_named_whatever_the_inputs() -> None:
+    """Here with the inputs of one hand-in; `attn verify` proves it for all exercises."""
+    trial = read_trial(SOLUTIONS / "numpy_single_head")
+    seed = input_seed(b"a course", trial.reference.exercise, "a hand-in")
+    many = on_many_inputs(trial, [seed])
+    print(f"seed {seed}: the least margin is {many.least_margin:,.0f}")
+    assert many.gaps == ()
+    assert many.least_margin >= LEAST_MARGIN
+
+
+def test_mistakes_are_tried_on_a_tenth_of_the_seeds_and_on_three_at_least() -> None:
+    assert [len(seeds_for_mistakes(seeds)) for seeds in (1, 20, 200, 1000)] == [3, 3, 20, 100]
+
+
+def test_a_refused_variant_is_found_with_its_seed() -> None:
+    trial = read_trial(SOLUTIONS / "numpy_single_head")
+
+    def scale_scores(attention_scores: object, embedding_dimension: int) -> object:
+        return attention_scores
+
+    (sentence,) = refusals(trial, [Variant("unscaled", {"scale_scores": scale_scores})], 1)[:1]
+    assert sentence.startswith("the correct variant unscaled is refused by test_scaled_values")
+    assert "with seed 1000000" in sentence
+
+
+def test_the_exercise_has_ten_variants_and_none_is_refused() -> None:
+    """On two seeds; `attn verify` proves it for all exercises on as many as are asked for."""
+    trial = read_trial(SOLUTIONS / "numpy_single_head")
+    variants = read_variants(trial)
+    assert len(variants) >= LEAST_VARIANTS
+    assert refusals(trial, variants, seeds=2) == ()
+
+
+def test_the_catalogue_is_large_enough() -> None:
+    counts = {
+        name: len(read_trial(SOLUTIONS / name).reference.misconceptions) for name in EXERCISES
+    }
+    assert counts["numpy_single_head"] >= 25
+    assert sum(counts.values()) >= 90
+
+
+def test_the_matrix_that_the_readme_links_is_up_to_date() -> None:
+    matrices = [
+        matrix_text(
+            read_exercise(SOLUTIONS / name).title, kill_matrix(read_trial(SOLUTIONS / name))
+        )
+        for name in EXERCISES
+    ]
+    golden = (ROOT / "tests" / "golden" / "matrix.md").read_text(encoding="utf-8")
+    assert golden == HEAD + "\n".join(matrices), (
+        "run attn verify --matrix tests/golden/matrix.md, and read what changed"
+    )
+
+
+# Of grade 12; and what makes a check's own sentence one of 81 words.
+HARD = (
+    "Your implementation divides each individual score by an average that it calculates over the "
+    "whole array, but every row of scores needs its own."
+)
+NINE_WORDS = "Two calls with different generators give the same weights. "
+LONG = "You see. " * 36
+
+
+def keep_mistakes_of_the_first_step(file: Path) -> None:
+    """So that the proof is short; that the checks of the other steps catch nothing is told too."""
+    head, first, *_ = file.read_text(encoding="utf-8").split("\nclass ")
+    file.write_text(f"{head}\nclass {first}", encoding="utf-8")
+
+
+def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> None:
+    copied(
+        "numpy_single_head",
+        tmp_path,
+        ("exercise.toml", '"Why would four matrices that start', '"Four matrices that start'),
+        ("exercise.toml", "be of no use to queries, keys and values?", "are of no use."),
+        (
+            "exercise.toml",
+            "Start from ones and keep the lower triangle together with its diagonal.",
+            HARD,
+        ),
+        ("graders.py", "Does your code set a fixed seed, or draw nothing random?", LONG.strip()),
+    )
+    keep_mistakes_of_the_first_step(tmp_path / "numpy_single_head" / "misconceptions.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder.cli", "verify", str(tmp_path), "--seeds", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    found = [
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith("numpy_single_head: ") and "catches no mistake" not in line
+    ]
+    assert found == [
+        "numpy_single_head: the first hint of initialize_weights is not a question: ask one",
+        "numpy_single_head: the third hint of create_causal_mask reads at grade 12.9, and 9 is the "
+        f"most (write shorter sentences and plainer words): “{HARD}”",
+        "numpy_single_head: a message of a check has 81 words, and 80 are the most (say less): "
+        f"“{NINE_WORDS}{LONG.strip()}”",
+    ]
