@@ -11,7 +11,7 @@ import click
 from autograder import __version__
 from autograder.cli import author, instructor, learner
 from autograder.cli.kit import Kit
-from autograder.grading.import_path import (
+from autograder.model.import_path import (
     leave_out_the_current_folder,
     refuse_the_current_folder,
 )

@@ -15,9 +15,9 @@ from autograder.grading.class_task import ClassTask, GradingOptions, grade_task
 from autograder.grading.folder_task import folder_task
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.import_path import refuse_modules_in
 from autograder.grading.lock import class_lock, ended_by_signals
 from autograder.grading.unjudged import stopped_at
+from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.class_summary import class_summary

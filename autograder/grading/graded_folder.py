@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.grading.import_path import OURS
 from autograder.model.exercise import MANIFEST
+from autograder.model.import_path import OURS
 from autograder.submission.file_text import is_submission
 
 COURSE = "attn.toml"

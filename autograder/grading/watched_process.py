@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.grading.import_path import safe_for_a_new_process
+from autograder.model.import_path import safe_for_a_new_process
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 

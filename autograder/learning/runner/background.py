@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from autograder.errors import KitError
 from autograder.learning.runner.checking import check_work
-from autograder.learning.runner.process import Child, Stop, Stopped, end_server
+from autograder.learning.runner.process import Child, Stop, Stopped
 from autograder.learning.runner.results import Checkup
 from autograder.model.exercise import Exercise
 
@@ -78,6 +78,4 @@ def _child_for(exercise: Exercise, kept: Child | None) -> Child:
         return kept
     if kept:
         kept.end()
-        if kept.exercise.library != exercise.library:
-            end_server(kept.server)
-    return Child(exercise, kept.server if kept else 0)
+    return Child(exercise, before=kept)

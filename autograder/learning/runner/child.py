@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import util
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from autograder.learning.runner.asking import Questions
     from autograder.learning.runner.job import Send
 
+ENDING = 5.0  # seconds for a parent to end after its last pipe closed
 ALWAYS = ("numpy.random", "jaxtyping", "autograder.learning.runner.job")
 # The modules that the first `backward` would import.
 TORCH = ("torch.fx.experimental.symbolic_shapes",)
@@ -44,6 +46,7 @@ def main(line: Connection, exercise: Exercise) -> None:
     def send(**message: Any) -> None:
         line.send_bytes(json.dumps(message).encode())
 
+    imported = [library for library in ("numpy", "torch") if library in sys.modules]
     silence()
     _leave_group()
     _end_with_parent()
@@ -54,7 +57,7 @@ def main(line: Connection, exercise: Exercise) -> None:
         os.chdir(folder)
         questions = _ready(replace(exercise, folder=folder))
         sys.path.append(str(folder))
-        send(event="ready", server=os.getppid())
+        send(event="ready", server=os.getppid(), imported=imported)
         _do(json.loads(line.recv_bytes()), questions, send)
     except KitError as error:
         send(event="error", fact=error.fact, place=error.place, cure=error.cure)
@@ -87,12 +90,25 @@ def _end_with_parent() -> None:
 
     def watch() -> None:
         wait([parent.sentinel])
-        shutil.rmtree(util.get_temp_dir(), ignore_errors=True)  # the parent's
+        if sys.platform == "linux" and parent.pid and _gone(parent.pid):
+            shutil.rmtree(util.get_temp_dir(), ignore_errors=True)  # the parent's
         if sys.platform != "win32":
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _gone(pid: int) -> bool:
+    """Wait a little until a process is gone; a process that ends in good order cleans up itself."""
+    end = time.monotonic() + ENDING
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _ready(exercise: Exercise) -> Questions:

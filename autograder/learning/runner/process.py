@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import util
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -22,9 +23,9 @@ from types import ModuleType
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.grading.import_path import safe_for_a_new_process
 from autograder.learning.runner import child
 from autograder.model.exercise import Exercise
+from autograder.model.import_path import safe_for_a_new_process
 
 METHODS = ("forkserver", "spawn") if sys.platform == "linux" else ("spawn",)
 SERVER = "autograder.learning.runner.server"
@@ -54,16 +55,33 @@ class Stop:
             raise Stopped
 
 
+@dataclass(frozen=True)
+class ForkServer:
+    """The process that children are forked from: its id, and the array libraries it imported."""
+
+    pid: int
+    imported: tuple[str, ...]
+
+    def end(self) -> None:
+        """End it, so that multiprocessing starts one with another library."""
+        if sys.platform == "linux":
+            with suppress(OSError):  # it is not our child, or has ended
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+
+
 class Child:
     """A process of `child.py`: it gets ready, does one job, and ends.
 
-    `server` is the id of the process that it was forked from. Until the child is ready, it is the
-    id that the child before it had, or 0.
+    It takes the place of the child `before`, which has been ended. If the server of that one lacks
+    the library of this exercise, the server is ended, too.
     """
 
-    def __init__(self, exercise: Exercise, server: int = 0) -> None:
+    def __init__(self, exercise: Exercise, before: Child | None = None) -> None:
         self.exercise = exercise
-        self.server = server
+        # Until the child is ready and says its own.
+        self._server: ForkServer | None = before._server if before else None
         self._spent = False
         self._process: BaseProcess | None = None
         self._line, far = multiprocessing.Pipe()
@@ -81,7 +99,7 @@ class Child:
         """Wait until the child is ready; raise `KitError` if it never will be, or `Stopped`."""
         message = self.receive(STARTING, stop)
         if message["event"] == "ready":
-            self.server = message["server"]
+            self._server = ForkServer(message["server"], tuple(message["imported"]))
             return
         self.end()
         if message["event"] == "error":
@@ -129,6 +147,10 @@ class Child:
 
     def _start(self, far: Connection) -> None:
         with far, _one_at_a_time, safe_for_a_new_process(), _without_main():
+            if self._spent:  # it was ended before its turn came
+                return
+            if self._server and self.exercise.library not in self._server.imported:
+                self._server.end()
             for method in METHODS:
                 with suppress(OSError, EOFError):  # no socket, or an import that kills the server
                     self._process = self._made(method, far)
@@ -153,15 +175,6 @@ class Child:
         if code is None:
             return "it does not answer"
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-
-def end_server(pid: int) -> None:
-    """End a fork server, so that multiprocessing starts one with another library."""
-    if sys.platform == "linux":
-        with suppress(OSError):  # it is not our child, or has ended
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            os.kill(pid, signal.SIGKILL)
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 
 from autograder.errors import KitError
-from autograder.grading.import_path import (
+from autograder.model.import_path import (
     leave_out_the_current_folder,
     refuse_modules_in,
     refuse_the_current_folder,
