@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALL = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
 TORCH = ALL[1:]
 SLOW = pytest.mark.slow
+FAST = {"torch_multi_head": ()}  # it has all kinds of step; `attn verify` proves the others, too
 # Right answers that call `scaled_dot_product_attention`.
 USE_THE_LIBRARY = ("correct_library_attention", "correct_fused_attention")
 Graded = list[tuple[SampleStudent, Verdict]]
@@ -53,12 +54,12 @@ def few(name: str) -> tuple[SampleStudent, ...]:
 @pytest.fixture(
     scope="module",
     params=[
-        *(pytest.param((name, True), id=name) for name in TORCH),
+        *(pytest.param((name, True), id=name, marks=FAST.get(name, SLOW)) for name in TORCH),
         *(pytest.param((name, False), id=f"{name}, others", marks=SLOW) for name in TORCH),
     ],
 )
 def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """A part of the class, graded here: the fast tests grade a few, the slow ones the others."""
+    """A part of the class, graded here: the fast tests grade a few of one exercise."""
     name, fast = request.param
     exercise = read_exercise(ROOT / "solutions" / name)
     folder = tmp_path_factory.mktemp(name)

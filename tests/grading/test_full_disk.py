@@ -81,6 +81,7 @@ def undisturbed(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Res
 ROOMS = (0, 80, 120, 250, 330)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
     course: Course, tmp_path: Path
 ) -> None:

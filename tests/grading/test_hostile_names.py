@@ -11,7 +11,6 @@ import csv
 import io
 import os
 import random
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -48,11 +47,6 @@ RAW = (
     *(b"ada", b"Ada", "ada\u200b".encode(), b"jos\xe9", b"jos\\xe9"),
     *("jos\u00e9".encode(), "jose\u0301".encode(), b"a\nb", b"\x1b[31mred", b"x[1]", b"*"),
     *(b"-rf", b"con", b" ", b"{student}%s", b"n" * 250, b"\xff" * 200, b"a~" + b"0" * 32),
-)
-# Of each kind one, for nbgrader, which takes its time over every student.
-SOME = (
-    *(b"ada", b"jos\xe9", b"jos\\xe9", b"a\nb", b"x[1]", b"*", b"-rf", b"{student}%s"),
-    b"\xff" * 200,
 )
 ODD_FILE = b"arbeit\xfc.py"  # inside a student's folder
 
@@ -213,18 +207,9 @@ def fast(fast_course: Course) -> Door:
     return of_course(fast_course, [*GRADE, "."])
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(SOME, id="some"), pytest.param(RAW, id="all", marks=pytest.mark.slow)],
-)
-def stock_course(
-    request: pytest.FixtureRequest, pristine: Course, tmp_path_factory: pytest.TempPathFactory
-) -> Course:
-    """A course in which some or all of them have handed in."""
-    course = copied(pristine, tmp_path_factory.mktemp("stock") / "course")
-    for name in set(RAW) - set(request.param):
-        shutil.rmtree(course.hand_ins / os.fsdecode(name))
-    return course
+@pytest.fixture(scope="module")
+def stock_course(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    return copied(pristine, tmp_path_factory.mktemp("stock") / "course")
 
 
 @pytest.fixture(scope="module")
@@ -259,6 +244,7 @@ def test_a_course_is_graded_whatever_its_students_are_called(fast: Door) -> None
     assert dict(fast.points) == dict.fromkeys(EVERYBODY, FULL)
 
 
+@pytest.mark.slow  # nbgrader takes its time over every student
 def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -> None:
     assert stock.code == 0, stock.text[-4000:]
     assert dict(stock.points) == dict.fromkeys(stock_course.students(NAME), FULL)
@@ -269,6 +255,7 @@ def test_each_has_a_graded_notebook_of_their_own(fast_course: Course, fast: Door
     assert sorted(EVERYBODY) == sorted(with_a_notebook(fast_course))
 
 
+@pytest.mark.slow  # nbgrader takes its time over every student
 def test_nbgrader_leaves_each_a_graded_notebook_too(stock_course: Course, stock: Door) -> None:
     assert sorted(stock_course.students(NAME)) == sorted(with_a_notebook(stock_course))
 
@@ -280,6 +267,7 @@ def with_a_notebook(course: Course) -> list[str]:
     return [folder.parent.name for folder in folders if (folder / notebook_name(NAME)).is_file()]
 
 
+@pytest.mark.slow  # nbgrader takes its time over every student
 def test_nbgraders_feedback_has_a_page_for_each(stock_course: Course, stock: Door) -> None:
     command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME]
     code, printed = run(command, stock_course.directory)

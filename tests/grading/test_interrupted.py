@@ -220,6 +220,7 @@ def failed(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> Failed
     raise AssertionError("five times, all were judged before this process had its turn")
 
 
+@pytest.mark.slow
 def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
     failed: FailedJournal, undisturbed: Result
 ) -> None:
@@ -231,6 +232,7 @@ def test_a_journal_that_fails_on_the_way_costs_nobody_a_zero(
     assert failed.written == {name: undisturbed.scores[name] for name in failed.written}
 
 
+@pytest.mark.slow
 def test_later_who_was_lost_is_judged_and_who_handed_in_again_and_nobody_else(
     failed: FailedJournal, undisturbed: Result
 ) -> None:

@@ -245,7 +245,13 @@ def begun(workspace: Path, *words: str, **env: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heeds_ctrl_c,
     )
+
+
+def heeds_ctrl_c() -> None:
+    """Undo what a script does to the processes that it starts in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def looping(workspace: Path, *words: str, **env: str) -> subprocess.Popen[str]:

@@ -81,6 +81,7 @@ def graded(course: Course) -> Path:
     return course.directory / "autograded" / "reference" / NAME / f"{NAME}.ipynb"
 
 
+@pytest.mark.slow
 def test_nbgrader_refuses_to_grade_without_protection_and_grades_when_allowed(
     course: Course,
 ) -> None:

@@ -1,0 +1,8 @@
+"""How many processes the tests run in."""
+
+import os
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are cores: a third of the time, a test waits for a limit."""
+    return (os.cpu_count() or 1) + 1
