@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -17,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.runner import process
+from autograder.model.exercise import read_exercise
 from support.learner_workspace import (
     ATTN,
     NAME,
@@ -31,6 +34,7 @@ from support.learner_workspace import (
 from support.processes import PATIENCE, left_in, working_in
 from support.terminal import Terminal, by_rename
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is left")
 
 LOOP = "    while True:\n        pass"
@@ -214,6 +218,37 @@ def test_it_is_forked_from_a_server_that_holds_the_library_of_the_exercise(tmp_p
     first, again, other, last = run.out.splitlines()
     assert first == again and first.endswith("False"), run.err
     assert other == last and last.endswith("True")
+
+
+@pytest.mark.parametrize("before", ["its turn", "the second way to start"])
+def test_a_child_that_is_ended_before_it_starts_is_not_started(
+    before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, ended = [], threading.Event()
+
+    class Start:
+        def __init__(self, method: str) -> None:
+            tried.append(method)
+
+        def start(self) -> None:
+            assert ended.wait(PATIENCE)
+            raise FileNotFoundError("the folder of the socket is gone")
+
+    monkeypatch.setattr(process, "METHODS", ("forkserver", "spawn"))
+    monkeypatch.setattr(process.Child, "_made", lambda _, method, far: Start(method))
+    known = set(threading.enumerate())
+    with process._one_at_a_time:
+        child = process.Child(read_exercise(ROOT / "assignments" / NAME))
+        (starter,) = set(threading.enumerate()) - known
+        if before == "its turn":
+            child.end()
+    if before != "its turn":
+        while not tried:
+            time.sleep(0.01)
+        child.end()
+    ended.set()
+    starter.join(PATIENCE)
+    assert tried == ([] if before == "its turn" else ["forkserver"])
 
 
 def test_a_child_that_was_ended_while_it_waited_costs_nothing(workspace: Path) -> None:

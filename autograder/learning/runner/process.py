@@ -147,14 +147,15 @@ class Child:
 
     def _start(self, far: Connection) -> None:
         with far, _one_at_a_time, safe_for_a_new_process(), _without_main():
-            if self._spent:  # it was ended before its turn came
-                return
             if self._server and self.exercise.library not in self._server.imported:
                 self._server.end()
             for method in METHODS:
+                if self._spent:  # it was ended before its turn came
+                    return
                 with suppress(OSError, EOFError):  # no socket, or an import that kills the server
-                    self._process = self._made(method, far)
-                    self._process.start()
+                    process = self._made(method, far)
+                    process.start()
+                    self._process = process
                     return
 
     def _made(self, method: str, far: Connection) -> BaseProcess:
