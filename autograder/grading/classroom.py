@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from autograder.grading.batch import grade_batch
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.input_seed import input_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
@@ -130,6 +129,8 @@ def grade_class(
 def _judge(
     folder: Path, run: GradingRun, submissions: Sequence[Submission], progress: WorkProgress
 ) -> None:
+    from autograder.grading.batch import grade_batch  # with pytest, which only graders need
+
     grade_batch(
         folder,
         submissions,

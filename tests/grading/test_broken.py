@@ -109,19 +109,15 @@ def fast(graded: Course) -> Door:
     ],
 )
 def part(request: pytest.FixtureRequest) -> tuple[Broken, ...]:
-    """Those who go through the other doors, which take their time."""
+    """Those who are graded in a folder of files, too."""
     found: tuple[Broken, ...] = request.param
     return found
 
 
 @pytest.fixture(scope="module")
-def stock(
-    handed_in: Course, part: tuple[Broken, ...], tmp_path_factory: pytest.TempPathFactory
-) -> Door:
+def stock(handed_in: Course, tmp_path_factory: pytest.TempPathFactory) -> Door:
     """`nbgrader autograde` on a course of its own."""
     course = copied(handed_in, tmp_path_factory.mktemp("stock") / "course")
-    for case in set(EVERYBODY) - set(part):
-        shutil.rmtree(course.submitted(NAME, case.student).parent)
     run = subprocess.run(
         [sys.executable, "-m", "nbgrader", "autograde", NAME],
         cwd=course.directory,
@@ -319,19 +315,22 @@ def test_nothing_that_a_link_points_at_gets_into_the_graded_folder(
 # --- nbgrader autograde -------------------------------------------------------------------------
 
 
-def test_nbgrader_loses_nobody_either(part: tuple[Broken, ...], stock: Door) -> None:
+@pytest.mark.slow
+def test_nbgrader_loses_nobody_either(stock: Door) -> None:
     assert stock.code == ALL_GRADED, stock.out[-4000:]
-    everybody = {*(case.student for case in part), *RIGHT, *MISPLACED}
+    everybody = {*(case.student for case in EVERYBODY), *RIGHT, *MISPLACED}
     assert set(stock.points) == set(stock.pages) == everybody
 
 
+@pytest.mark.slow
 def test_both_doors_give_the_same_points(stock: Door, fast: Door) -> None:
     differ = {student for student in stock.points if stock.points[student] != fast.points[student]}
     assert differ == set()
 
 
-def test_the_graded_notebook_says_the_same(part: tuple[Broken, ...], stock: Door) -> None:
-    wanted = {case.student: (*case.says, *case.says_of_folder) for case in part}
+@pytest.mark.slow
+def test_the_graded_notebook_says_the_same(stock: Door) -> None:
+    wanted = {case.student: (*case.says, *case.says_of_folder) for case in EVERYBODY}
     assert not_said(wanted, stock) == {}
 
 

@@ -43,8 +43,6 @@ README = ROOT / "README.md"
 NAME = "numpy_single_head"
 ZOO = ROOT / "tests" / "submissions" / NAME
 STUDENTS = sorted(path.stem for path in ZOO.glob("*.py"))
-# A page takes nbgrader a while: these are made at once, the others in the slow tests.
-WITH_PAGES = ("hostile_thief", "mistake_not_scaled", "reference", "untouched_script")
 UNTOUCHED = ("untouched_notebook", "untouched_script")
 ATTN = str(Path(sys.executable).with_name("attn"))
 WIDTH = "100"  # of the terminal that README.md shows
@@ -130,20 +128,10 @@ def stock(
 
 @pytest.fixture(scope="module")
 def published(demo: Demo, stock: object, environment: Mapping[str, str]) -> Path:
-    """The folder with nbgrader's own feedback for a few."""
-    left_out = ",".join(sorted({*STUDENTS} - {*WITH_PAGES}))
-    exclude = f"--CourseDirectory.student_id_exclude={left_out}"
-    run = nbgrader(demo, environment, "generate_feedback", NAME, exclude)
-    assert run.returncode == 0, run.stderr
-    return demo.directory / "feedback"
-
-
-@pytest.fixture(scope="module")
-def published_to_all(demo: Demo, published: Path, environment: Mapping[str, str]) -> Path:
-    """The same folder with the feedback for everybody."""
+    """The folder with nbgrader's own feedback."""
     run = nbgrader(demo, environment, "generate_feedback", NAME)
     assert run.returncode == 0, run.stderr
-    return published
+    return demo.directory / "feedback"
 
 
 def nbgrader(
@@ -193,12 +181,14 @@ def test_the_gradebook_the_table_and_the_verdicts_say_the_same(
         assert float(rows[student]["points"]) == verdict.points
 
 
+@pytest.mark.slow
 def test_nbgraders_own_autograde_gives_the_same_for_every_student_and_cell(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]]
 ) -> None:
     assert stock == fast
 
 
+@pytest.mark.slow
 def test_the_untouched_stub_gets_nothing_on_either_way(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]], exercise: Exercise
 ) -> None:
@@ -211,17 +201,14 @@ def pages_in(published: Path) -> list[str]:
     return sorted(path.parent.parent.name for path in published.glob(f"*/{NAME}/{NAME}.html"))
 
 
+@pytest.mark.slow
 def test_nbgraders_own_feedback_has_a_page_with_the_words_of_the_verdict(published: Path) -> None:
-    assert {*WITH_PAGES} <= {*pages_in(published)}
+    assert pages_in(published) == STUDENTS
     words = text_of(published / "mistake_not_scaled" / NAME / f"{NAME}.html")
     assert "Your scores come back as they were: they are not scaled." in words
 
 
 @pytest.mark.slow
-def test_nbgraders_own_feedback_has_a_page_for_everybody(published_to_all: Path) -> None:
-    assert pages_in(published_to_all) == STUDENTS
-
-
 def test_nbgraders_own_export_has_everybodys_points(
     demo: Demo, stock: object, environment: Mapping[str, str]
 ) -> None:
@@ -292,6 +279,7 @@ def gradebook_texts(path: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_secret_is_in_the_gradebook(
     demo: Demo, stock: object, secrets: tuple[Secret, ...], tmp_path: Path
 ) -> None:
@@ -308,26 +296,9 @@ def test_nothing_secret_is_in_the_gradebook(
     assert "a solution" in refused(secrets, {**leaky, "bytes": ""})
 
 
-@pytest.mark.parametrize("student", WITH_PAGES)
-def test_nothing_secret_is_in_what_a_student_gets_back(
-    student: str, demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
-) -> None:
-    assert_nothing_secret(student, demo, published, secrets, exercise)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("student", [name for name in STUDENTS if name not in WITH_PAGES])
-def test_nothing_secret_is_in_what_another_student_gets_back(
-    student: str,
-    demo: Demo,
-    published_to_all: Path,
-    secrets: tuple[Secret, ...],
-    exercise: Exercise,
-) -> None:
-    assert_nothing_secret(student, demo, published_to_all, secrets, exercise)
-
-
-def assert_nothing_secret(
+@pytest.mark.parametrize("student", STUDENTS)
+def test_nothing_secret_is_in_what_a_student_gets_back(
     student: str, demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
 ) -> None:
     hidden = not_their_own(secrets, student, demo, exercise)
@@ -344,6 +315,7 @@ def test_nothing_secret_is_in_the_classs_page_and_table(
     refuse_leaks(secrets, {str(file): text_of(file) for file in files})
 
 
+@pytest.mark.slow
 def test_the_search_finds_code_in_a_page_though_it_is_coloured(
     demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
 ) -> None:

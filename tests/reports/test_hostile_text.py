@@ -389,6 +389,7 @@ def test_the_page_of_the_class_has_no_tag_attribute_or_link_of_a_student(graded:
 
 
 @pytest.mark.parametrize("student", WITH_PAGES[1:])
+@pytest.mark.slow
 def test_nbgraders_feedback_has_no_tag_attribute_or_link_of_a_student(
     published: dict[str, str], student: str
 ) -> None:
@@ -398,6 +399,7 @@ def test_nbgraders_feedback_has_no_tag_attribute_or_link_of_a_student(
 
 
 @pytest.mark.parametrize("student", WITH_PAGES[1:])
+@pytest.mark.slow
 def test_formgraders_page_has_no_tag_attribute_or_link_of_a_student(
     formgrader: dict[str, str], student: str
 ) -> None:
@@ -406,6 +408,7 @@ def test_formgraders_page_has_no_tag_attribute_or_link_of_a_student(
     assert "<script>alert(1)</script>" in page.text
 
 
+@pytest.mark.slow
 def test_formgraders_page_shows_the_name_of_a_folder_as_text(formgrader: dict[str, str]) -> None:
     assert "<svg onload=alert(1)>" in Page(formgrader[NAMED]).text
 
