@@ -11,7 +11,6 @@ import tracemalloc
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -90,13 +89,8 @@ def lie(name: str, manner: str, seeds: range) -> None:
         assert not told, f"{name}, {manner}, seed {seed}: {told}"
 
 
-# Two exercises whose spoiled replies are long explained; the fifty liars below do them too.
-LONG = {("torch_single_head", "spoiled"), ("torch_multi_head", "spoiled")}
-
-
-@pytest.mark.parametrize(
-    ("name", "manner"), [case for case in product(EXERCISES, MANNERS) if case not in LONG]
-)
+@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("name", ["numpy_single_head", "vit_multi_head"])
 def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(name: str, manner: str) -> None:
     lie(name, manner, range(1))
 
@@ -104,8 +98,8 @@ def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(name: str, manne
 @pytest.mark.slow
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("name", EXERCISES)
-def test_fifty_more_liars_of_every_manner_do_too(name: str, manner: str) -> None:
-    lie(name, manner, range(1, 51))
+def test_fifty_liars_of_every_manner_do_too(name: str, manner: str) -> None:
+    lie(name, manner, range(50))
 
 
 @pytest.mark.parametrize("manner", MANNERS)
