@@ -174,6 +174,7 @@ def judged_before(said: str) -> int:
     return int(found[1])
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stood(killed: KilledRun, undisturbed: Result) -> None:
     assert not any(killed.marks.values())
     kept = min(map(judged_before, killed.said))
@@ -184,6 +185,7 @@ def test_a_killed_run_goes_on_where_it_stood(killed: KilledRun, undisturbed: Res
     assert len(after) == EVERYBODY - 1, "equal submissions are judged once"
 
 
+@pytest.mark.slow
 def test_of_two_runs_at_once_the_second_judges_nobody(killed: KilledRun) -> None:
     first, second = sorted(map(judged_before, killed.said))
     assert first < second == EVERYBODY

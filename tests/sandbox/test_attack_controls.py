@@ -383,6 +383,7 @@ def test_it_works_without_protection(unprotected: Robbery, name: str) -> None:
     assert loot.got(STEAL[name]), (loot.reply, loot.received[-2000:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FORKED - CLOSED_HERE))
 def test_it_works_in_a_worker_forked_from_the_grader(
     range_: Range, unprotected: Robbery, name: str

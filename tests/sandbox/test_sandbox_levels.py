@@ -320,6 +320,7 @@ CIRCUMSTANCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", CIRCUMSTANCES.values(), ids=CIRCUMSTANCES)
 def test_it_grades_in_awkward_circumstances(script: str) -> None:
     with tempfile.TemporaryDirectory() as place:
