@@ -535,6 +535,7 @@ def shown(notebook: NotebookNode) -> list[tuple[object, ...]]:
     return [(cell.cell_type, cell.source, cell.get("outputs")) for cell in notebook.cells]
 
 
+@pytest.mark.slow
 def test_both_ways_export_the_same_grades(stock: Stock, fast: Fast) -> None:
     grades = exported(fast[0])
     assert grades["all_right"] == (7.5, 7.5)
@@ -559,6 +560,7 @@ def test_the_fast_way_writes_no_grade_for_a_fault_of_ours_and_names_the_student(
     assert "our_fault" not in scores(course, TOY)
 
 
+@pytest.mark.slow
 def test_a_score_given_by_hand_survives_both_ways(fast: Fast) -> None:
     course, _ = fast
     with sqlite3.connect(course.directory / "gradebook.db") as book:

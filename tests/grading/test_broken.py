@@ -29,7 +29,7 @@ from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
 from autograder.reports.verdict_files import read_verdicts
 from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, Work
-from support.broken.cases import EVERYBODY, ONE_OF_EACH_KIND
+from support.broken.cases import EVERYBODY
 from support.released_course import copied, released_course
 
 POINTS = {step.name: step.points for step in EXERCISE.steps}
@@ -101,19 +101,6 @@ def fast(graded: Course) -> Door:
     return _door(run, graded.graded(NAME), points)
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(ONE_OF_EACH_KIND, id="one_of_each_kind"),
-        pytest.param(EVERYBODY, id="everybody", marks=pytest.mark.slow),
-    ],
-)
-def part(request: pytest.FixtureRequest) -> tuple[Broken, ...]:
-    """Those who are graded in a folder of files, too."""
-    found: tuple[Broken, ...] = request.param
-    return found
-
-
 @pytest.fixture(scope="module")
 def stock(handed_in: Course, tmp_path_factory: pytest.TempPathFactory) -> Door:
     """`nbgrader autograde` on a course of its own."""
@@ -156,7 +143,6 @@ class Flat:
 def flat_folder(
     graded: Course,
     fast: Door,
-    part: tuple[Broken, ...],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Flat:
     """The same students in a folder; who handed in one file is that file.
@@ -168,7 +154,7 @@ def flat_folder(
     flat.folder.mkdir()
     flat.output.mkdir()
     shutil.copy(graded.graded(NAME) / JOURNAL, flat.output / JOURNAL)
-    for student in (*(case.student for case in part), *RIGHT):
+    for student in (*(case.student for case in EVERYBODY), *RIGHT):
         folder = graded.submitted(NAME, student)
         files = list(folder.iterdir())
         if len(files) == 1 and files[0].is_file() and not files[0].is_symlink():
@@ -357,28 +343,29 @@ def _content(folder: Path) -> Iterator[tuple[str, bytes | None]]:
 # --- a folder of files --------------------------------------------------------------------------
 
 
-def test_in_a_folder_of_files_nobody_is_lost(part: tuple[Broken, ...], flat: Door) -> None:
-    everybody = {*(case.student for case in part), *RIGHT, ALONE}
+@pytest.mark.slow
+def test_in_a_folder_of_files_nobody_is_lost(flat: Door) -> None:
+    everybody = {*(case.student for case in EVERYBODY), *RIGHT, ALONE}
     assert flat.code == NOT_ALL, flat.out
     assert set(flat.verdicts) == set(flat.points) == everybody
     assert f"{ALONE}.docx is neither a notebook nor a .py file" in flat.pages[ALONE]
 
 
-def test_in_a_folder_of_files_all_have_the_same_points_and_words(
-    part: tuple[Broken, ...], flat: Door
-) -> None:
-    assert {case.student: flat.points[case.student] for case in part} == {
-        case.student: due(case) for case in part
+@pytest.mark.slow
+def test_in_a_folder_of_files_all_have_the_same_points_and_words(flat: Door) -> None:
+    assert {case.student: flat.points[case.student] for case in EVERYBODY} == {
+        case.student: due(case) for case in EVERYBODY
     }
     # A file is called there as its student is.
-    wanted = {case.student: tuple(say for say in case.says if NAME not in say) for case in part}
+    wanted = {
+        case.student: tuple(say for say in case.says if NAME not in say) for case in EVERYBODY
+    }
     assert not_said(wanted, flat) == {}
 
 
-def test_without_those_that_cannot_be_read_all_is_well(
-    part: tuple[Broken, ...], flat_folder: Flat, flat: Door
-) -> None:
-    for student in (*(case.student for case in part if case.rejected), ALONE):
+@pytest.mark.slow
+def test_without_those_that_cannot_be_read_all_is_well(flat_folder: Flat, flat: Door) -> None:
+    for student in (*(case.student for case in EVERYBODY if case.rejected), ALONE):
         for path in flat_folder.folder.glob(f"{student}*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     again = flat_folder.grade()

@@ -186,6 +186,7 @@ def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: P
     assert not (course.directory / "gradebook.db").exists()
 
 
+@pytest.mark.slow
 def test_a_gradebook_with_a_relative_address_lies_in_its_course_wherever_one_stands(
     tmp_path: Path,
 ) -> None:

@@ -137,6 +137,7 @@ def run(notebook: nbformat.NotebookNode, folder: Path, kernel: str) -> None:
 # --- the whole exercise, on a disk with nothing else on it ---------------------------------------
 
 
+@pytest.mark.slow
 def test_a_student_of_the_numpy_exercise_installs_neither_pytorch_nor_nbgrader(disk: Disk) -> None:
     assert disk.run(disk.python, "-c", "import autograder, numpy")[0] == 0
     for name in ("torch", "nbgrader", "jupyterlab", "matplotlib", "jupytext"):
@@ -146,6 +147,7 @@ def test_a_student_of_the_numpy_exercise_installs_neither_pytorch_nor_nbgrader(d
     assert code == 0, said
 
 
+@pytest.mark.slow
 def test_the_size_that_the_readme_tells_is_the_size_on_the_disk(disk: Disk) -> None:
     files = [path for path in disk.packages.rglob("*") if path.is_file()]
     others = [
@@ -160,12 +162,14 @@ def test_the_size_that_the_readme_tells_is_the_size_on_the_disk(disk: Disk) -> N
     assert told == pytest.approx(megabytes, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_untouched_stub_fails_in_words(disk: Disk) -> None:
     code, said = disk.attn("check", "softmax")
     assert code == 1
     assert "softmax" in said and "not written yet" in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_the_reference_pasted_in_passes(disk: Disk) -> None:
     file = disk.handout / f"{NAME}.py"
     stub = file.read_text(encoding="utf-8")
@@ -182,12 +186,14 @@ def test_the_reference_pasted_in_passes(disk: Disk) -> None:
         file.write_text(stub, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_workspace_can_be_laid_out_from_the_installed_kit(disk: Disk, tmp_path: Path) -> None:
     code, said = disk.run(disk.python.parent / "attn", "start", tmp_path / "mine")
     assert code == 0, said
     assert (tmp_path / "mine" / NAME / f"{NAME}.ipynb").is_file()
 
 
+@pytest.mark.slow
 def test_the_notebook_with_the_reference_in_place_runs_from_top_to_bottom(
     disk: Disk, kernel: str, tmp_path: Path
 ) -> None:
@@ -206,6 +212,7 @@ def test_the_notebook_with_the_reference_in_place_runs_from_top_to_bottom(
     assert read.cells[0].outputs == []
 
 
+@pytest.mark.slow
 def test_the_untouched_notebook_stops_at_its_first_check_in_words(
     disk: Disk, kernel: str, tmp_path: Path
 ) -> None:
@@ -215,6 +222,7 @@ def test_the_untouched_notebook_stops_at_its_first_check_in_words(
     assert "`softmax` is not written yet" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> None:
     assert given_away(disk.root, SECRETS) == []
     planted = {
@@ -229,6 +237,7 @@ def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> Non
     assert sorted(given_away(tmp_path, SECRETS)) == sorted(planted)
 
 
+@pytest.mark.slow
 def test_the_installed_kit_has_no_solution_to_show(disk: Disk) -> None:
     code, said = disk.attn("solution", "softmax")
     assert code == 1 and "came without solutions" in " ".join(said.split())
@@ -275,6 +284,7 @@ def install_again(disk: Disk) -> None:
     assert code == 0, said
 
 
+@pytest.mark.slow
 def test_the_first_cell_installs_the_kit_where_it_is_missing_and_else_does_nothing(
     disk: Disk, kernel: str, tmp_path: Path
 ) -> None:
@@ -340,6 +350,7 @@ def test_with_a_repository_the_page_opens_the_notebook_in_colab_and_binder(
     assert f"{files_address('ada/attention', NAME)}/{wheel.name}" in first.source
 
 
+@pytest.mark.slow
 def test_binder_installs_from_the_top_of_the_release(released: Path, disk: Disk) -> None:
     install = (disk.python, "-m", "pip", "install", "--dry-run", "--force-reinstall", "--no-deps")
     lines = (released / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
@@ -554,6 +565,7 @@ def test_a_wheel_with_anything_else_in_it_is_not_handed_out(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_an_installation_has_no_sources_and_says_what_to_name_instead(disk: Disk) -> None:
     program = "from autograder.releasing.wheel import build_wheel; build_wheel([])"
     code, said = disk.run(disk.python, "-c", program)

@@ -162,13 +162,10 @@ LEVELS: dict[str, Callable[[list[str]], list[str]]] = {
 
 
 def kinds_and_levels() -> Iterator[ParameterSet]:
-    """Every kind at every level; of all but the first the fast tests take two levels.
-
-    At these two packages are shown to workers in different ways.
-    """
+    """Every kind at every level; the fast tests take all but the first at one level only."""
     for kind in KINDS:
         for level in LEVELS:
-            fast = kind == FIRST or level in ("full", "landlock, as an ordinary user")
+            fast = kind == FIRST or level == "full"
             marks = () if fast else pytest.mark.slow
             yield pytest.param(kind, level, id=f"{kind}-{level}", marks=marks)
 

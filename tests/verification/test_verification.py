@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from autograder.grading.input_seed import input_seed
 from autograder.model.exercise import read_exercise
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
@@ -177,6 +179,7 @@ def test_the_catalogue_is_large_enough() -> None:
     assert sum(counts.values()) >= 90
 
 
+@pytest.mark.slow
 def test_the_matrix_that_the_readme_links_is_up_to_date() -> None:
     matrices = [
         matrix_text(
