@@ -96,7 +96,6 @@ def chains(reference: Reference, namespaces: list[Names]) -> list[JudgedSteps]:
     ("name", "forms"),
     [
         pytest.param(EXERCISES[0], (*FEW, *MANY), id=EXERCISES[0]),
-        pytest.param("torch_multi_head", FEW, id="torch_multi_head"),
         *(
             pytest.param(name, (*FEW, *MANY), id=f"{name}, all forms", marks=pytest.mark.slow)
             for name in EXERCISES[1:]

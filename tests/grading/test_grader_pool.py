@@ -50,7 +50,7 @@ def test_a_grader_process_works_in_the_root_folder() -> None:
     ("word", "cause", "detail"),
     [
         ("spins", Cause.TIME, "0.5 seconds of processor time"),
-        ("sleeps", Cause.TIME, "4 seconds"),
+        pytest.param("sleeps", Cause.TIME, "4 seconds", marks=pytest.mark.slow),
         ("eats", Cause.MEMORY, "256 megabytes of memory"),
         ("crashes", Cause.CRASH, "signal SIGSEGV"),
         ("ends", Cause.ENDED, "exit code 3"),

@@ -86,6 +86,7 @@ def grade_among_the_hostile(solutions: Path, base: Path, number: int, size: int)
     assert not ours, ours[:2]
 
 
+@pytest.mark.slow
 def test_an_honest_classmate_of_forty_hostile_hand_ins_has_full_marks(
     solutions: Path, tmp_path: Path
 ) -> None:

@@ -90,9 +90,8 @@ def lie(name: str, manner: str, seeds: range) -> None:
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-@pytest.mark.parametrize("name", ["numpy_single_head", "vit_multi_head"])
-def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(name: str, manner: str) -> None:
-    lie(name, manner, range(1))
+def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(manner: str) -> None:
+    lie("vit_multi_head", manner, range(1))
 
 
 @pytest.mark.slow
