@@ -18,6 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.cli.kit import OUT
+from autograder.errors import KitError
+from autograder.learning.commands import once
 from autograder.learning.runner import process
 from autograder.model.exercise import read_exercise
 from support.learner_workspace import (
@@ -48,6 +51,9 @@ CHECKING = """\
 import sys
 from pathlib import Path
 from autograder.cli.kit import OUT
+from autograder.learning.commands import once
+from autograder.cli.kit import OUT
+from autograder.errors import KitError
 from autograder.learning.commands import once
 from autograder.learning.runner import process
 from autograder.learning.terminal import screen
@@ -249,6 +255,28 @@ def test_a_child_that_is_ended_before_it_starts_is_not_started(
     ended.set()
     starter.join(PATIENCE)
     assert tried == ([] if before == "its turn" else ["forkserver"])
+
+
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_a_command_that_is_refused_ends_the_child_that_it_began(
+    command: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+
+    class Begun(process.Child):
+        def end(self) -> None:
+            ended.append(self)
+            super().end()
+
+    for file in (workspace / NAME).glob(f"{NAME}.*"):
+        file.unlink()
+    monkeypatch.setattr(once, "Child", Begun)
+    with pytest.raises(KitError, match="there is neither"):
+        if command == "check":
+            once.check(workspace, None, OUT, print)
+        else:
+            once.show_step(workspace, "softmax", None, OUT, print)
+    assert len(ended) == 1
 
 
 def test_a_child_that_was_ended_while_it_waited_costs_nothing(workspace: Path) -> None:

@@ -68,7 +68,8 @@ def check(
     """Check the learner's work; return whether every requested step passes."""
     session = open_session(folder, say)
     task = session.task(words)
-    checkup = check_work(task.exercise, task.steps, child=Child(task.exercise))
+    with Child(task.exercise) as child:
+        checkup = check_work(task.exercise, task.steps, child=child)
     session = session.checked(checkup)
     if as_json:
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=False) + "\n")
@@ -137,10 +138,10 @@ def show_step(
     """Draw a step: yours, expected and the difference; with `path`, also into a file."""
     session = open_session(folder, say)
     exercise, step = session.step(words)
-    child = Child(exercise)
-    from autograder.learning.terminal.drawing import chosen, draw_file, drawn
+    with Child(exercise) as child:
+        from autograder.learning.terminal.drawing import chosen, draw_file, drawn
 
-    (run,) = check_work(exercise, (step,), child=child).steps
+        (run,) = check_work(exercise, (step,), child=child).steps
     for piece in drawn(run):
         console.print(piece)
     check = chosen(run)

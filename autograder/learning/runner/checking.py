@@ -43,18 +43,17 @@ def check_work(
     exercise: Exercise,
     steps: Sequence[Step],
     *,
-    child: Child | None = None,
+    child: Child,
     tell: Tell = lambda what: None,
     stop: Stop | None = None,
 ) -> Checkup:
     """Check the learner's file in the exercise's folder.
 
-    `child` is a child that was started earlier. `tell` is called with a few words about what is
-    going on. `stop` stops the check from elsewhere, which raises `Stopped`. Raises `KitError`
-    when nothing can be checked.
+    `child` was started for it, and whoever started it ends it. `tell` is called with a few words
+    about what is going on. `stop` stops the check from elsewhere, which raises `Stopped`. Raises
+    `KitError` when nothing can be checked.
     """
-    started = child or Child(exercise)
-    return Checking(exercise, read_work(exercise), steps, tell, stop or Stop()).run(started)
+    return Checking(exercise, read_work(exercise), steps, tell, stop or Stop()).run(child)
 
 
 @dataclass

@@ -74,8 +74,9 @@ class ForkServer:
 class Child:
     """A process of `child.py`: it gets ready, does one job, and ends.
 
-    It takes the place of the child `before`, which has been ended. If the server of that one lacks
-    the library of this exercise, the server is ended, too.
+    It is a context manager, which ends the process. It takes the place of the child `before`,
+    which has been ended. If the server of that one lacks the library of this exercise, the server
+    is ended, too.
     """
 
     def __init__(self, exercise: Exercise, before: Child | None = None) -> None:
@@ -87,6 +88,12 @@ class Child:
         self._line, far = multiprocessing.Pipe()
         # In a thread, because it takes as long as the server's imports.
         threading.Thread(target=self._start, args=(far,), daemon=True).start()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.end()
 
     @property
     def usable(self) -> bool:
