@@ -86,8 +86,9 @@ class Child:
         self._spent = False
         self._process: BaseProcess | None = None
         self._line, far = multiprocessing.Pipe()
-        # In a thread, because it takes as long as the server's imports.
-        threading.Thread(target=self._start, args=(far,), daemon=True).start()
+        # In a thread, because it takes as long as the server's imports. Not a daemon: this program
+        # waits for it at its end, or the folder of the server's socket would go while it is filled.
+        threading.Thread(target=self._start, args=(far,), daemon=False).start()
 
     def __enter__(self) -> Child:
         return self
