@@ -30,7 +30,8 @@ coverage: $(READY)
 	$(BIN)/python tests/project/coverage_floor.py
 
 # What takes minutes: a run killed at fifty random moments, every attack, alone and through both
-# commands, and at length what `make test` takes a sample of.
+# commands, nbgrader's own commands on whole classes, an installation of a student's, and at length
+# what `make test` takes a sample of.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow -n auto --dist loadfile
 
