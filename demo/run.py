@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from autograder.cli.grading import GradedClass, grade_path
+from autograder.cli.grade import GradedClass, grade_path
+from autograder.course.assignment_release import release
 from autograder.course.creation import FACTS, Course, create_course
-from autograder.course.release import release
 from autograder.errors import KitError
 from autograder.grading.class_task import GradingOptions
 from autograder.grading.output_folder import SECRET, SECRET_BYTES
@@ -22,14 +22,14 @@ MADE_BY_DEMO = ".made-by-attn-demo"
 
 
 def run_demo(
-    directory: Path, *, solutions: Path, assignments: Path, zoo: Path, console: Console
+    directory: Path, *, solutions: Path, assignments: Path, sample_class: Path, console: Console
 ) -> tuple[GradedClass, ...]:
     """Make a course in `directory`, release it, hand in for a class, grade it, print the results.
 
     A course that an earlier demo made there is replaced; anything else is refused with `KitError`.
     """
     _clear(directory)
-    exercises = tuple(sorted(path.name for path in zoo.iterdir() if path.is_dir()))
+    exercises = tuple(sorted(path.name for path in sample_class.iterdir() if path.is_dir()))
     console.print(Text(f"making the course {directory} with {', '.join(exercises)}"))
     course = create_course(
         directory, solutions=solutions, assignments=assignments, exercises=exercises
@@ -46,7 +46,7 @@ def run_demo(
     for name in exercises:
         console.print(Text(f"releasing {name} with nbgrader generate_assignment"))
         release(course, name)
-        _hand_in(course, name, read_sample_class(zoo / name), bool(shortfall), console)
+        _hand_in(course, name, read_sample_class(sample_class / name), bool(shortfall), console)
     graded = tuple(
         grade_path(
             directory,
@@ -93,11 +93,15 @@ def _banner(error: KitError, console: Console) -> None:
 
 
 def _hand_in(
-    course: Course, name: str, zoo: tuple[SampleStudent, ...], unprotected: bool, console: Console
+    course: Course,
+    name: str,
+    sample_class: tuple[SampleStudent, ...],
+    unprotected: bool,
+    console: Console,
 ) -> None:
     exercise = course.exercise(name)
     handed_in = 0
-    for classmate in zoo:
+    for classmate in sample_class:
         if unprotected and classmate.hostile:
             console.print(Text(f"{classmate.name}: not run", style="yellow"))
             continue

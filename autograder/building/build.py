@@ -15,10 +15,10 @@ from typing import Any
 
 from autograder.building.checklist import render_checklist
 from autograder.building.leak import refuse_leaks, secrets_of
-from autograder.building.notebook import render_notebook
 from autograder.building.public_facts import render_public
 from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
+from autograder.building.student_notebook import render_notebook
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, read_exercise
 

@@ -120,7 +120,7 @@ def grade(
     again: bool,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
-    from autograder.cli.grading import grade_path
+    from autograder.cli.grade import grade_path
     from autograder.grading.class_task import GradingOptions
 
     graded = grade_path(
@@ -142,10 +142,13 @@ def grade(
     "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
 )
 @click.option(
-    "--class", "zoo", type=FOLDER, help="The sample class [default: the one beside the kit]."
+    "--class",
+    "sample_class",
+    type=FOLDER,
+    help="The sample class [default: the one beside the kit].",
 )
 def demo(
-    directory: Path, solutions: Path | None, assignments: Path | None, zoo: Path | None
+    directory: Path, solutions: Path | None, assignments: Path | None, sample_class: Path | None
 ) -> None:
     """Make a course with a sample class, then release, collect and grade it."""
     from demo.run import run_demo
@@ -155,7 +158,7 @@ def demo(
         directory,
         solutions=source.solutions,
         assignments=source.assignments,
-        zoo=zoo or source.solutions.parent / "tests" / "submissions",
+        sample_class=sample_class or source.solutions.parent / "tests" / "sample_class",
         console=OUT,
     )
 

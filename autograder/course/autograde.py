@@ -26,7 +26,7 @@ from nbgrader.utils import rmtree
 from autograder.course.any_name import AnyName, FeedbackForAnyName
 from autograder.course.creation import FACTS, Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
-from autograder.course.judging import grader
+from autograder.course.judge import grader
 from autograder.course.verdict_cells import finished
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING

@@ -61,7 +61,7 @@ class WriteVerdict(NbGraderPreprocessor):
     """Replaces nbgrader's Execute: writes the verdict, and runs no code itself."""
 
     judge = Unicode(
-        "autograder.course.judging.judge",
+        "autograder.course.judge.judge",
         help="The dotted name of what judges: judge(course, exercise, student, folder) -> Verdict.",
     ).tag(config=True)
     allow_protection = Enum(

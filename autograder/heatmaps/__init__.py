@@ -28,7 +28,7 @@ __all__ = [
 
 def terminal_panels(panels: Sequence[Panel]) -> RenderableType:
     """Return heat maps for a rich console, side by side if it is wide enough."""
-    from autograder.heatmaps.terminal import Blocks
+    from autograder.heatmaps.terminal_text import Blocks
 
     return Blocks(tuple(panels))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from autograder.worker.zygote import main
+from autograder.worker.zygote_main import main
 
 if __name__ == "__main__":
     main(int(sys.argv[1]))

@@ -30,7 +30,7 @@ COLORS = 192  # with fewer, the colors of code are not those of the page
 MARGIN = 12  # of the page's pixels
 EDGE = 2  # the frame of the cell beside
 
-# Who is in the class that is shown, and which sample of tests/submissions they hand in.
+# Who is in the class that is shown, and which sample of tests/sample_class they hand in.
 CLASS = {
     "ada": "reference",
     "ben": "mistake_not_scaled",
@@ -112,7 +112,7 @@ def check_in_a_notebook(browser: Browser, home: Home) -> Picture:
 
 def graded_class(folder: Path) -> Path:
     """Run `attn demo` on the class that is shown; return the folder of its pages."""
-    samples, handed_in = ROOT / "tests" / "submissions" / NAME, folder / "class" / NAME
+    samples, handed_in = ROOT / "tests" / "sample_class" / NAME, folder / "class" / NAME
     handed_in.mkdir(parents=True)
     for student, sample in CLASS.items():
         shutil.copy(samples / f"{sample}.py", handed_in / f"{student}.py")

@@ -41,7 +41,7 @@ def module(name: str) -> ModuleType:
 
 
 def sample_class(name: str) -> tuple[SampleStudent, ...]:
-    return read_sample_class(ROOT / "tests" / "submissions" / name)
+    return read_sample_class(ROOT / "tests" / "sample_class" / name)
 
 
 def few(name: str) -> tuple[SampleStudent, ...]:
@@ -63,11 +63,11 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     name, fast = request.param
     exercise = read_exercise(ROOT / "solutions" / name)
     folder = tmp_path_factory.mktemp(name)
-    zoo = [one for one in sample_class(name) if (one in few(name)) == fast]
-    for classmate in zoo:
+    part = [one for one in sample_class(name) if (one in few(name)) == fast]
+    for classmate in part:
         hand_in(classmate, exercise, ROOT / "assignments" / name, folder / classmate.name)
-    handed_in = [read_submission(folder / one.name, exercise, one.name) for one in zoo]
-    return list(zip(zoo, grade_batch(exercise.folder, handed_in)))
+    handed_in = [read_submission(folder / one.name, exercise, one.name) for one in part]
+    return list(zip(part, grade_batch(exercise.folder, handed_in)))
 
 
 def of_kind(graded: Graded, kind: str) -> Graded:
@@ -227,7 +227,7 @@ def test_a_student_of_the_numpy_exercise_needs_no_torch(tmp_path: Path) -> None:
     exercise = read_exercise(ROOT / "solutions" / "numpy_single_head")
     (mate,) = [
         one
-        for one in read_sample_class(ROOT / "tests" / "submissions" / "numpy_single_head")
+        for one in read_sample_class(ROOT / "tests" / "sample_class" / "numpy_single_head")
         if one.name == "correct_einsum"
     ]
     assignment = ROOT / "assignments" / "numpy_single_head"

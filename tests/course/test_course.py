@@ -24,12 +24,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.apps.api import NbGraderAPI
 
 from autograder.course import create_course, read_course
+from autograder.course.assignment_release import command_environment, release
 from autograder.course.creation import Course
 from autograder.course.gradebook import scores, write_gradebook
 from autograder.course.intake import notebook_of, release_notebook
 from autograder.course.page import clean_markdown
 from autograder.course.preprocessors import KeepStubs
-from autograder.course.release import command_environment, release
 from autograder.course.settings import course_directory, read_settings
 from autograder.course.skeleton import from_script, onto_skeleton
 from autograder.course.verdict_cells import finished, with_verdict

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course
 from autograder.course.gradebook import scores
-from autograder.course.release import command_environment
 from autograder.grading.journal import JOURNAL
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name

@@ -1,6 +1,6 @@
 """A class of all kinds, graded by the real engine: everybody gets what is due, nobody more.
 
-Each made-up student is a file in tests/submissions; the facts at its head say what to
+Each made-up student is a file in tests/sample_class; the facts at its head say what to
 expect. The class is graded once with the hostile ones and once without them.
 """
 
@@ -24,7 +24,7 @@ from demo.sample_class import SampleStudent, hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
-ZOO = read_sample_class(ROOT / "tests" / "submissions" / NAME)
+SAMPLE_CLASS = read_sample_class(ROOT / "tests" / "sample_class" / NAME)
 ASSIGNMENT = ROOT / "assignments" / NAME
 TWINS = ("mistake_not_scaled", "hostile_exit")
 KINDS = {"correct", "class only", "mistake", "broken", "half", "untouched", "hostile"}
@@ -40,7 +40,7 @@ ODD = {
 
 
 def of_kind(*kinds: str) -> pytest.MarkDecorator:
-    found = [classmate for classmate in ZOO if classmate.facts["kind"] in kinds]
+    found = [classmate for classmate in SAMPLE_CLASS if classmate.facts["kind"] in kinds]
     return pytest.mark.parametrize("classmate", found, ids=lambda classmate: classmate.name)
 
 
@@ -55,7 +55,7 @@ def submissions(
 ) -> tuple[Submission, ...]:
     folder = tmp_path_factory.mktemp("class")
     read = []
-    for classmate in ZOO:
+    for classmate in SAMPLE_CLASS:
         handed = hand_in(classmate, exercise, ASSIGNMENT, folder / classmate.name)
         read.append(read_submission(handed, exercise, classmate.name))
     twins = [
@@ -107,8 +107,8 @@ def marks(verdict: Verdict) -> object:
 
 
 def test_the_class_is_of_all_kinds() -> None:
-    assert {classmate.facts["kind"] for classmate in ZOO} == KINDS
-    names = {classmate.name for classmate in ZOO}
+    assert {classmate.facts["kind"] for classmate in SAMPLE_CLASS} == KINDS
+    names = {classmate.name for classmate in SAMPLE_CLASS}
     assert {"hostile_thief", "hostile_endless_loop", "hostile_exit", *TWINS} <= names
 
 
@@ -192,7 +192,7 @@ def test_a_syntax_error_costs_only_the_step_it_stands_in(verdicts: dict[str, Ver
 
 
 def test_what_is_half_finished_gets_its_half(verdicts: dict[str, Verdict]) -> None:
-    (half,) = [classmate for classmate in ZOO if classmate.facts["kind"] == "half"]
+    (half,) = [classmate for classmate in SAMPLE_CLASS if classmate.facts["kind"] == "half"]
     verdict = verdicts[half.name]
     kept = half.facts["keeps"].split()
     assert [step.name for step in verdict.steps if step.points] == kept

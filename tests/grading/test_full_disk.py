@@ -23,11 +23,11 @@ from support.released_course import (
     marks_of,
     released_course,
     result_of,
-    zoo,
+    sample_class,
 )
 
 STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
-CLASS = zoo(*STUDENTS)
+CLASS = sample_class(*STUDENTS)
 
 
 @pytest.fixture(scope="module")

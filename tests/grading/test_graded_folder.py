@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.cli.grading import GradedClass, grade_path
+from autograder.cli.grade import GradedClass, grade_path
 from autograder.course.creation import Course, create_course
 from autograder.course.gradebook import scores
 from autograder.errors import KitError
@@ -27,7 +27,7 @@ from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
 from support.measured_processes import UNMEASURED
 from support.processes import descendants
-from support.released_course import released_course, zoo
+from support.released_course import released_course, sample_class
 
 ATTN = str(Path(sys.executable).with_name("attn"))
 RUNS = "open({marker!r}, 'w').close()\n"
@@ -176,7 +176,7 @@ def test_an_address_of_the_gradebook_that_is_computed_is_not_computed(tmp_path: 
 
 
 def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: Path) -> None:
-    course = released_course(tmp_path / "course", zoo("correct_einsum"))
+    course = released_course(tmp_path / "course", sample_class("correct_einsum"))
     elsewhere = tmp_path / "elsewhere.db"
     shutil.move(course.directory / "gradebook.db", elsewhere)
     with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as file:
@@ -190,8 +190,8 @@ def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: P
 def test_a_gradebook_with_a_relative_address_lies_in_its_course_wherever_one_stands(
     tmp_path: Path,
 ) -> None:
-    here = released_course(tmp_path / "here", zoo("reference"))
-    there = released_course(tmp_path / "there", zoo("reference"))
+    here = released_course(tmp_path / "here", sample_class("reference"))
+    there = released_course(tmp_path / "there", sample_class("reference"))
     for course in (here, there):
         with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as file:
             file.write('c.CourseDirectory.db_url = "sqlite:///gradebook.db"\n')

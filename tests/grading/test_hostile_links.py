@@ -18,10 +18,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course, script_name
 from autograder.course.gradebook import scores, write_gradebook
 from autograder.course.intake import timestamp
-from autograder.course.release import command_environment
 from autograder.grading.batch import grade_batch
 from autograder.grading.roster import course_roster
 from autograder.model.exercise import read_exercise
@@ -307,7 +307,7 @@ def test_a_file_that_changes_after_it_was_read_is_not_shown_beside_its_marks(
 
 
 CHANGING_JUDGE = """
-from autograder.course.judging import judge as own
+from autograder.course.judge import judge as own
 
 def judge(course, exercise, student, folder, **asked):
     file = folder / f"{exercise.name}.py"

@@ -20,10 +20,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.export import _Quoted
 from autograder.course.gradebook import scores
-from autograder.course.release import command_environment
 from autograder.grading.roster import flat_roster
 from autograder.model.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.model.verdict import Verdict

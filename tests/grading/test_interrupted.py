@@ -37,7 +37,7 @@ from support.released_course import (
     journal,
     released_course,
     result_of,
-    zoo,
+    sample_class,
 )
 
 STUDENTS = (
@@ -56,7 +56,9 @@ PATIENCE = 240.0  # seconds that anything may take on a busy machine
 @pytest.fixture(scope="module")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A released course that nobody has graded yet; two of its students hand in the same."""
-    course = released_course(tmp_path_factory.mktemp("pristine") / "course", zoo(*STUDENTS))
+    course = released_course(
+        tmp_path_factory.mktemp("pristine") / "course", sample_class(*STUDENTS)
+    )
     twin = course.submitted(NAME, "twin_of_reference")
     shutil.copytree(course.submitted(NAME, "reference"), twin)
     return course

@@ -27,7 +27,7 @@ from autograder.reports.verdict_files import read_verdicts
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
 from support.copied_exercise import copy_exercise
-from support.released_course import zoo
+from support.released_course import sample_class
 
 STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
 TWIN = "twin_of_reference"
@@ -84,7 +84,7 @@ class GradedFolder:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> GradedFolder:
     """A class that was graded once; two of its students hand in the same."""
     found = GradedFolder(tmp_path_factory.mktemp("judged") / "class")
-    for student in zoo(*STUDENTS):
+    for student in sample_class(*STUDENTS):
         hand_in(student, EXERCISE, ASSIGNMENT, found.folder / student.name)
     shutil.copytree(found.folder / "reference", found.folder / TWIN)
     assert "judged before" not in found.grade()

@@ -22,7 +22,7 @@ from autograder.errors import KitError
 from autograder.heatmaps import comparison, panel, save, terminal_panels
 from autograder.heatmaps.html_table import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.heatmaps.panel import Panel, axis_names, is_attention, short
-from autograder.heatmaps.terminal import style
+from autograder.heatmaps.terminal_text import style
 from autograder.heatmaps.text import WIDEST, text_lines
 
 SEED = 20170612

@@ -183,11 +183,11 @@ def quiet_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 def handed_in(student: str, folder: Path) -> nbformat.NotebookNode:
     """The notebook of one of the made-up class, with the files of the assignment beside it."""
     shutil.copytree(STUB, folder)
-    zoo = {
+    sample_class = {
         classmate.name: classmate
-        for classmate in read_sample_class(ROOT / "tests/submissions" / NAME)
+        for classmate in read_sample_class(ROOT / "tests/sample_class" / NAME)
     }
-    file = hand_in(zoo[student], REFERENCE.exercise, STUB, folder)
+    file = hand_in(sample_class[student], REFERENCE.exercise, STUB, folder)
     notebook: nbformat.NotebookNode = nbformat.read(file, as_version=4)
     return notebook
 

@@ -36,10 +36,10 @@ del sys.modules[__name__]
 sys.modules["_frozen_importlib"]._load(_spec)
 """
 IMPORTED = (
-    "import sys, autograder.cli, autograder.cli.grading, autograder.learning.commands.once,"
-    " autograder.course.judging, multiprocessing.spawn, multiprocessing.resource_tracker,"
+    "import sys, autograder.cli, autograder.cli.grade, autograder.learning.commands.once,"
+    " autograder.course.judge, multiprocessing.spawn, multiprocessing.resource_tracker,"
     " multiprocessing.forkserver, multiprocessing.popen_forkserver,"
-    " autograder.worker.zygote;"
+    " autograder.worker.zygote_main;"
     "print(*(name for name in sys.modules if name.isidentifier()))"
 )
 

@@ -27,8 +27,8 @@ import pytest
 import autograder
 from autograder.building.leak import Secret, refuse_leaks, secrets_of
 from autograder.course import read_course
+from autograder.course.assignment_release import command_environment
 from autograder.course.gradebook import scores
-from autograder.course.release import command_environment
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Verdict
@@ -41,8 +41,8 @@ from support.transcripts import blocks, differences, lines
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 NAME = "numpy_single_head"
-ZOO = ROOT / "tests" / "submissions" / NAME
-STUDENTS = sorted(path.stem for path in ZOO.glob("*.py"))
+SAMPLE_CLASS = ROOT / "tests" / "sample_class" / NAME
+STUDENTS = sorted(path.stem for path in SAMPLE_CLASS.glob("*.py"))
 UNTOUCHED = ("untouched_notebook", "untouched_script")
 ATTN = str(Path(sys.executable).with_name("attn"))
 WIDTH = "100"  # of the terminal that README.md shows
@@ -101,7 +101,7 @@ class Demo:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, str]) -> Demo:
     folder = tmp_path_factory.mktemp("demo")
-    shutil.copytree(ZOO, folder / "class" / NAME)
+    shutil.copytree(SAMPLE_CLASS, folder / "class" / NAME)
     command = [ATTN, "demo", str(folder / "course"), "--class", str(folder / "class")]
     return Demo(folder / "course", ran(command, {**environment, "COLUMNS": WIDTH}))
 
@@ -394,7 +394,7 @@ def unprotected(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[s
     folder = tmp_path_factory.mktemp("lesser")
     (folder / "class" / NAME).mkdir(parents=True)
     for name in (*HARMLESS, *HOSTILE):
-        shutil.copy(ZOO / f"{name}.py", folder / "class" / NAME)
+        shutil.copy(SAMPLE_CLASS / f"{name}.py", folder / "class" / NAME)
     words = ("demo", str(folder / "course"), "--class", str(folder / "class"))
     return Demo(folder / "course", ran(on_a_lesser_machine(*words), environment))
 
@@ -403,7 +403,7 @@ def unprotected(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[s
 def handed_in(exercise: Exercise, tmp_path: Path) -> Path:
     """A flat folder with one submission that is right."""
     (classmate,) = [
-        classmate for classmate in read_sample_class(ZOO) if classmate.name == "reference"
+        classmate for classmate in read_sample_class(SAMPLE_CLASS) if classmate.name == "reference"
     ]
     folder = tmp_path / "class"
     hand_in(classmate, exercise, ROOT / "assignments" / NAME, folder / "anna")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.release import command_environment
+from autograder.course.assignment_release import command_environment
 from autograder.model.exercise import read_exercise
 from demo.sample_class import hand_in, read_sample_class
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, stub_file, written
@@ -72,7 +72,7 @@ def wrong(
 
 def hand_in_sample(student: str, folder: Path) -> None:
     """Put what a student of the sample class hands in into `folder`."""
-    sample = {each.name: each for each in read_sample_class(ROOT / "tests" / "submissions" / NAME)}
+    sample = {each.name: each for each in read_sample_class(ROOT / "tests" / "sample_class" / NAME)}
     exercise = read_exercise(ROOT / "solutions" / NAME)
     hand_in(sample[student], exercise, ROOT / "assignments" / NAME, folder)
 

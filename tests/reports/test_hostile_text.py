@@ -25,9 +25,9 @@ import pytest
 from nbconvert.filters import strip_files_prefix
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
+from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course, notebook_name
 from autograder.course.page import TAGS, clean_markdown
-from autograder.course.release import command_environment
 from autograder.model.exercise import read_exercise
 from autograder.model.files import file_stem
 from autograder.model.verdict import Outcome, Verdict

@@ -16,15 +16,15 @@ from traitlets.config import Config
 from traitlets.config.loader import DeferredConfigString
 
 from autograder.course import gradebook
+from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course
 from autograder.course.preprocessors import WriteVerdict
-from autograder.course.release import command_environment
 from autograder.course.verdict_cells import finished
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from demo.sample_class import hand_in
 from support.machines import as_in_docker
-from support.released_course import NAME, ROOT, released_course, zoo
+from support.released_course import NAME, ROOT, released_course, sample_class
 
 SAYS_SO = "Graded without protection (level: process)"
 ALLOWED = 'c.WriteVerdict.allow_protection = "process"'
@@ -34,7 +34,7 @@ def test_a_container_without_namespaces_grades_and_every_result_says_landlock(
     tmp_path: Path,
 ) -> None:
     exercise = read_exercise(ROOT / "solutions" / NAME)
-    (reference,) = [student for student in zoo() if student.name == "reference"]
+    (reference,) = [student for student in sample_class() if student.name == "reference"]
     hand_in(reference, exercise, ROOT / "assignments" / NAME, tmp_path / "class" / "anna")
     command = [sys.executable, "-B", "-m", "autograder.cli", "grade", str(tmp_path / "class")]
     run = subprocess.run(
@@ -59,7 +59,7 @@ def test_a_container_without_namespaces_grades_and_every_result_says_landlock(
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    (reference,) = [student for student in zoo() if student.name == "reference"]
+    (reference,) = [student for student in sample_class() if student.name == "reference"]
     return released_course(tmp_path_factory.mktemp("allowed") / "course", (reference,))
 
 

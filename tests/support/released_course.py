@@ -1,4 +1,4 @@
-"""A released course of the NumPy exercise with the zoo handed in, and what grading left in it."""
+"""A released course of the NumPy exercise, handed in by the sample class, and what grading left."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from autograder.course.assignment_release import release
 from autograder.course.creation import Course, create_course
 from autograder.course.gradebook import scores
-from autograder.course.release import release
 from autograder.grading.journal import JOURNAL
 from autograder.grading.output_folder import input_secret
 from autograder.model.exercise import read_exercise
@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 
 
-def zoo(*named: str) -> tuple[SampleStudent, ...]:
+def sample_class(*named: str) -> tuple[SampleStudent, ...]:
     """The made-up students of the NumPy exercise: those who are named, or all of them."""
-    found = {each.name: each for each in read_sample_class(ROOT / "tests" / "submissions" / NAME)}
+    found = {each.name: each for each in read_sample_class(ROOT / "tests" / "sample_class" / NAME)}
     return tuple(found[name] for name in named or found)
 
 

@@ -26,8 +26,8 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 
 if TYPE_CHECKING:
-    from autograder.learning.runner.asking import Questions
     from autograder.learning.runner.job import Send
+    from autograder.learning.runner.questions import Questions
 
 ENDING = 5.0  # seconds for a parent to end after its last pipe closed
 ALWAYS = ("numpy.random", "jaxtyping", "autograder.learning.runner.job")
@@ -128,7 +128,7 @@ def _ready(exercise: Exercise) -> Questions:
             importlib.import_module(name)
     if exercise.library == "torch":
         importlib.import_module("torch").set_num_threads(1)
-    from autograder.learning.runner.asking import Questions
+    from autograder.learning.runner.questions import Questions
 
     return Questions.read(exercise.folder, exercise.library)
 

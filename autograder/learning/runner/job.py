@@ -20,9 +20,9 @@ from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import report
 from autograder.learning.runner import messages
-from autograder.learning.runner.asking import Questions, arrays_to_draw
 from autograder.learning.runner.limits import StillRunning, Watchdog
 from autograder.learning.runner.printing import TooMuchPrinted, printed
+from autograder.learning.runner.questions import Questions, arrays_to_draw
 from autograder.model.request import Failed
 from autograder.model.verdict import Finding, Outcome, check_facts, finding_facts
 
