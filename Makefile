@@ -39,7 +39,7 @@ test-slow: $(READY)
 test-browser: $(BROWSER)
 	$(BIN)/python -m pytest tests/browser
 
-# The pictures of the documents, taken anew from the real pages; needs Chromium, too.
+# The pictures of the documents, retaken from the real pages; needs Chromium, too.
 pictures: $(BROWSER)
 	PYTHONPATH=tests $(BIN)/python tests/browser/pictures.py
 

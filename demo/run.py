@@ -11,9 +11,10 @@ from rich.text import Text
 
 from autograder.cli.grade import GradedClass, grade_path
 from autograder.course.assignment_release import release
-from autograder.course.creation import FACTS, Course, create_course
+from autograder.course.creation import Course, create_course
 from autograder.errors import KitError
 from autograder.grading.class_task import GradingOptions
+from autograder.grading.graded_folder import FACTS
 from autograder.grading.output_folder import SECRET, SECRET_BYTES
 from autograder.sandbox import Zygote
 from demo.sample_class import SampleStudent, hand_in, read_sample_class

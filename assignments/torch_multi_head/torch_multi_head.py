@@ -22,7 +22,7 @@
 # | `heads` | heads: how many there are | 2 |
 # | `head_dim` | head size: how many numbers a query, key or value of one head has | 4 |
 #
-# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. In the example, `S` and `head_dim` are both 4. The checks also use sizes of which no two are equal.
+# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. In the example, `S` and `head_dim` are both 4. The checks also use sizes that are all different.
 #
 # **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
 

@@ -199,7 +199,7 @@ def apply_attention(
 #
 # Between the two moves, there is one thing to know about memory. A tensor is a row of numbers in memory, together with a rule for finding entry `(b, h, i, d)` in that row.
 #
-# - **`permute`** moves no number; it only changes the rule. Neighbours along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
+# - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
 # - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`: it refuses rather than copies.
 # - **`contiguous()`** makes a copy in which the numbers do lie in the order of the axes. (If they already do, it returns the tensor itself.) A view of that works.
 # - **`reshape`** is a view where a view is possible. Where it is not, it copies, without a word. It is right here too.

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, Exercise
+from autograder.model.exercise import MANIFEST, SOLUTION, Exercise
 from autograder.model.signature import Definition
 from autograder.submission.definitions import DefinitionNode, top_level
 
-SOLUTION = "solution.py"
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 GIVEN = "# given"  # after a `def`: this method is handed out as it is

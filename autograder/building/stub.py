@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.symbols import UNWRITTEN
 from autograder.submission.definitions import DefinitionNode
 from autograder.submission.percent import PercentCell, percent_cells, without_head
 
@@ -75,7 +76,7 @@ def _stubbed(solution: Solution) -> list[str]:
 
 
 def _not_written(region: Region) -> list[str]:
-    message = f"{region.function} is not written yet"
+    message = f"{region.function} {UNWRITTEN}"
     return [
         f"{region.indentation}# YOUR CODE HERE",
         f'{region.indentation}raise NotImplementedError("{message}")',

@@ -25,6 +25,7 @@ from autograder.protocol.arrays import to_library
 from autograder.protocol.wire import Value
 
 Run = Callable[[ModuleType], Value]
+_TOGETHER = "Run one after the other, your own steps"
 
 # A step may give another shape than expected, and a later one may put it right. But if it gives
 # this many times as many numbers, there is no bound on what the reference's class makes of them.
@@ -184,7 +185,7 @@ class Chain:
                 continue
             there = diagnose(call.reply, reference.reply.value, self.reference.form(step), ())
             if there:
-                fact = f"Run one after the other, your own steps first go wrong at `{step}`."
+                fact = _first_wrong(step)
                 named = Finding(there.outcome, fact, details=(there.message,))
                 return ChainVerdict(there.outcome, step, named)
         return ChainVerdict(finding.outcome, None, finding)
@@ -195,14 +196,18 @@ def _stopped(calls: list[StepCall], error: Exception) -> Finding:
     at = f" after `{calls[-1].request.target}`" if calls else ""
     return Finding(
         Outcome.WRONG_TYPE,
-        f"Run one after the other, your own steps cannot go on{at}.",
+        f"{_TOGETHER} cannot go on{at}.",
         details=(f"{type(error).__name__}: {error}"[:300],),
     )
 
 
+def _first_wrong(step: str) -> str:
+    return f"{_TOGETHER} first go wrong at `{step}`."
+
+
 def broken_by(step: StepVerdict) -> ChainVerdict:
     """The verdict on a chain that would never end because of a step."""
-    fact = f"Run one after the other, your own steps first go wrong at `{step.name}`."
+    fact = _first_wrong(step.name)
     details = (step.finding.message,) if step.finding else ()
     return ChainVerdict(step.outcome, step.name, Finding(step.outcome, fact, details=details))
 
@@ -216,8 +221,5 @@ def traced_back(chain: ChainVerdict, steps: tuple[StepVerdict, ...]) -> ChainVer
     cause = next((step for step in earlier if step.outcome is not Outcome.PASSED), None)
     if cause is None:
         return chain
-    fact = (
-        f"Run one after the other, your own steps first go wrong at `{at.name}`. "
-        f"It is right by itself, but it calls your `{cause.name}`."
-    )
+    fact = f"{_first_wrong(at.name)} It is right by itself, but it calls your `{cause.name}`."
     return replace(chain, breaks_at=cause.name, finding=replace(chain.finding, fact=fact))

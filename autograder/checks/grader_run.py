@@ -12,6 +12,7 @@ import pytest
 
 from autograder.checks.plugin import GradingPlugin
 from autograder.errors import KitError
+from autograder.model.exercise import GRADERS
 
 _AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 
@@ -21,7 +22,7 @@ def run_graders(plugin: GradingPlugin) -> None:
 
     Raises `KitError` when the file cannot be collected or holds no checks, and MemoryError.
     """
-    graders = plugin.reference.exercise.folder.resolve() / "graders.py"
+    graders = plugin.reference.exercise.folder.resolve() / GRADERS
     raised: list[KitError | MemoryError] = []
     exit_code = _collected(graders, plugin, raised)
     if raised:

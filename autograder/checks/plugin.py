@@ -27,7 +27,7 @@ from autograder.checks.student import Recorder, Student
 from autograder.errors import KitError
 from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import CheckFailed
-from autograder.model.exercise import Step
+from autograder.model.exercise import GRADERS, SOLUTION, Step
 from autograder.model.request import Reply, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
@@ -315,14 +315,14 @@ class GradingPlugin:
         """Say whether the reference passes a check, in the student's place."""
         # A module of its own: the chain puts the student's steps into the other one.
         folder = self.reference.exercise.folder.resolve()
-        module = load_module(folder / "solution.py", "respondent")
+        module = load_module(folder / SOLUTION, "respondent")
         reference = replace(self.reference, module=module)
         seen = self._protocol(item, replace(running, respondent=reference, record=None))
         chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
         return chain and not seen.errors and seen.finding is None
 
     def _wrong(self, fact: str, cure: str) -> KitError:
-        return KitError(fact, place=str(self.reference.exercise.folder / "graders.py"), cure=cure)
+        return KitError(fact, place=str(self.reference.exercise.folder / GRADERS), cure=cure)
 
 
 def step_of(item: pytest.Item) -> str | None:

@@ -14,6 +14,7 @@ from autograder.errors import KitError
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example, write_examples
 from autograder.judging.expectation import Expectation, Refused, judge
+from autograder.model.exercise import GRADERS
 from autograder.model.request import Request
 from autograder.protocol import arrays
 
@@ -37,7 +38,7 @@ def record_examples(folder: Path) -> str:
         if step.name not in shown:
             raise KitError(
                 f"the step {step.name} has no worked example",
-                place=str(folder / "graders.py"),
+                place=str(folder / GRADERS),
                 cure="mark one of its checks as public",
             )
     return write_examples(reference.exercise.name, examples)

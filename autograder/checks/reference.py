@@ -23,7 +23,7 @@ from autograder.checks.replay import Replay
 from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import MANIFEST, Exercise, read_exercise
+from autograder.model.exercise import MANIFEST, SOLUTION, Exercise, read_exercise
 from autograder.model.machine_fault import fault_of
 from autograder.model.request import Reply, Request
 from autograder.model.signature import signature_of
@@ -34,7 +34,7 @@ def solution_beside(file: str) -> ModuleType:
 
     Its functions stay right while known mistakes are put into the reference.
     """
-    return load_module(Path(file).resolve().parent / "solution.py", "beside")
+    return load_module(Path(file).resolve().parent / SOLUTION, "beside")
 
 
 def shared_beside(file: str, path: str) -> ModuleType:
@@ -160,7 +160,7 @@ def read_reference(folder: Path) -> Reference:
     try:
         if exercise.library == "torch":
             _one_thread()
-        module = load_module(folder / "solution.py")
+        module = load_module(folder / SOLUTION)
         known = load_module(folder / "misconceptions.py")
     except ImportError as error:
         if fault := fault_of(error):
@@ -170,11 +170,11 @@ def read_reference(folder: Path) -> Reference:
 
 
 def _refuse_stripped_code() -> None:
-    """Raise `KitError` where Python strips what checks may rest on, or what students are told."""
+    """Raise `KitError` where Python strips what checks may rely on, or what students are told."""
     if sys.flags.optimize:
         docstrings = ", and docstrings, which are what students are told" * (sys.flags.optimize > 1)
         raise KitError(
-            f"Python runs without assertions here, which checks may consist of{docstrings}",
+            f"Python runs without assertions here, which checks may rely on{docstrings}",
             place=f"the variable PYTHONOPTIMIZE, or the option -{'O' * sys.flags.optimize}",
             cure="unset PYTHONOPTIMIZE, leave that option out, and run the same command again",
         )
@@ -197,7 +197,7 @@ def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconcepti
         held = {name: wrong for name, wrong in vars(mistakes).items() if not name.startswith("__")}
         if step not in steps or not inspect.isclass(mistakes):
             raise KitError(
-                f"the misconception {', '.join(held) or step} stands in no class of a step",
+                f"the misconception {', '.join(held) or step} is not in any step's class",
                 place=str(module.__file__),
                 cure="put it into a class that is named after its step; begin other names with _",
             )

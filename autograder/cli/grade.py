@@ -15,7 +15,7 @@ from autograder.grading.class_task import ClassTask, GradingOptions, grade_task
 from autograder.grading.folder_task import folder_task
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.lock import class_lock, ended_by_signals
+from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.unjudged import stopped_at
 from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
@@ -66,8 +66,7 @@ def grade_path(
     path, output = path.absolute(), output.absolute() if output else None
     refuse_modules_in(path)
     course = is_course(path)
-    waits = Text("another run is grading this class: waiting for it to finish")
-    with ended_by_signals(), class_lock(path, lambda: console.print(waits)):
+    with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
         if course:
             return _grade_course(path, exercise, solutions, output, options, console)
         task = folder_task(path, exercise, solutions, output)
@@ -121,5 +120,5 @@ def _not_judged(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
         elif finding and finding.outcome is Outcome.REJECTED:
             sentences.append(f"{verdict.student}: {finding.fact}")
         elif stopped := stopped_at(verdict):
-            sentences.append(f"{verdict.student}: not to the end. {stopped.fact}")
+            sentences.append(f"{verdict.student}: judged only in part. {stopped.fact}")
     return tuple(sentences)

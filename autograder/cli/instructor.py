@@ -10,6 +10,13 @@ import click
 
 from autograder.cli.kit import FOLDER, OUT, exercise_folders, source_folders
 
+SOLUTIONS = click.option(
+    "--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit]."
+)
+ASSIGNMENTS = click.option(
+    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+)
+
 
 def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
     if value and not re.fullmatch(r"[\w.-]+/[\w.-]+", value, re.ASCII):
@@ -24,10 +31,8 @@ def course() -> None:
 
 @course.command("new")
 @click.argument("directory", type=FOLDER)
-@click.option("--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit].")
-@click.option(
-    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
-)
+@SOLUTIONS
+@ASSIGNMENTS
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 def new(
     directory: Path,
@@ -62,10 +67,8 @@ def new(
     help="The release's repository; adds links to Colab and Binder.",
 )
 @click.option("--wheel", type=FOLDER, help="The kit's wheel to hand out [default: build it].")
-@click.option("--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit].")
-@click.option(
-    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
-)
+@SOLUTIONS
+@ASSIGNMENTS
 def release(
     exercises: tuple[str, ...],
     directory: Path,
@@ -137,10 +140,8 @@ def grade(
 
 @click.command()
 @click.argument("directory", type=FOLDER, default=Path("demo-course"))
-@click.option("--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit].")
-@click.option(
-    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
-)
+@SOLUTIONS
+@ASSIGNMENTS
 @click.option(
     "--class",
     "sample_class",

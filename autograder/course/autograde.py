@@ -24,14 +24,15 @@ from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
 from autograder.course.any_name import AnyName, FeedbackForAnyName
-from autograder.course.creation import FACTS, Course, notebook_name, read_course
+from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
 from autograder.course.verdict_cells import finished
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
+from autograder.grading.graded_folder import FACTS
 from autograder.grading.grader_pool import Loss
-from autograder.grading.lock import class_lock, ended_by_signals
+from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.watched_process import WorkProgress
 from autograder.submission.reading import read_submission
 
@@ -79,10 +80,9 @@ class CourseAutograde(AnyName, Autograde):
         if not matched:  # nbgrader reports it in its own words
             super().start()
             return
-        waits = "another run is grading this class: waiting for it to finish"
         with (
             ended_by_signals(),
-            class_lock(course.directory, lambda: self.log.warning(waits)),
+            class_lock(course.directory, lambda: self.log.warning(WAITS)),
             _laid_out(course, matched) as step,
         ):
             own = self.coursedir.submitted_directory

@@ -18,15 +18,13 @@ import tomli_w
 
 from autograder.course.configuration import render_configuration
 from autograder.errors import KitError
-from autograder.grading.graded_folder import refuse_solutions_within
+from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
 from autograder.model.files import read_small, write_whole
 from autograder.model.sanitize import SURROGATES, file_name
 from autograder.submission.student_name import name_of, student_of
 
 FORMAT_VERSION = 1
-FACTS = "attn.toml"
-CONFIG = "nbgrader_config.py"
 GRADEBOOK = "gradebook.db"
 HEAD = "# What grading this course relies on. Keep the solutions out of source/.\n"
 LARGEST_FACTS = 1 << 16  # bytes

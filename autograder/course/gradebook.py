@@ -24,6 +24,7 @@ from traitlets.config import Config
 
 from autograder.course.creation import Course
 from autograder.course.graded_notebook import (
+    WRITABLE,
     GradedNotebook,
     JudgedSubmission,
     graded_notebooks,
@@ -94,7 +95,7 @@ def _staging(course: Course) -> Iterator[Path]:
         raise KitError(
             f"graded notebooks cannot be written: {error.strerror}",
             place=str(course.directory),
-            cure="free disk space, or get permission to write there; then run the command again",
+            cure=WRITABLE,
         ) from error
 
 

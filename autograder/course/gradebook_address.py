@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from autograder.course.creation import CONFIG, GRADEBOOK, Course
+from autograder.course.creation import GRADEBOOK, Course
 from autograder.errors import KitError
+from autograder.grading.graded_folder import CONFIG
 from autograder.model.files import read_small
 
 _ATTRIBUTE = "db_url"
@@ -55,7 +56,7 @@ def _named(file: Path) -> str:
                     f"line {node.lineno} of {file.name} computes the gradebook's address, but a "
                     "course's configuration is run only after its gradebook is found",
                     place=str(file),
-                    cure="write the address as plain text; if it holds a password, move that line "
+                    cure="write the address as a string; if it holds a password, move that line "
                     f"to {CONFIG} in your own Jupyter configuration (`jupyter --config-dir`)",
                 )
             found = node.value.value

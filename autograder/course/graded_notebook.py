@@ -38,6 +38,7 @@ from autograder.submission.reading import Submission
 
 NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was not changed
 READ_ONLY = 0o444
+WRITABLE = "free disk space, or get permission to write there; then run the command again"
 _BATCH = 8
 
 
@@ -169,5 +170,5 @@ def _not_written(place: Path, error: OSError) -> KitError:
     return KitError(
         f"a graded notebook cannot be written: {error.strerror}",
         place=str(place),
-        cure="free disk space, or get permission to write there; then run the command again",
+        cure=WRITABLE,
     )

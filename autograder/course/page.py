@@ -50,7 +50,7 @@ def clean_markdown(source: str) -> str:
 
 
 def highlight_code(source: str, language: str | None = None, metadata: object = None) -> str:
-    """Return the HTML of a code cell, in colour unless the cell is too long."""
+    """Return the HTML of a code cell, in color unless the cell is too long."""
     if len(source) > MOST_CODE or max(map(len, source.split("\n"))) > LONGEST_LINE:
         return f'<div class="highlight hl-ipython3"><pre>{escape(source)}</pre></div>'
     return str(Highlight2HTML(pygments_lexer="ipython3")(source, language, metadata))

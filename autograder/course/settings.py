@@ -20,9 +20,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from traitlets.config import Config
 from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
-from autograder.course.creation import CONFIG, Course
+from autograder.course.creation import Course
 from autograder.course.gradebook_address import gradebook_address, within
 from autograder.errors import KitError
+from autograder.grading.graded_folder import CONFIG
 from autograder.model.sanitize import terminal_line
 
 SECONDS_TO_WAIT = 30

@@ -1,4 +1,4 @@
-"""The examination in words, for a terminal with or without colour, and as JSON.
+"""The examination in words, for a terminal with or without color, and as JSON.
 
 A reader wants two answers (can I work here, can I grade here) and a remedy for
 each thing that is missing. These come last, where the reader ends.
@@ -17,8 +17,8 @@ from rich.text import Text
 from autograder.doctor.examination import Examination
 from autograder.doctor.installation import LEARNING, PLACE, Part
 from autograder.model.protection import Protection
+from autograder.model.symbols import ABSENT, RIGHT, WRONG
 
-_YES, _NO, _NOT_THERE = "✓", "✗", "·"
 _LEVELS = {
     Protection.FULL: "namespaces, Landlock, filter and limits",
     Protection.LANDLOCK: "Landlock, filter and limits, no namespaces",
@@ -88,12 +88,12 @@ def _empty(title: str, *columns: str) -> Table:
 
 
 def _sign(held: bool) -> Text:
-    return Text(_YES, style="green") if held else Text(_NO, style="red")
+    return Text(RIGHT, style="green") if held else Text(WRONG, style="red")
 
 
 def _sign_of(part: Part) -> Text:
     """Return the sign of a part; a missing part that only some people need is not an error."""
-    return _sign(part.found) if part.found or part.need in (LEARNING, PLACE) else Text(_NOT_THERE)
+    return _sign(part.found) if part.found or part.need in (LEARNING, PLACE) else Text(ABSENT)
 
 
 def _answers(found: Examination) -> list[Text]:

@@ -38,7 +38,7 @@ def grade_batch(
     folder: Path,
     submissions: Sequence[Submission],
     allow_process: bool = False,
-    journal: Path | None = None,
+    journal_file: Path | None = None,
     *,
     secret: bytes = b"",
     graded: Path | None = None,
@@ -46,19 +46,19 @@ def grade_batch(
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
 
-    What the `journal` (prepared before) holds is not judged again, and a verdict counts once the
-    journal holds it. Hidden inputs are drawn from `secret` and a submission's code. All hand-ins
-    lie in `graded`; workers see no folder of packages that holds it. `progress` gets every verdict,
-    and every step on the way. Raises `KitError` when the exercise cannot be used or the sandbox
-    falls short of the demand, and MemoryError.
+    What the journal in `journal_file` (prepared before) holds is not judged again, and a verdict
+    counts once the journal holds it. Hidden inputs are drawn from `secret` and a submission's code.
+    All hand-ins lie in `graded`; workers see no folder of packages that holds it. `progress` gets
+    every verdict, and every step on the way. Raises `KitError` when the exercise cannot be used or
+    the sandbox falls short of the demand, and MemoryError.
     """
     reference, sender = read_reference(folder), progress or WorkProgress(lambda message: None, None)
-    ledger = Journal(journal) if journal else None
+    journal = Journal(journal_file) if journal_file else None
     digest = exercise_hash(folder)
     keys = [judging_key(submission, digest, allow_process) for submission in submissions]
     known: dict[int, Verdict] = {}
     for number, (key, submission) in enumerate(zip(keys, submissions)):
-        if found := _found(ledger, key, submission, reference.exercise):
+        if found := _found(journal, key, submission, reference.exercise):
             known[number] = found
             sender.done(found, number)
 
@@ -68,7 +68,7 @@ def grade_batch(
             verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
             if verdict.infrastructure:
                 verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
-            known[number] = _kept(ledger, keys[number], verdict, reference, submissions[number])
+            known[number] = _kept(journal, keys[number], verdict, reference, submissions[number])
             sender.done(known[number])
 
     if len(known) < len(submissions):
@@ -81,24 +81,24 @@ def grade_batch(
 
 
 def _found(
-    ledger: Journal | None, key: str, submission: Submission, exercise: Exercise
+    journal: Journal | None, key: str, submission: Submission, exercise: Exercise
 ) -> Verdict | None:
     with contextlib.suppress(JournalFault):  # then it is judged again, and kept if possible
-        return ledger.find(key, submission.student, exercise) if ledger else None
+        return journal.find(key, submission.student, exercise) if journal else None
     return None
 
 
 def _kept(
-    ledger: Journal | None,
+    journal: Journal | None,
     key: str,
     verdict: Verdict,
     reference: Reference,
     submission: Submission,
 ) -> Verdict:
-    if ledger is None or verdict.infrastructure or submission.rejected:
+    if journal is None or verdict.infrastructure or submission.rejected:
         return verdict
     try:
-        ledger.keep(key, verdict)
+        journal.keep(key, verdict)
     except JournalFault as fault:
         return infrastructure(reference.exercise, submission, str(fault))
     return verdict

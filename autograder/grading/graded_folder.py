@@ -16,8 +16,9 @@ from autograder.model.exercise import MANIFEST
 from autograder.model.import_path import OURS
 from autograder.submission.file_text import is_submission
 
-COURSE = "attn.toml"
-CONFIGURATION = "nbgrader_config.py"
+# The files that make a folder a course: what grading relies on, and nbgrader's configuration.
+FACTS = "attn.toml"
+CONFIG = "nbgrader_config.py"
 _MOST_FILES = 10_000
 # Where nbgrader and the kit keep what belongs to a course.
 _OF_A_COURSE = (
@@ -28,7 +29,7 @@ _OF_A_COURSE = (
 
 def is_course(folder: Path) -> bool:
     """Whether `folder` is a course; raise `KitError` when it is one and holds hand-ins as well."""
-    marks = [name for name in (COURSE, CONFIGURATION) if (folder / name).exists()]
+    marks = [name for name in (FACTS, CONFIG) if (folder / name).exists()]
     if not marks:
         return False
     handed_in = _handed_in(folder)
@@ -40,9 +41,9 @@ def is_course(folder: Path) -> bool:
             cure="if it is a folder of submissions, take those files out, since somebody may have "
             f"handed them in; if it is a course, put {handed_in.name} elsewhere",
         )
-    if not (folder / COURSE).is_file():
+    if not (folder / FACTS).is_file():
         raise KitError(
-            f"this folder holds {CONFIGURATION}, but it is not a course: it has no {COURSE}",
+            f"this folder holds {CONFIG}, but it is not a course: it has no {FACTS}",
             place=str(folder),
             cure="name a course that `attn course new` made, or take that file out of the folder",
         )
@@ -52,7 +53,7 @@ def is_course(folder: Path) -> bool:
 def _handed_in(folder: Path) -> Path | None:
     """Return what looks handed in beside a course's own files, None when nothing does."""
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIGURATION):
+        if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG):
             continue
         # A folder that is not a part of a course may be a student's, whatever its files are called.
         if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):

@@ -185,7 +185,7 @@ class GraderPool:
             self._false_starts += 1
             if self._false_starts >= MOST_FALSE_STARTS:
                 raise KitError(
-                    f"grader processes end before they begin ({loss.detail})",
+                    f"grader processes exit before they start working ({loss.detail})",
                     place=sys.executable,
                     cure="read the output above, and what `attn doctor` says about this machine",
                 )

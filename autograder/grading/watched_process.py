@@ -1,7 +1,7 @@
 """One grader process as its starter sees it: given work, listened to, and bounded from outside.
 
 It runs only our code, but on what was handed in. A regular expression, a parser or a comparison
-may take for ever on text that was made to slow it down. So the starter looks at its processor
+may take forever on text that was made to slow it down. So the starter looks at its processor
 time and the clock, and the kernel limits its memory; neither depends on the code that runs.
 """
 
@@ -64,7 +64,7 @@ class WorkProgress:
         self._send(Message("begin", number))
 
     def part(self, value: Any) -> None:
-        """Hand over a part of the result, which is kept whatever becomes of the rest."""
+        """Hand over a part of the result, which is kept whatever happens to the rest."""
         self._send(Message("part", self._number, value))
 
     def done(self, result: Any, number: int | None = None) -> None:
@@ -175,7 +175,7 @@ def _bound_memory(megabytes: int) -> None:
 
 
 def _end_with_starter() -> None:
-    """End this process when its starter is killed; otherwise it would wait for ever."""
+    """End this process when its starter is killed; otherwise it would wait forever."""
     starter = multiprocessing.parent_process()
     assert starter is not None
 

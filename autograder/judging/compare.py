@@ -157,7 +157,8 @@ def _coarse(
         f"{subject} agree with the expected ones only to about {DIGITS[lower]} digits: they are "
         f"{LOWER[lower]}.",
         right=_right_shape(label, shape, axes),
-        look=f"The inputs are {asked}, so {back} is expected back. Where is the precision lost?",
+        look=f"The inputs are {asked}, so {back} is expected in return. "
+        "Where is the precision lost?",
     )
 
 

@@ -17,7 +17,7 @@ from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, com
 from autograder.judging.explanation import meaning
 from autograder.judging.fingerprint import fingerprint, near, numbers
 from autograder.model.request import ExceptionReport, Failed, Reply, Returned
-from autograder.model.symbols import our_fault
+from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
@@ -141,24 +141,23 @@ def failure(reply: Failed) -> Finding:
     exception = reply.exception
     match reply.outcome:
         case Outcome.NOT_WRITTEN:
-            fact = reply.detail or "This step is not written yet."
+            fact = reply.detail or mark(reply.outcome).sentence
             return Finding(reply.outcome, fact, look=reply.look)
         case Outcome.RAISED if exception:
             return Finding(reply.outcome, _raised(exception), look=meaning(exception))
         case Outcome.TIMED_OUT:
             fact = "It was still running at the time limit and was stopped."
-            return Finding(reply.outcome, fact, look=reply.detail or "Is there an endless loop?")
+            return Finding(reply.outcome, fact, look=reply.detail or LOOP)
         case Outcome.OUT_OF_MEMORY:
             fact = "It asked for more memory than a submission may use."
             look = "Is an array much larger than it needs to be?"
             return Finding(reply.outcome, fact, look=look)
         case Outcome.CRASHED:
             fact = "It ended the Python process instead of returning a result."
-            look = "Is there a call such as `exit()` or `os._exit()`?"
-            return Finding(reply.outcome, fact, look=look, details=_details(reply.detail))
+            return Finding(reply.outcome, fact, look=EXIT, details=_details(reply.detail))
         case Outcome.OUTPUT_LIMIT:
             fact = "It printed more than a submission may print."
-            return Finding(reply.outcome, fact, look="Is there a `print` inside a loop?")
+            return Finding(reply.outcome, fact, look=PRINT)
         case Outcome.PROTOCOL | Outcome.PASSED:  # what did not return has not passed
             fact = "What it returned cannot be sent back as arrays."
             return Finding(Outcome.PROTOCOL, fact, details=_details(reply.detail))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.symbols import UNWRITTEN, not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol.arrays import from_library, shape, to_library
 from autograder.protocol.call import Call, Missing, perform
@@ -41,18 +42,16 @@ class InProcess:
         """
         target = self._namespace.get(request.target)
         if target is None:
-            return Failed(Outcome.NOT_WRITTEN, f"There is no `{request.target}` yet.")
+            return Failed(Outcome.NOT_WRITTEN, not_there(request.target))
         try:
             return self._performed(target, request)
         except Missing as missing:
-            return Failed(
-                Outcome.NOT_WRITTEN, f"There is no `{missing}` in `{request.target}` yet."
-            )
+            return Failed(Outcome.NOT_WRITTEN, not_there(str(missing), request.target))
         except NotImplementedError as error:
             # The stub names itself, and it may be an earlier step.
             name, _, rest = str(error).partition(" ")
-            stub = rest == "is not written yet"
-            detail = f"`{name if stub else request.target}` is not written yet."
+            stub = rest == UNWRITTEN
+            detail = not_written(name if stub else request.target)
             return Failed(Outcome.NOT_WRITTEN, detail, report(error))
         except SystemExit as error:
             return Failed(Outcome.CRASHED, exception=report(error))

@@ -16,7 +16,10 @@ from typing import Any
 from autograder.errors import KitError
 
 FORMAT_VERSION = 1
+# The files of an exercise that more than one part of the kit reads.
 MANIFEST = "exercise.toml"
+SOLUTION = "solution.py"
+GRADERS = "graders.py"
 LIBRARIES = ("numpy", "torch")
 COMPARISONS = ("values", "numbers", "floor", "distribution", "layers")
 RANDOM = ("distribution", "layers")

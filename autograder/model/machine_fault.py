@@ -25,11 +25,12 @@ _CURES = {
     errno.EFBIG: "allow larger files (`ulimit -f unlimited`), and run the same command again",
 }
 # The limits of a process belong to no file: where each one is set, and how to raise it.
+TOO_FEW_FILES = (
+    "the limit on open files of this process (`ulimit -n`)",
+    "raise it (`ulimit -n 1024`; for a container, start it with `--ulimit nofile=1024`)",
+)
 _LIMITS = {
-    errno.EMFILE: (
-        "the limit on open files of this process (`ulimit -n`)",
-        "raise it (`ulimit -n 1024`; for a container, start it with `--ulimit nofile=1024`)",
-    ),
+    errno.EMFILE: TOO_FEW_FILES,
     errno.ENFILE: (
         "the limit on open files of this machine (sysctl fs.file-max)",
         "close programs that hold many files open, and run the same command again",

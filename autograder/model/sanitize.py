@@ -1,7 +1,7 @@
 """Text that a student may have written, made safe to show.
 
 An exception's message, a printed line, the name of a function or of a file can
-carry terminal escapes, characters that reverse or hide their neighbours, or
+carry terminal escapes, characters that reverse or hide their neighbors, or
 megabytes. Whatever leaves the sandbox and whatever a report shows goes through
 here; escaping for HTML or CSV comes after.
 """

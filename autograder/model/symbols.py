@@ -1,7 +1,7 @@
 """The sign and the words of every outcome, for the class and for a learner alike.
 
 A sign is never alone: it stands beside words or above a key, so that nobody
-has to tell outcomes apart by colour. No word here depends on the sandbox.
+has to tell outcomes apart by color. No word here depends on the sandbox.
 Sentences that people read in several places have their home here too.
 """
 
@@ -12,8 +12,14 @@ from dataclasses import dataclass
 
 from autograder.model.verdict import Finding, Outcome
 
-HIDDEN = "Hidden graders ask the same with other inputs, after you hand in."
+RIGHT, WRONG, ABSENT = "✓", "✗", "·"
+HIDDEN = "Hidden graders ask the same questions with other inputs, after you hand in."
 OUR_FAULT = "The fault is on our side and costs you nothing."
+UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words
+# What to look for in code that does not return.
+LOOP = "Is there an endless loop?"
+PRINT = "Is there a `print` inside a loop?"
+EXIT = "Is there a call such as `exit()` or `os._exit()`?"
 
 
 @dataclass(frozen=True)
@@ -26,25 +32,25 @@ class Mark:
 
 
 MARKS: dict[Outcome, Mark] = {
-    Outcome.PASSED: Mark("✓", "right", "This step is right."),
+    Outcome.PASSED: Mark(RIGHT, "right", "This step is right."),
     Outcome.WRONG_TYPE: Mark(
-        "✗", "wrong type", "Your code returns a value of another type than expected."
+        WRONG, "wrong type", "Your code returns a value of a different type than expected."
     ),
     Outcome.WRONG_SHAPE: Mark(
-        "✗", "wrong shape", "Your code returns an array of another shape than expected."
+        WRONG, "wrong shape", "Your code returns an array of a different shape than expected."
     ),
     Outcome.WRONG_VALUES: Mark(
-        "✗", "wrong values", "Your code returns other values than expected."
+        WRONG, "wrong values", "Your code returns values that differ from the expected ones."
     ),
     Outcome.RAISED: Mark("!", "stopped with an error", "Your code stops with an error."),
-    Outcome.NOT_WRITTEN: Mark("·", "not written yet", "This step is not written yet."),
+    Outcome.NOT_WRITTEN: Mark(ABSENT, "not written yet", f"This step {UNWRITTEN}."),
     Outcome.TIMED_OUT: Mark("∞", "took too long", "Your code runs past the time limit."),
     Outcome.OUT_OF_MEMORY: Mark(
-        "☠", "ran out of memory", "Your code asks for more memory than the limit."
+        "☠", "ran out of memory", "Your code asks for more memory than the limit allows."
     ),
     Outcome.CRASHED: Mark("☠", "ended Python", "Your code ends Python before it returns."),
     Outcome.OUTPUT_LIMIT: Mark(
-        "☠", "printed too much", "Your code prints more text than the limit."
+        "☠", "printed too much", "Your code prints more text than the limit allows."
     ),
     Outcome.PROTOCOL: Mark(
         "☠", "answer not readable", "What your code gives back cannot be read as arrays."
@@ -59,10 +65,10 @@ MARKS: dict[Outcome, Mark] = {
 
 # What each sign stands for, in the order of a legend.
 KEY: dict[str, str] = {
-    "✓": "right",
-    "✗": "wrong",
+    RIGHT: "right",
+    WRONG: "wrong",
     "!": "error",
-    "·": "not written",
+    ABSENT: "not written",
     "∞": "too slow",
     "☠": "crashed, or out of memory or output",
     "⊘": "not accepted",
@@ -70,7 +76,7 @@ KEY: dict[str, str] = {
 }
 
 
-# What a terminal calls the colour of each tone.
+# What a terminal calls the color of each tone.
 STYLES = {"right": "green", "wrong": "red", "other": "yellow"}
 
 
@@ -86,12 +92,12 @@ def key(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
 
 
 def tone(sign: str) -> str:
-    """Return the colour family of a sign: "right", "wrong" or "other"."""
-    return {"✓": "right", "✗": "wrong", "!": "wrong", "☠": "wrong"}.get(sign, "other")
+    """Return the color family of a sign: "right", "wrong" or "other"."""
+    return {RIGHT: "right", WRONG: "wrong", "!": "wrong", "☠": "wrong"}.get(sign, "other")
 
 
 def style(sign: str) -> str:
-    """Return the colour of a sign in a terminal."""
+    """Return the color of a sign in a terminal."""
     return STYLES[tone(sign)]
 
 
@@ -99,6 +105,17 @@ def our_fault(details: tuple[str, ...], subject: str = "It could not be judged")
     """Return the finding on what failed on our side; `details` are for the instructor."""
     fact, look = f"{subject}, through no fault of yours.", "Your instructor has been told."
     return Finding(Outcome.INFRASTRUCTURE, fact, look=look, details=details)
+
+
+def not_there(name: str, within: str = "") -> str:
+    """Return the sentence on a name that the code, or the class `within` it, does not have."""
+    place = f" in `{within}`" if within else ""
+    return f"There is no `{name}`{place} yet."
+
+
+def not_written(name: str) -> str:
+    """Return the sentence on a function that is still as it was handed out."""
+    return f"`{name}` {UNWRITTEN}."
 
 
 def number(points: float) -> str:

@@ -19,6 +19,7 @@ from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree
 from autograder.judging.value_words import shape_words
+from autograder.model.symbols import UNWRITTEN
 from autograder.notebook.preserved_state import undisturbed
 
 ROW_SUM_TOLERANCE = 1e-3
@@ -104,8 +105,8 @@ def _asked(question: Callable[[], Any]) -> Any:
         raise
     except NotImplementedError as error:
         name, _, rest = str(error).partition(" ")
-        what = f"`{name}`" if rest == "is not written yet" else "a step"
-        raise NotYet(f"{what} is not written yet.") from None
+        what = f"`{name}`" if rest == UNWRITTEN else "a step"
+        raise NotYet(f"{what} {UNWRITTEN}.") from None
     except NameError as error:
         raise NotYet(
             f"there is no `{error.name}`: run the cells above, starting with the first."

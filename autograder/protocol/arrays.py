@@ -2,7 +2,7 @@
 
 With PyTorch, imports and initialisation on a worker's first call would cost up
 to 700 ms; done here, they cost no worker anything. There is only one thread,
-since a fork of a process with a thread pool may hang for ever.
+since a fork of a process with a thread pool may hang forever.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from autograder.building.build import EXAMPLES, Examples, stale
 from autograder.building.leak import CODE_FILES, Secret, refuse_leaks, secrets_of
-from autograder.building.regions import BEGIN, END, SOLUTION
+from autograder.building.regions import BEGIN, END
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, read_exercise
+from autograder.model.exercise import MANIFEST, SOLUTION, read_exercise
 
 # The engine's own code names these two. In files made from a solution they would be a leak.
 MARKERS = tuple("".join(marker.split()) for marker in (BEGIN, END))

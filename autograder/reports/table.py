@@ -1,6 +1,6 @@
 """The class table in a terminal: a row per student, a column per step, a sign in each cell.
 
-The table must be readable without colour, and in 100 columns with eleven steps. So the steps are
+The table must be readable without color, and in 100 columns with eleven steps. So the steps are
 numbered, a key below names them, and the diagnosis takes the rest of the width. Cells are `Text`,
 never markup, so that a student's text is shown and not interpreted.
 """

@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.sanitize import clean
+from autograder.model.symbols import not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
@@ -143,15 +144,15 @@ def _named(items: Any, payload: wire.Payload) -> dict[str, wire.Value]:
 def _missing(name: Any, request: Request) -> Failed:
     if type(name) is not str or name not in (request.target, request.method):
         raise wire.WireError("a name is missing that nobody asked for")
-    place = "" if name == request.target else f" in `{request.target}`"
-    return Failed(Outcome.NOT_WRITTEN, f"There is no `{name}`{place} yet.")
+    within = "" if name == request.target else request.target
+    return Failed(Outcome.NOT_WRITTEN, not_there(name, within))
 
 
 def _raised(facts: Any) -> Failed:
     report = _report(facts)
     stub = facts.get("stub")
     if type(stub) is str:
-        return Failed(Outcome.NOT_WRITTEN, f"`{clean(stub, NAME)}` is not written yet.", report)
+        return Failed(Outcome.NOT_WRITTEN, not_written(clean(stub, NAME)), report)
     outcome = Outcome.OUT_OF_MEMORY if is_memory_error(report) else Outcome.RAISED
     return Failed(outcome, exception=report)
 

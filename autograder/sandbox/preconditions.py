@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.machine_fault import limit_named_in, no_proc
+from autograder.model.machine_fault import TOO_FEW_FILES, limit_named_in, no_proc
 from autograder.sandbox import remedies
 from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
 
@@ -31,8 +31,7 @@ def demand_preconditions() -> None:
         resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         OPEN_FILES,
         "only {} files may be open at once",
-        "the limit on open files of this process (`ulimit -n`)",
-        "raise it (`ulimit -n 1024`; for a container, start it with `--ulimit nofile=1024`)",
+        *TOO_FEW_FILES,
     )
     _demand(
         resource.getrlimit(resource.RLIMIT_FSIZE)[0],

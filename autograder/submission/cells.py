@@ -103,7 +103,7 @@ def parsed(text: str) -> ast.Module | None:
 def pieces(texts: Iterable[str]) -> tuple[str, ...]:
     """Return `texts`, with those that are not Python cut so that an error costs one statement.
 
-    Neighbours that are Python stay together. Lines keep their numbers.
+    Neighbors that are Python stay together. Lines keep their numbers.
     """
     whole = tuple(texts)
     lines = sum(text.count("\n") for text in whole)

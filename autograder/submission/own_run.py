@@ -1,7 +1,7 @@
 """Cells without what serves only the learner's own run.
 
 A check is for the learner: while grading, it has nothing to say, and the kit is not there.
-The syntax tree says where such a call stands, so that what stands beside it is kept. Only
+The syntax tree says where such a call stands, so that the code next to it is kept. Only
 that expression is replaced, by True, the value of a check that passes. Every line keeps its
 number.
 """

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judging.explanation import cause, missing_name
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import SOLUTION, Exercise
 from autograder.model.request import ExceptionReport, Failed, Reply, Request
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
@@ -123,7 +123,7 @@ class Loaded:
 
     def _missing_imports(self) -> tuple[str, ...]:
         """Return a cell with the imports that came with the stubs; without them no step runs."""
-        solution = (self._exercise.folder / "solution.py").read_text(encoding="utf-8")
+        solution = (self._exercise.folder / SOLUTION).read_text(encoding="utf-8")
         failures = self._failures
         missed = [missing_name(report) if report else None for report in failures]
         first = next((number for number, name in enumerate(missed) if name), None)

@@ -13,6 +13,7 @@ import pytest
 
 from autograder.checks.plugin import step_of
 from autograder.checks.reference import Misconception
+from autograder.model.symbols import WRONG
 from autograder.verification.trial import Trial
 
 LEAST_MARGIN = 100.0
@@ -123,7 +124,7 @@ def matrix_text(title: str, matrix: Matrix) -> str:
         lines += ["| mistake | " + " | ".join(_words(check) for check, _ in checks) + " | margin |"]
         lines += ["|---|" + "---|" * len(checks) + "---:|"]
         for row in rows:
-            marks = ["✗" if check in row.caught_by else "" for check, _ in checks]
+            marks = [WRONG if check in row.caught_by else "" for check, _ in checks]
             # Two digits, because the others depend on the processor.
             amount = "any" if math.isinf(row.margin) else f"{float(f'{row.margin:.2g}'):,.0f}"
             cells = [row.misconception.replace("_", " "), *marks, amount]

@@ -15,13 +15,15 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.model.machine_fault import limit_reached
+from autograder.model.symbols import WRONG
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.proof import Accepted, Caught, prove_accepted, prove_caught
 
-HEAD = """# What every check catches
+HEAD = f"""# What every check catches
 
 Written by `attn verify --matrix`. Each row is a known mistake, each column a check of the step;
-✗ means that the check catches it. The margin is the most by which the mistake moves the result,
+{WRONG} means that the check catches it. The margin is the most by which the mistake moves the \
+result,
 in tolerances ("any": it changes the type, the shape or a property, or raises).
 
 """

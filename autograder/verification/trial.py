@@ -28,6 +28,7 @@ from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import Agrees, CheckFailed, Expectation
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
+from autograder.model.exercise import SOLUTION
 from autograder.model.request import Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding
 
@@ -58,7 +59,7 @@ class Trial:
         self.checks = checks
         self.seed = seed
         self.hear = hear
-        self.module = load_module(reference.exercise.folder.resolve() / "solution.py", "trial")
+        self.module = load_module(reference.exercise.folder.resolve() / SOLUTION, "trial")
 
     def drawn_from(self, seed: int) -> Trial:
         """Return the same trial with the inputs of another seed; forget the earlier inputs."""

@@ -85,7 +85,7 @@ def set_attributes(target: str, attributes: int, *, tree: bool = False) -> None:
 
 
 def pivot_root(root: str) -> None:
-    """Make `root` the root directory, and let go of the old one."""
+    """Make `root` the root directory, and detach the old one."""
     os.chdir(root)
     check(libc.pivot_root(b".", b"."), "pivot_root")
     check(libc.umount2(b".", _DETACH), "umount of the old root")

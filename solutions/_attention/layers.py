@@ -117,7 +117,7 @@ class weights_lowered_in_evaluation:
 
 
 class scores_added_up_over_the_calls:
-    """Your second call gives other numbers than the first, although its input is the same.
+    """Your second call gives different numbers from the first, although its input is the same.
 
     The layer keeps the scores of the last call and adds the new ones to them. Which attribute
     does your forward write and read again?

@@ -44,21 +44,23 @@ class FusedLayers:
     def bias_off_by_default(right, hidden_size, bias=False):
         """Your layers have no bias by default, but one is expected.
 
-        It is on unless bias=False is asked for. Which default does your argument have?
+        The bias is on unless bias=False is asked for. Which default does your argument have?
         """
         return right(hidden_size, bias)
 
     def no_bias_at_all(right, hidden_size, bias=True):
         """Your layers never have a bias.
 
-        It is on unless bias=False is asked for. What do your layers get for their bias argument?
+        The bias is on unless bias=False is asked for. What do your layers get for their bias
+        argument?
         """
         return right(hidden_size, False)
 
     def bias_forgotten_in_the_output_layer(right, hidden_size, bias=True):
         """Only your Wqkv follows the bias argument; Wo does not.
 
-        Both layers have a bias, or none has. What does the second layer get for its bias argument?
+        Either both layers have a bias or neither does. What does the second layer get for its bias
+        argument?
         """
         Wqkv, Wo = right(hidden_size, bias)
         return Wqkv, type(Wo)(Wo.in_features, Wo.out_features)
@@ -83,7 +85,7 @@ class Parts:
         return tuple(reversed(right(*arguments)))
 
     def keys_used_for_values(right, *arguments):
-        """Your values are the keys again.
+        """You return the keys as the values.
 
         What a token offers as its key and what it passes on are two different {parts}. Which
         {part} the third result?
@@ -96,7 +98,7 @@ class Heads:
     """Splitting a tensor (B, tokens, D) into heads, and merging (B, heads, tokens, head_dim)."""
 
     def heads_interleaved(projected, num_heads):
-        """You split the vectors as (head_dim, heads), so the numbers of the heads alternate.
+        """You split the vectors as (head_dim, heads), so numbers from different heads alternate.
 
         The numbers of one head lie next to each other. Which of the two axes comes first, the
         heads or head_dim?
@@ -138,7 +140,7 @@ class Heads:
         return attention_output.reshape(B, tokens, heads * head_dim)
 
     def merged_heads_interleaved(attention_output):
-        """You merge with head_dim in front of the heads, so the numbers of the heads alternate.
+        """You merge with head_dim in front of the heads, so numbers from different heads alternate.
 
         A token holds one head after the other. Which of the two axes comes first before they
         become one?

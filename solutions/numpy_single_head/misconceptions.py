@@ -149,7 +149,7 @@ class initialize_weights:
         return tuple(0.02 * rng.random((D, D)) for _ in range(4))
 
     def one_array_four_times(D, rng):
-        """Your four weight matrices are one and the same array.
+        """Your four weight matrices are the same array.
 
         Then queries and keys are the same, and changing one matrix changes all four. How many
         times does your code draw numbers?
@@ -443,7 +443,7 @@ class SingleHeadAttention:
     class mask_after_the_softmax(solution.SingleHeadAttention):
         """Your forward applies the mask after the softmax, so the rows no longer sum to 1.
 
-        The forbidden scores have to be out of the race before the softmax shares out the weight.
+        The forbidden scores have to be removed before the softmax shares out the weight.
         Between which two steps does the mask belong?
         """
 

@@ -207,7 +207,7 @@ def apply_attention(
 #
 # Between the two moves, there is one thing to know about memory. A tensor is a row of numbers in memory, together with a rule for finding entry `(b, h, i, d)` in that row.
 #
-# - **`permute`** moves no number; it only changes the rule. Neighbours along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
+# - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
 # - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`: it refuses rather than copies.
 # - **`contiguous()`** makes a copy in which the numbers do lie in the order of the axes. (If they already do, it returns the tensor itself.) A view of that works.
 # - **`reshape`** is a view where a view is possible. Where it is not, it copies, without a word. It is right here too.
@@ -316,7 +316,7 @@ class MultiHeadSelfAttention(nn.Module):
 # Each token has 16 numbers. The first five say what it is. The next seven are its position, with a 1 at its place, and the rest are 0. The two heads look at different parts of them:
 #
 # - **Head 0** looks at what a token is. Sky looks for sky, grass for grass, and the cow for grass. The class token looks for what stands out, sun and cow. The sun looks for nothing, so it looks everywhere alike.
-# - **Head 1** looks at the positions: every patch looks for its neighbours on the left and on the right.
+# - **Head 1** looks at the positions: every patch looks for its neighbors on the left and on the right.
 #
 # The value of a token is its position and nothing else, in both heads. So what a token gathers is itself the list of shares. The output holds the attention weights of head 0 and, beside them, those of head 1.
 #

@@ -1,4 +1,4 @@
-"""A class of all kinds, graded by the real engine: everybody gets what is due, nobody more.
+"""A class of all kinds, graded by the real engine: everybody gets what they should, nobody more.
 
 Each made-up student is a file in tests/sample_class; the facts at its head say what to
 expect. The class is graded once with the hostile ones and once without them.

@@ -1,8 +1,8 @@
 """Check that every pin of constraints.txt holds on the oldest Python that pyproject.toml promises.
 
-`make check` runs it: `python tests/project/constraints_check.py`. It asks nobody: what a package
-needs stands in its own installed record. A pin whose package is not installed cannot be checked, so
-that is a problem too, and so is a package that comes along without a pin.
+`make check` runs it: `python tests/project/constraints_check.py`. It needs no network: what a
+package needs is in its own installed record. A pin whose package is not installed cannot be
+checked, so that is a problem too, and so is a package that is pulled in without a pin.
 """
 
 from __future__ import annotations

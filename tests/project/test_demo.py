@@ -225,7 +225,7 @@ def test_nbgraders_own_export_has_everybodys_points(
 
 
 def text_of(path: Path) -> str:
-    """A file as a person sees it: of a page the text, without the tags that colour code."""
+    """A file as a person sees it: of a page the text, without the tags that color code."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix != ".html":
         return text
@@ -316,7 +316,7 @@ def test_nothing_secret_is_in_the_classs_page_and_table(
 
 
 @pytest.mark.slow
-def test_the_search_finds_code_in_a_page_though_it_is_coloured(
+def test_the_search_finds_code_in_a_page_though_it_is_colored(
     demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
 ) -> None:
     whole = texts_below(published / "reference")
@@ -333,7 +333,7 @@ def test_the_search_finds_code_in_a_page_though_it_is_coloured(
         "student(draw(&quot;B S S&quot;), causal_mask(draw)).agrees()",
         "### BEGIN SOLUTION",
     ],
-    ids=["solution", "coloured", "misconception", "grader", "marker"],
+    ids=["solution", "colored", "misconception", "grader", "marker"],
 )
 def test_the_search_finds_what_is_planted_in_a_page(
     planted: str, demo: Demo, secrets: tuple[Secret, ...], exercise: Exercise, tmp_path: Path

@@ -23,6 +23,7 @@ from support.import_layers import (
     imports_below,
     module_name,
     package_needs,
+    through_the_door,
     upward,
 )
 
@@ -127,22 +128,111 @@ def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:
 
 
 def test_no_type_has_two_meanings() -> None:
-    """One name for one thing: no two classes or aliases of the package are called alike."""
+    """One name for one thing: no two classes or aliases of ours are called alike."""
+    assert types_named_alike(PACKAGE, ROOT / "demo") == {}
+
+
+def types_named_alike(*folders: Path) -> dict[str, list[str]]:
+    """The types that have a name in common, with the files that they are in."""
     homes: dict[str, list[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            name = node.name if isinstance(node, ast.ClassDef) else alias(node)
-            if name:
-                homes.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for name in types_in(node):
+                homes.setdefault(name, []).append(path.name)
+    return {name: paths for name, paths in homes.items() if len(paths) > 1}
 
 
-def alias(node: ast.stmt) -> str:
-    """The name of a type alias, "" for every other statement."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-        return ""
-    name = node.targets[0].id
-    return name if name[0].isupper() and not name.isupper() else ""
+def types_in(node: ast.AST) -> list[str]:
+    """The names of the types that a node defines."""
+    if isinstance(node, ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.AnnAssign):
+        said = ast.unparse(node.annotation).split(".")[-1] == "TypeAlias"
+        return [ast.unparse(node.target)] if said else []
+    if not isinstance(node, ast.Assign):
+        return []
+    names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return [name for name in names if like_a_type(name) or is_type(node.value)]
+
+
+def like_a_type(name: str) -> bool:
+    return name[0].isupper() and not name.isupper()
+
+
+# A name in capitals is a constant as a rule; what it is given shows that it is a type.
+BUILT_IN = ("bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
+MAKERS = ("Enum", "NamedTuple", "NewType", "ParamSpec", "TypeVar", "TypedDict", "namedtuple")
+
+
+def is_type(value: ast.expr) -> bool:
+    """Whether a value is written as a type: `Any`, `dict[str, int]`, `X | None`, `NewType(...)`."""
+    if isinstance(value, ast.Name | ast.Attribute):
+        name = ast.unparse(value).split(".")[-1]
+        return name in BUILT_IN or like_a_type(name)
+    if isinstance(value, ast.Subscript):
+        return is_type(value.value)
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr):
+        return is_type(value.left) or is_type(value.right)
+    return isinstance(value, ast.Call) and ast.unparse(value.func).split(".")[-1] in MAKERS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class {}: pass",
+        "def f():\n    class {}: pass",
+        "if TYPE_CHECKING:\n    class {}: pass",
+        "{} = dict",
+        "{}: TypeAlias = 'dict[str, int]'",
+        "{}: typing.TypeAlias = dict",
+        "if TYPE_CHECKING:\n    {} = Callable[..., None]",
+        "{} = int | None",
+        "{} = collections.abc.Mapping[str, int]",
+        "{} = typing.NewType('x', int)",
+    ],
+)
+@pytest.mark.parametrize("name", ["Reply", "REPLY", "R"])
+def test_a_type_with_two_meanings_is_told(tmp_path: Path, text: str, name: str) -> None:
+    package = planted(tmp_path, {"model/a.py": f"class {name}: pass\n"})
+    demo = tmp_path / "demo"
+    demo.mkdir()
+    (demo / "b.py").write_text(text.format(name))
+    assert types_named_alike(package, demo) == {name: ["a.py", "b.py"]}
+
+
+def test_a_constant_in_capitals_is_no_type(tmp_path: Path) -> None:
+    text = "A = 5\nA: int = 4\nA = {'a': 1}\nA = re.I | re.M\nA = SIZES[0]\nA: int = 3\n"
+    assert types_named_alike(planted(tmp_path, {"model/a.py": text})) == {}
+
+
+def test_no_two_modules_are_called_alike() -> None:
+    assert modules_named_alike(PACKAGE) == {}
+
+
+def modules_named_alike(package: Path) -> dict[str, list[str]]:
+    """The modules that have a name in common; a folder of modules is one too, so also a room."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        name = path.parent.name if path.name == "__init__.py" else path.stem
+        homes.setdefault(name, []).append(str(path.relative_to(package)))
+    del homes[package.name]
+    homes.pop("__main__", None)
+    return {name: paths for name, paths in homes.items() if len(paths) > 1}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("course/judge.py", "grading/judge.py"),
+        ("grading/judging.py", "judging/__init__.py"),
+        ("grading/grading.py", "grading/__init__.py"),
+        ("learning/course/__init__.py", "course/__init__.py"),
+    ],
+)
+def test_modules_that_are_called_alike_are_told(tmp_path: Path, one: str, other: str) -> None:
+    rest = {"cli/__main__.py": "", "worker/__main__.py": "", "model/exercise.py": ""}
+    (told,) = modules_named_alike(planted(tmp_path, {one: "", other: "", **rest})).values()
+    assert sorted(told) == sorted([one, other])
 
 
 def test_at_the_top_there_is_the_door_and_the_error() -> None:
@@ -190,6 +280,52 @@ def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
         "autograder.protocol.wire imports autograder.judging.compare",
         "autograder.sandbox.sandboxed_student imports autograder.grading.run",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'importlib.import_module("autograder.grading.run")',
+        'def late():\n    import_module(name="autograder.grading.run")',
+        '__import__("autograder.grading.run")',
+        "import autograder.model.files\nautograder.grading.run.grade_path()",
+    ],
+)
+def test_an_import_by_another_way_is_an_arrow_too(tmp_path: Path, text: str) -> None:
+    files = {"model/exercise.py": text, "grading/__init__.py": "", "grading/run.py": ""}
+    package = planted(tmp_path, files)
+    (told,) = upward(package)
+    assert "autograder.model.exercise imports autograder.grading" in told
+    assert "  model        -> grading\n" in drawn(package)
+
+
+def test_nothing_of_ours_comes_through_the_door() -> None:
+    assert through_the_door(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("from autograder import open_exercise", "autograder.open_exercise"),
+        ("def f():\n    from autograder import model, show_attention", "autograder.show_attention"),
+        ("from autograder import *", "autograder.*"),
+        ("import autograder.model\nautograder.open_exercise()", "autograder.open_exercise"),
+        ("import autograder", "autograder"),
+        ("import autograder as kit", "autograder"),
+        ('importlib.import_module("autograder").open_exercise', "autograder"),
+    ],
+)
+def test_what_comes_through_the_door_is_told(tmp_path: Path, text: str, used: str) -> None:
+    package = planted(tmp_path, {"cli/grade.py": text, "model/__init__.py": ""})
+    (told,) = through_the_door(package)
+    assert told.startswith("autograder/cli/grade.py:") and f"cli.grade uses {used}, which" in told
+    assert told in drawn(package)
+
+
+def test_the_version_and_a_room_may_come_from_the_package(tmp_path: Path) -> None:
+    text = "from autograder import __version__, model\nimport autograder.model\n"
+    files = {"cli/grade.py": text, "model/__init__.py": ""}
+    assert through_the_door(planted(tmp_path, files)) == []
 
 
 def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:

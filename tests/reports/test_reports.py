@@ -748,8 +748,8 @@ def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_
     assert sorted(links) == sorted(path.name for path in paths[1:])
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+def luminance(color: str) -> float:
+    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     )
@@ -757,13 +757,13 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", [0, 1])
-def test_every_colour_of_text_is_readable_in_light_and_dark(scheme: int) -> None:
+def test_every_color_of_text_is_readable_in_light_and_dark(scheme: int) -> None:
     blocks = re.findall(r":root \{(.*?)\}", PAGES["right"], flags=re.DOTALL)
     assert len(blocks) == 2
-    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", blocks[scheme]))
+    colors = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", blocks[scheme]))
     for ground in ("ground", "panel"):
         for name in ("text", "soft", "right", "wrong", "other", "link"):
-            low, high = sorted((luminance(colours[ground]), luminance(colours[name])))
+            low, high = sorted((luminance(colors[ground]), luminance(colors[name])))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
 
 

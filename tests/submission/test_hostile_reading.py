@@ -80,7 +80,7 @@ def handed_in(folder: Path, content: str, name: str = f"{NAME}.py", of: str = "e
 
 
 def judged(*submissions: Submission, journal: Path | None = None) -> dict[str, Verdict]:
-    verdicts = grade_batch(EXERCISE.folder, submissions, journal=journal)
+    verdicts = grade_batch(EXERCISE.folder, submissions, journal_file=journal)
     return {verdict.student: verdict for verdict in verdicts}
 
 

@@ -54,7 +54,7 @@ class Attack:
 
     @property
     def id(self) -> str:
-        """How it is called in a report: group/name."""
+        """What it is called in a report: group/name."""
         return f"{self.group}/{self.name}"
 
     def cells(self, facts: dict[str, Any]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 `make layers` runs it: `python tests/support/import_layers.py` prints each floor with its rooms,
 and what each of them imports. The sources are read with `ast`, not imported, so that an import
-inside a function counts too.
+inside a function counts too, and so does `import_module("autograder...")` with its name in quotes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "autograder"
+
+# The only name that a module of ours takes from `autograder` itself. The others are for notebooks,
+# and come from a room, so whoever takes them there hides an arrow.
+FREE = "__version__"
+BY_CALL = ("import_module", "__import__")
 
 # From the ground up. A name is a module or a package right below `autograder`.
 LAYERS = (
@@ -80,7 +85,7 @@ def imports_in(package: Path, path: Path) -> Iterator[Import]:
     }
     name = module_name(package, path)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.stmt | ast.expr):
             for target in targets_of(package, node, name):
                 yield Import(name, target, node.lineno, node in late)
 
@@ -89,16 +94,73 @@ def only_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
-def targets_of(package: Path, node: ast.Import | ast.ImportFrom, name: str) -> Iterator[str]:
+def targets_of(package: Path, node: ast.stmt | ast.expr, name: str) -> Iterator[str]:
+    """The modules that a node of module `name` imports, in whichever way."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
-        return
+    elif isinstance(node, ast.ImportFrom):
+        yield from from_targets(package, node, name)
+    elif called := named_in_call(node):
+        assert called[0] != ".", f"{name}:{node.lineno}: imports are written in full here"
+        yield called
+    elif (attribute := attribute_of(package, node)) and is_module(package, attribute):
+        yield attribute
+
+
+def from_targets(package: Path, node: ast.ImportFrom, name: str) -> Iterator[str]:
     assert node.level == 0, f"{name}:{node.lineno}: imports are written in full here"
     assert node.module
     for alias in node.names:
         inner = f"{node.module}.{alias.name}"
-        ours = node.module.split(".")[0] == package.name
-        yield inner if ours and module_path(package, inner).is_file() else node.module
+        yield inner if is_module(package, inner) else node.module
+
+
+def is_module(package: Path, name: str) -> bool:
+    return name.split(".")[0] == package.name and module_path(package, name).is_file()
+
+
+def named_in_call(node: ast.AST) -> str:
+    """The module in `import_module("autograder.model")`, "" for a node that is no such call."""
+    if not isinstance(node, ast.Call):
+        return ""
+    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    named = [*node.args[:1], *(each.value for each in node.keywords if each.arg == "name")]
+    if called not in BY_CALL or not named or not isinstance(named[0], ast.Constant):
+        return ""
+    return str(named[0].value)
+
+
+def attribute_of(package: Path, node: ast.AST) -> str:
+    """The name in full of an attribute of `autograder`, "" for every other node."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return ""
+    return f"{package.name}.{node.attr}" if node.value.id == package.name else ""
+
+
+def through_the_door(package: Path) -> list[str]:
+    """Say of every use of `autograder` itself, other than for its version, where it is."""
+    return [
+        f"{module_path(PACKAGE, name).relative_to(PACKAGE.parent)}:{node.lineno}: "
+        f"{name} uses {used}, which hides where it comes from: import it from its own module"
+        for path in sorted(package.rglob("*.py"))
+        for name in [module_name(package, path)]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.stmt | ast.expr)
+        for used in door_names(package, node)
+    ]
+
+
+def door_names(package: Path, node: ast.AST) -> Iterator[str]:
+    """What a node takes from `autograder` itself, in full; the whole package is "autograder"."""
+    names = [named_in_call(node), attribute_of(package, node)]
+    if isinstance(node, ast.ImportFrom) and node.module == package.name:
+        names += [f"{package.name}.{alias.name}" for alias in node.names]
+    if isinstance(node, ast.Import):
+        names += [alias.name for alias in node.names]
+    for name in names:
+        inside = name.rpartition(".")[0] == package.name and name != f"{package.name}.{FREE}"
+        if name == package.name or (inside and not is_module(package, name)):
+            yield name
 
 
 def between_rooms(package: Path) -> Iterator[Import]:
@@ -168,9 +230,10 @@ def circle(needs: dict[str, set[str]]) -> str:
 
 
 def faults(package: Path) -> tuple[str, ...]:
-    """What is against the plan: each arrow that points up, and a circle of packages."""
+    """What is against the plan: arrows that point up, a circle of packages, uses of the door."""
     found = circle(package_needs(package))
-    return (*upward(package), *([f"these packages need each other: {found}"] if found else ()))
+    circles = [f"these packages need each other: {found}"] if found else []
+    return (*upward(package), *circles, *through_the_door(package))
 
 
 def drawn(package: Path) -> str:

@@ -19,8 +19,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from autograder.building.leak import CODE_FILES, Secret, refuse_leaks
-from autograder.building.regions import SOLUTION
 from autograder.errors import KitError
+from autograder.model.exercise import SOLUTION
 from autograder.releasing.requirements import needed
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)

@@ -244,7 +244,7 @@ def answered(view: View, answer: BackgroundAnswer) -> View:
 
 
 class Signals:
-    """A context in which a terminal's signals become events, and SIGTERM ends in good order."""
+    """A context in which a terminal's signals become events, and SIGTERM shuts down cleanly."""
 
     def __init__(self, watcher: Watch) -> None:
         self._watcher = watcher

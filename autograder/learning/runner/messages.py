@@ -6,13 +6,11 @@ its function ("" at the top of the file).
 
 from __future__ import annotations
 
+from autograder.model.symbols import EXIT, LOOP, PRINT
 from autograder.model.verdict import Finding, Outcome
 
 CodePlace = tuple[int, str, str]
 NOWHERE: CodePlace = (0, "", "")
-LOOP = "Is there an endless loop?"
-PRINT = "Is there a `print` inside a loop?"
-EXIT = "Is there a call such as `exit()` or `os._exit()`?"
 
 
 def still_running(step: str, seconds: float, place: CodePlace = NOWHERE) -> Finding:

@@ -2,7 +2,8 @@
 
 multiprocessing starts it. On Linux the child is forked from a server that has the array library
 in memory, so the next one is ready at once. If that server cannot work, the child is a new Python
-that does its own imports. So it is on macOS and Windows, whose libraries do not survive a fork.
+that does its own imports. The same is true on macOS and Windows, where not all libraries survive
+a fork.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a broken submission is: a builder that writes it, and what its owner is due.
+"""What a broken submission is: a builder that writes it, and what its owner should get.
 
 A builder gets the whole, right work and an empty folder, and writes into the folder what
 the student hands in. Declared beside it: the steps that earn nothing, how they end, and
@@ -84,7 +84,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Broken:
-    """One broken submission: who hands it in, how it is made, and what it is due.
+    """One broken submission: who hands it in, how it is made, and what it should get.
 
     `loses` are the steps without points, `ends` how they end, `says` words on the page. Words
     that are said only of a folder, such as about a file's name, are in `says_of_folder`.
@@ -99,7 +99,7 @@ class Broken:
 
     @property
     def rejected(self) -> bool:
-        """Whether nothing of it can be read."""
+        """Whether none of it can be read."""
         return self.ends is Outcome.REJECTED
 
 
