@@ -86,7 +86,7 @@ def test_an_error_about_the_exercise_ends_the_run() -> None:
 
 
 def test_processes_that_never_begin_are_told_and_not_tried_for_ever() -> None:
-    with pytest.raises(KitError, match=r"end before they begin \(exit code 7\)"):
+    with pytest.raises(KitError, match=r"exit before they start working \(exit code 7\)"):
         run(["anything"], grader_work.never_begins)
 
 

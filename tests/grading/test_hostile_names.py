@@ -239,6 +239,7 @@ def test_the_names_are_as_many_students() -> None:
     assert len(EVERYBODY) == len(RAW)
 
 
+@pytest.mark.slow
 def test_a_course_is_graded_whatever_its_students_are_called(fast: Door) -> None:
     assert fast.code == 0, fast.text
     assert dict(fast.points) == dict.fromkeys(EVERYBODY, FULL)
@@ -251,6 +252,7 @@ def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -
     assert b"Logging error" not in stock.printed
 
 
+@pytest.mark.slow
 def test_each_has_a_graded_notebook_of_their_own(fast_course: Course, fast: Door) -> None:
     assert sorted(EVERYBODY) == sorted(with_a_notebook(fast_course))
 
@@ -290,6 +292,7 @@ def test_a_folder_is_graded_whatever_its_files_are_called(flat: tuple[Door, Path
     assert "not graded: broken\\xe4: broken\\xe4.ipynb is not a notebook" in door.text
 
 
+@pytest.mark.slow
 def test_names_are_shown_safely_in_the_terminal(flat: tuple[Door, Path], fast: Door) -> None:
     for door in (flat[0], fast):
         assert {mark for mark in door.text if not mark.isprintable()} <= {"\n"}

@@ -259,6 +259,7 @@ def test_a_spreadsheet_of_grades_has_a_row_for_each_and_no_formula(graded: Grade
     assert_rows_without_formulas(text, "diagnosis")
 
 
+@pytest.mark.slow
 def test_nbgraders_export_has_a_row_for_each_and_no_formula(
     graded: Graded, environment: dict[str, str]
 ) -> None:

@@ -168,6 +168,7 @@ def kept(graded: Path) -> tuple[dict[Path, bytes], list[tuple[str, ...]]]:
     return {path: path.read_bytes() for path in files}, rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEN_WHILE_GRADING)
 def test_a_run_that_goes_on_says_so_too_and_leaves_what_is_there(
     name: str, half_graded: Path

@@ -563,12 +563,14 @@ def test_twice_the_cells_take_about_twice_as_long_to_read(
     assert_linear(lambda n: handed_in(tmp_path, notebook(*cells(n)), "a.ipynb"), size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", growing(TEXTS, "definitions", "spaces"))
 def test_twice_the_code_takes_about_twice_as_long_to_lay_out(case: Growing) -> None:
     text, size = case
     assert_linear(lambda n: onto_skeleton(RELEASED, from_script(text(n), STEPS)), size // 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", growing(TEXTS, "calls of calls", "statements on one line"))
 def test_twice_the_code_takes_about_twice_as_long_to_cut_when_it_fails(case: Growing) -> None:
     text, size = case
@@ -593,6 +595,7 @@ FOUND: dict[str, Growing] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", growing(FOUND, "checks over lines", "half an async definition", "long strings")
 )
@@ -659,6 +662,7 @@ def test_long_prose_and_code_are_shown_as_they_were_typed() -> None:
     assert '<span class="k">def</span>' in highlight_code("def f(): pass")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", growing(SHOWN, "escapes", "marks", "spaces"))
 def test_twice_the_text_takes_about_twice_as_long_to_show(part: str) -> None:
     assert_linear(lambda n: terminal_line(part * n, 500), 200_000)
