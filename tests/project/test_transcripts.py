@@ -198,6 +198,15 @@ def test_every_target_of_make_that_is_named_is_run_by_ci() -> None:
     assert named - BY_HAND - targets == set() and {"demo", "test", "check"} <= named & targets
 
 
+def test_activating_the_environment_puts_the_command_on_the_path() -> None:
+    script = 'source "$0/bin/activate" && command -v attn && attn --help'
+    environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    command = ["bash", "-c", script, sys.prefix]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith(f"{sys.prefix}/bin/attn\n")
+
+
 # --- and a difference is seen --------------------------------------------------------------------
 
 
