@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.grading.soundness import is_sound
+from autograder.grading.kept_verdict import is_sound
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission, hash_of

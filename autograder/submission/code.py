@@ -9,7 +9,6 @@ from pathlib import Path
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import file_name
-from autograder.submission.absence import not_run, without_copied_stubs
 from autograder.submission.cells import (
     notebook_cells,
     parsed,
@@ -26,8 +25,9 @@ from autograder.submission.file_text import (
     read_text,
     remarks_on_characters,
 )
+from autograder.submission.kit_calls import without_kit_calls
 from autograder.submission.magics import without_magics
-from autograder.submission.own_run import without_own_run
+from autograder.submission.missing_step import not_run, without_copied_stubs
 
 # More is no longer quick to parse: a second at this size, half a minute at the largest source.
 MOST_LINES, MOST_MARKS = 20_000, 100_000
@@ -76,7 +76,7 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     magics = zip(texts.code, plain)
     other = [(f"a cell that begins with `{magic}`", text) for text, (_, magic) in magics if magic]
     unread = [*texts.prose, *other]
-    kept = without_own_run(pieces(text for text, _ in plain), notebook=notebook)
+    kept = without_kit_calls(pieces(text for text, _ in plain), notebook=notebook)
     code, remarks = without_copied_stubs(kept, exercise)
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
     remarks = (*texts.remarks, *remarks)

@@ -11,9 +11,9 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.plain_file import NotPlain, opened
 from autograder.model.sanitize import file_name
-from autograder.submission.absence import written
 from autograder.submission.code import Code, read_code
 from autograder.submission.file_text import Unreadable, bare, is_notebook, is_submission
+from autograder.submission.missing_step import written
 
 # How many notebooks and scripts of a folder are read, and how many entries are looked at.
 MOST_FILES, MOST_ENTRIES = 10, 10_000

@@ -17,9 +17,9 @@ from autograder.model.request import ExceptionReport, Failed, Reply, Request
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
-from autograder.submission.absence import misplaced
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.file_text import is_notebook
+from autograder.submission.missing_step import misplaced
 from autograder.submission.partial_cell import (
     bound_names,
     definitions_of,

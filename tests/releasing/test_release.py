@@ -32,8 +32,8 @@ from autograder.releasing.pages import files_address
 from autograder.releasing.release import ReleaseOptions, Wheel, release
 from autograder.releasing.search import MARKERS, Source
 from autograder.releasing.wheel import wheel_requires
-from autograder.submission.absence import written
 from autograder.submission.code import read_code
+from autograder.submission.missing_step import written
 from support.copied_exercise import copy_exercise
 from support.student_disk import Disk, given_away, jupyter_packages, kernel_of, new_disk
 

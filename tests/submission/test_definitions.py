@@ -9,7 +9,6 @@ import pytest
 
 from autograder.course.skeleton import from_script
 from autograder.model.exercise import read_exercise
-from autograder.submission.absence import written
 from autograder.submission.definitions import (
     DefinitionSpan,
     cut_before_definitions,
@@ -17,6 +16,7 @@ from autograder.submission.definitions import (
     names_anywhere,
     names_in_prose,
 )
+from autograder.submission.missing_step import written
 from autograder.submission.percent import percent_cells
 from demo.sample_class import read_sample_class
 

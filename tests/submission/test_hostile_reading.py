@@ -32,7 +32,6 @@ from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission import code as code_of_a_file
 from autograder.submission import file_choice
-from autograder.submission.absence import misplaced, written
 from autograder.submission.definitions import (
     cut_before_definitions,
     find_definitions,
@@ -41,7 +40,8 @@ from autograder.submission.definitions import (
     names_in_prose,
 )
 from autograder.submission.file_choice import MOST_ENTRIES, MOST_FILES
-from autograder.submission.own_run import without_own_run
+from autograder.submission.kit_calls import without_kit_calls
+from autograder.submission.missing_step import misplaced, written
 from autograder.submission.partial_cell import definitions_of, statements
 from autograder.submission.percent import percent_cells
 from autograder.submission.reading import (
@@ -129,7 +129,7 @@ def test_code_that_nests_deep_is_no_fault_of_the_graders(deep: dict[str, Verdict
     ids=lambda text: text[:24],
 )
 def test_no_part_of_the_reader_follows_code_as_deep_as_it_nests(text: str) -> None:
-    kept = without_own_run([text], notebook=True)
+    kept = without_kit_calls([text], notebook=True)
     assert len(kept) == 1 and len(kept[0]) <= len(text)
     assert written([text], EXERCISE) | misplaced([text], EXERCISE).keys() <= {*STEPS}
     assert "".join(statements(f"{text}\nz = 1")).count("z = 1") == 1
@@ -163,7 +163,7 @@ def test_whatever_reading_raises_rejects_that_hand_in_in_words(
         raise error
 
     module, name = {
-        "code": (code_of_a_file, "without_own_run"),
+        "code": (code_of_a_file, "without_kit_calls"),
         "choice": (file_choice, "_candidates"),
     }[place]
     monkeypatch.setattr(module, name, fail)

@@ -14,7 +14,6 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Outcome
-from autograder.submission.absence import misplaced, written
 from autograder.submission.cells import MOST_CELLS, parsed, pieces
 from autograder.submission.code import MOST_LINES, MOST_MARKS
 from autograder.submission.file_text import (
@@ -23,8 +22,9 @@ from autograder.submission.file_text import (
     LARGEST_SOURCE,
     without_outputs,
 )
+from autograder.submission.kit_calls import without_kit_calls
 from autograder.submission.magics import without_magics
-from autograder.submission.own_run import without_own_run
+from autograder.submission.missing_step import misplaced, written
 from autograder.submission.reading import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -598,19 +598,19 @@ def test_a_cell_that_is_for_another_program_is_not_run_and_its_steps_are_told(
     ],
 )
 def test_only_the_call_of_the_kit_is_taken_out(cell: str, kept: str) -> None:
-    assert without_own_run([cell], notebook=True) == (kept,)
+    assert without_kit_calls([cell], notebook=True) == (kept,)
     compile(kept, "cell", "exec")
 
 
 def test_a_name_that_one_cell_gives_the_kit_means_it_in_all() -> None:
     cells = ["from autograder import open_exercise as o", "probe = o('x')", "y = probe(f)"]
-    assert without_own_run(cells, notebook=True) == ("pass", "probe = True", "y = True")
+    assert without_kit_calls(cells, notebook=True) == ("pass", "probe = True", "y = True")
 
 
 def test_what_a_notebook_runs_as_the_main_program_is_run() -> None:
     cell = "if __name__ == '__main__':\n    x = 1"
-    assert without_own_run([cell], notebook=True) == ("if True:\n    x = 1",)
-    assert without_own_run([cell], notebook=False) == (cell,)
+    assert without_kit_calls([cell], notebook=True) == ("if True:\n    x = 1",)
+    assert without_kit_calls([cell], notebook=False) == (cell,)
 
 
 # --- what is cut, and what it costs -------------------------------------------------------------

@@ -34,7 +34,7 @@ class Edit:
     text: str
 
 
-def without_own_run(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
+def without_kit_calls(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
     """Return cells without imports and calls of the kit and of IPython at their top level.
 
     In a `notebook`, what stands under `if __name__ == "__main__":` is run, as Jupyter runs it.
