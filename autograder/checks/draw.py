@@ -32,6 +32,7 @@ class Draw:
         decimals: int | None = None,
     ) -> None:
         self._sizes = dict(sizes)
+        self._seed, self._name = seed, name
         self._dtype = dtype
         self._generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
         self._decimals = decimals
@@ -44,6 +45,16 @@ class Draw:
         grading = exercise.grading
         chosen = grading.seed if seed is None else seed
         return cls({**grading.sizes, **sizes}, chosen, name, exercise.dtype)
+
+    def beside(self, name: str, sizes: Mapping[str, int]) -> Draw:
+        """Return a draw of its own, of the same seed, with other sizes for some axes."""
+        own = {**self._sizes, **sizes}
+        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, self._decimals)
+
+    @property
+    def public(self) -> bool:
+        """Whether it draws for a worked example: small numbers with few digits."""
+        return self._decimals is not None
 
     def __getitem__(self, axis: str) -> int:
         """Return the size of an axis."""

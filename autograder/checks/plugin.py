@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,8 +22,11 @@ from _pytest.runner import runtestprotocol
 from autograder.checks.attribution import OURS, Playback, ReplyRecorder, of_ours, of_the_student
 from autograder.checks.chain import Chain, Run, broken_by, traced_back
 from autograder.checks.draw import Draw
+from autograder.checks.marks import step_of, title_of
+from autograder.checks.own_layer import charged, end_to_end, faulty_steps
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.replay import suspects_after
+from autograder.checks.standing import standing_checks
 from autograder.checks.student import Recorder, Student
 from autograder.errors import KitError
 from autograder.judging.diagnosis import reconciled
@@ -53,7 +57,7 @@ class _Running:
     """What the fixtures hand to the check that runs now."""
 
     respondent: Respondent | None = None
-    leaning: bool = False
+    leaning_on: tuple[str, ...] = ()
     naming: bool = True
     record: Recorder | None = None
     suspects: frozenset[str] | None = None  # the pairs of mistakes that are left; None: all
@@ -105,6 +109,7 @@ class GradingPlugin:
         for name in order:
             if name not in checked:
                 raise self._wrong(f"the step {name} has no check", "write one in graders.py")
+        items += standing_checks(self.reference, items)
         items.sort(key=lambda item: order.get(step_of(item) or "", len(order)))
         self._items = list(items)  # a copy: pytest empties its own when it deselects
 
@@ -148,12 +153,11 @@ class GradingPlugin:
         step = step_of(request.node)
         running = self._running
         assert step and running.respondent
-        leaning_on = self.reference.exercise.before(step) if running.leaning else ()
         return Student(
             step,
             self.reference,
             running.respondent,
-            leaning_on,
+            running.leaning_on,
             running.record,
             running.naming,
             running.suspects,
@@ -201,14 +205,16 @@ class GradingPlugin:
         """
         begun = time.monotonic()
         self._draw_from(seed)
-        steps: list[StepVerdict] = []
+        judged: list[StepVerdict] = []
+        alone: dict[str, StepVerdict] = {}
         for step in self.reference.exercise.steps:
-            steps.append(self._step(step, respondent, _stuck(steps) is not None))
-            on_step(steps[-1])
+            judged.append(self._step(step, respondent, _stuck(judged) is not None, alone))
+            on_step(judged[-1])
+        steps = self._charged(tuple(judged), alone, respondent)
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
-        chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), tuple(steps))
-        return JudgedSteps(tuple(steps), chain, time.monotonic() - begun)
+        chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), steps)
+        return JudgedSteps(steps, end_to_end(chain, steps, self._layers), time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`."""
@@ -233,18 +239,58 @@ class GradingPlugin:
             self.reference.forget()  # these inputs do not come back, and would pile up
         self._seed = seed
 
-    def _step(self, step: Step, respondent: Respondent, stuck: bool) -> StepVerdict:
-        """Judge one step; when an earlier one got stuck, only with the reference in its place."""
+    def _step(
+        self, step: Step, respondent: Respondent, stuck: bool, alone: dict[str, StepVerdict]
+    ) -> StepVerdict:
+        """Judge one step; when an earlier one got stuck, only with the reference in its place.
+
+        The verdict on the step with the student's own earlier steps is added to `alone`.
+        """
         # What is wrong is named in the run that counts: the second, where there are two.
-        earlier = bool(self.reference.exercise.before(step.name))
+        before = self.reference.exercise.before(step.name)
         if not stuck:
-            checks = self._checks(step, _Running(respondent, naming=not earlier))
-            alone = StepVerdict.of(step, checks)
-            if alone.passes or not earlier or _unwritten(alone):
-                return alone
+            checks = self._checks(step, _Running(respondent, naming=not before))
+            own = alone[step.name] = StepVerdict.of(step, checks)
+            if own.passes or not before or _unwritten(own):
+                return own
         # Also where it got stuck: an earlier step of the student's may be the cause.
-        checks = self._checks(step, _Running(respondent, leaning=True))
+        checks = self._checks(step, _Running(respondent, leaning_on=before))
         return StepVerdict.of(step, checks, leaning=all(check.passes for check in checks))
+
+    def _charged(
+        self,
+        steps: tuple[StepVerdict, ...],
+        alone: Mapping[str, StepVerdict],
+        respondent: Respondent,
+    ) -> tuple[StepVerdict, ...]:
+        """Charge steps that pass alone and spoil a later one that leans on the reference."""
+        exercise = self.reference.exercise
+        for name in [step.name for step in steps if step.leaning and step.name in alone]:
+            before = exercise.before(name)
+            passes = partial(self._passes, exercise.step(name), respondent)
+            faulty = faulty_steps(before, steps[: len(before)], passes)
+            if faulty:
+                steps = charged(exercise, steps, faulty, alone[name])
+            elif all(step.passes for step in steps[: len(before)]):
+                # It is not right, and no step is to blame for it.
+                steps = tuple(alone[name] if step.name == name else step for step in steps)
+        return steps
+
+    def _passes(
+        self, step: Step, respondent: Respondent, leaning_on: tuple[str, ...]
+    ) -> bool | None:
+        """Say whether all checks of a step pass while it leans; None when the code got stuck."""
+        running = _Running(respondent, leaning_on=leaning_on, naming=False)
+        outcomes = {check.outcome for check in self._checks(step, running)}
+        return None if outcomes & {*STUCK, Outcome.INFRASTRUCTURE} else outcomes == {Outcome.PASSED}
+
+    @property
+    def _layers(self) -> tuple[str, ...]:
+        """The steps that are classes."""
+        names = (step.name for step in self.reference.exercise.steps)
+        return tuple(
+            name for name in names if isinstance(getattr(self.reference.module, name), type)
+        )
 
     def _checks(self, step: Step, running: _Running) -> tuple[CheckVerdict, ...]:
         checks: list[CheckVerdict] = []
@@ -323,18 +369,6 @@ class GradingPlugin:
 
     def _wrong(self, fact: str, cure: str) -> KitError:
         return KitError(fact, place=str(self.reference.exercise.folder / GRADERS), cure=cure)
-
-
-def step_of(item: pytest.Item) -> str | None:
-    """Return the step that a check is marked with."""
-    mark = item.get_closest_marker("step")
-    return mark.args[0] if mark else None
-
-
-def title_of(item: pytest.Item) -> str:
-    """Return a check's title: the first line of its docstring, else its name in words."""
-    words = (getattr(getattr(item, "obj", None), "__doc__", "") or "").strip().split("\n")[0]
-    return words or item.name.removeprefix("test_").replace("_", " ")
 
 
 def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, step_of, title_of
+from autograder.checks.marks import step_of, title_of
+from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.student import Recorder
 from autograder.errors import KitError

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.judging.conditions import conditions_of, explained
 from autograder.judging.diagnosis import Candidate, failure
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import (
@@ -22,11 +23,13 @@ from autograder.judging.expectation import (
     Refused,
     Unchanged,
     judge,
+    with_attributes,
 )
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import Failed, Reply, Request, Respondent, Returned
+from autograder.model.signature import signature_of
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Value
+from autograder.protocol.wire import Linear, Value, arrays_in
 
 Recorder = Callable[[Request, Expectation], None]
 
@@ -120,8 +123,14 @@ class Answer:
     reply: Reply
 
     def agrees(self) -> None:
-        """Fail unless the result is the reference's."""
-        self._expect(Agrees(self._expected(), self._form()))
+        """Fail unless the result is the reference's, and nothing else has changed.
+
+        After a backward pass, the gradients are the reference's too.
+        """
+        gradients = self._gradients()
+        self._expect(
+            Agrees(self._expected(), self._form(), tuple(gradients.values()), tuple(gradients))
+        )
 
     def is_distributed(self, *, mean: float, deviation: float) -> None:
         """Fail unless every array is a normal draw of its own, shaped as the reference's."""
@@ -141,49 +150,85 @@ class Answer:
 
     def differs_from(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, when both answers hold the same numbers."""
-        ours, theirs = self._arrays(), other._arrays()
-        pairs = zip(ours, theirs)
-        if all(np.array_equal(array, other, equal_nan=True) for array, other in pairs):
+        if self._equals(other):
             raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+    def repeats(self, other: Answer, fact: str) -> None:
+        """Fail, with `fact`, unless both answers hold the same numbers."""
+        if not self._equals(other):
+            raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+    def _equals(self, other: Answer) -> bool:
+        pairs = zip(self._arrays(), other._arrays())
+        return all(np.array_equal(array, other, equal_nan=True) for array, other in pairs)
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """The arrays that came back; fail unless they have the expected form."""
         form = self._form()
-        reply = self.reply
-        finding = (
-            failure(reply)
-            if isinstance(reply, Failed)
-            else compare_form(reply.value, self._expected(), form)
-        )
+        if isinstance(self.reply, Failed):
+            raise CheckFailed(failure(self.reply))
+        reply = with_attributes(self.request, self.reply)
+        assert isinstance(reply, Returned)
+        if form.compare == "layers":
+            finding = judge(LinearLayers(self._expected(), form), self.request, reply, ())
+        else:
+            finding = compare_form(reply.value, self._expected(), form)
         if finding:
             raise CheckFailed(finding)
-        assert isinstance(reply, Returned)
-        return arrays_of(reply.value, form)
+        return tuple(arrays_in(arrays_of(reply.value, form)))
 
     def _expect(self, expectation: Expectation) -> None:
         if self.student.record:
             self.student.record(self.request, expectation)
-        finding = judge(expectation, self.request, self.reply, self._known())
-        if finding and finding.outcome is Outcome.WRONG_VALUES and not finding.misconception:
-            finding = judge(expectation, self.request, self.reply, self._known(pairs=True))
-        if finding:
-            raise CheckFailed(finding)
+        finding = judge(expectation, self.request, self.reply, self._known(self.request))
+        if not finding:
+            return
+        finding = explained(finding, self.request, expectation, self._asked_again)
+        # There are thousands of pairs, so they are not tried under several conditions.
+        alone = not conditions_of(self.request)
+        if finding.outcome is Outcome.WRONG_VALUES and not finding.misconception and alone:
+            pairs = self._known(self.request, pairs=True)
+            finding = judge(expectation, self.request, self.reply, pairs) or finding
+        raise CheckFailed(finding)
 
-    def _known(self, pairs: bool = False) -> Iterator[Candidate]:
+    def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
+        """Return the finding on another question, asked of the same code."""
+        reply = self.student.ask(request).reply
+        return judge(expectation, request, reply, self._known(request))
+
+    def _known(self, request: Request, pairs: bool = False) -> Iterator[Candidate]:
         # A generator, since replaying is needed only when something is wrong.
         if self.student.naming:
             replay = self.student.reference.replay
             suspects = self.student.suspects
-            yield from (
-                replay.pairs(self.request, suspects) if pairs else replay.singles(self.request)
-            )
+            yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
 
-    def _expected(self) -> Value:
-        # In full precision, whatever precision is asked of the student's code.
-        asked = replace(self.request, dtype="") if self.request.dtype else self.request
+    def _reference(self) -> Returned:
+        # In full precision and alone, whatever is asked of the student's code.
+        asked = replace(self.request, dtype="", before=(), layouts=(), earlier=())
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):
             raise RuntimeError(f"the reference fails on its own check: {reply}")
+        return reply
+
+    def _gradients(self) -> dict[str, Value]:
+        """The gradients that are expected, by the names of what they arrive at."""
+        request = self.request
+        if request.backward is None or request.read:
+            return {}
+        called = getattr(self.student.reference.module, request.target)
+        called = getattr(called, request.method) if request.method else called
+        given = request.method_arguments if request.method else request.arguments
+        parameters = [name for name, _ in signature_of(called).parameters]
+        names = [
+            name
+            for parameter, value in zip(parameters, given)
+            for name in _receiving(parameter, value)
+        ]
+        return dict(zip((*names, *request.attributes), self._reference().gradients))
+
+    def _expected(self) -> Value:
+        reply = self._reference()
         if self.request.read:
             values = tuple(reply.attributes[name] for name in self._names)
             return values[0] if len(values) == 1 else values
@@ -199,3 +244,12 @@ class Answer:
             return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
         form = self.student.reference.form(request.target, request.method)
         return replace(form, precision=request.dtype)
+
+
+def _receiving(parameter: str, value: Value) -> tuple[str, ...]:
+    """Return the names of what receives a gradient in one argument."""
+    if isinstance(value, Linear):
+        parts = ("weight",) if value.bias is None else ("weight", "bias")
+        return tuple(f"{parameter}.{part}" for part in parts)
+    floating = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return (parameter,) if floating else ()

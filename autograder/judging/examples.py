@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from autograder.judging.expectation import Agrees, Expectation, Refused, Unchang
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
-from autograder.protocol.wire import Linear, Opaque, Seed, Value
+from autograder.protocol.wire import Linear, Opaque, Seed, Value, arrays_in
 
 FORMAT_VERSION = 1
 FILE = "examples.json"
@@ -95,6 +96,8 @@ def _facts(example: Example) -> dict[str, Any]:
             "calls": request.calls,
             "dtype": request.dtype,
             "backward": _value(request.backward),
+            "layouts": [list(order) if order else None for order in request.layouts],
+            "earlier": [_value(arguments) for arguments in request.earlier],
         },
         "expectation": _expectation(expectation),
         "mistakes": [
@@ -127,6 +130,8 @@ def _expectation(expectation: Expectation) -> dict[str, Any]:
     match expectation:
         case Agrees(expected):
             facts["expected"] = _value(expected, DIGITS)
+            facts["gradients"] = [_value(each, DIGITS) for each in expectation.gradients]
+            facts["gradient_names"] = list(expectation.gradient_names)
         case LinearLayers(expected):
             facts["expected"] = _value(expected, DIGITS)
         case Refused():
@@ -147,9 +152,20 @@ def _reply(reply: Reply, example: Example) -> dict[str, Any]:
         }
     if isinstance(example.expectation, Unchanged):
         return {"after": [_value(value, DIGITS) for value in reply.after]}
+    facts: dict[str, Any] = {}
+    if _changes(reply, example.request):
+        facts["after"] = [_value(value, DIGITS) for value in reply.after]
+    if reply.gradients:
+        facts["gradients"] = [_value(value, DIGITS) for value in reply.gradients]
     if example.request.read:
-        return {"attributes": _values(reply.attributes, DIGITS)}
-    return {"value": _value(reply.value, DIGITS)}
+        return facts | {"attributes": _values(reply.attributes, DIGITS)}
+    return facts | {"value": _value(reply.value, DIGITS)}
+
+
+def _changes(reply: Returned, request: Request) -> bool:
+    given = request.method_arguments if request.method else request.arguments
+    pairs = zip_longest(arrays_in(given), arrays_in(reply.after))
+    return not all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
 
 
 def _values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
@@ -197,6 +213,8 @@ def _example(facts: Mapping[str, Any]) -> Example:
         asked["calls"],
         asked["dtype"],
         _read(asked["backward"]),
+        tuple(order and tuple(order) for order in asked.get("layouts", ())),
+        tuple(_read(arguments) for arguments in asked.get("earlier", ())),
     )
     mistakes = tuple(
         Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
@@ -211,7 +229,9 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
     form = ResultSpec(names, axes, facts["compare"], facts["noun"], facts["precision"])
     match facts["kind"]:
         case "agrees":
-            return Agrees(_read(facts["expected"]), form)
+            gradients = tuple(_read(each) for each in facts.get("gradients", ()))
+            names = tuple(facts.get("gradient_names", ()))
+            return Agrees(_read(facts["expected"]), form, gradients, names)
         case "distributed":
             shapes = tuple(np.zeros(shape) for shape in facts["shapes"])
             return Distributed(shapes, form, facts["mean"], facts["deviation"])
@@ -233,6 +253,7 @@ def _read_reply(facts: Mapping[str, Any]) -> Reply:
         _read(facts.get("value")),
         tuple(_read(value) for value in facts.get("after", ())),
         {name: _read(value) for name, value in facts.get("attributes", {}).items()},
+        tuple(_read(value) for value in facts.get("gradients", ())),
     )
 
 

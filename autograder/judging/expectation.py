@@ -13,13 +13,15 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from autograder.judging.compare import ResultSpec
+from autograder.judging.beyond_values import judge_gradients, judge_precision, judge_settings
+from autograder.judging.compare import ResultSpec, agree
 from autograder.judging.diagnosis import Candidate, diagnose, failure, named
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.layers import LinearLayers, judge_layers
+from autograder.judging.precision import LOWER
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Value
+from autograder.protocol.wire import Value, arrays_in
 
 # A name that a student's process gives is quoted only when it can be an attribute's.
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
@@ -36,10 +38,17 @@ class CheckFailed(Exception):
 
 @dataclass(frozen=True)
 class Agrees:
-    """The result is the expected one, within the tolerance of what was asked."""
+    """The result is the expected one, within the tolerance of what was asked.
+
+    Nothing else has changed: neither the arguments nor a setting of the library. After a backward
+    pass, `gradients` are expected, one for each of `gradient_names` (`Returned.gradients` says in
+    which order); where None is expected, anything may arrive.
+    """
 
     expected: Value
     form: ResultSpec
+    gradients: tuple[Value, ...] = ()
+    gradient_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,13 +77,14 @@ def judge(
     finding = _missing(request, reply)
     if finding:
         return finding
-    reply = _attributes(request, reply)
+    reply = with_attributes(request, reply)
     candidates = (
-        replace(candidate, reply=_attributes(request, candidate.reply)) for candidate in candidates
+        replace(candidate, reply=with_attributes(request, candidate.reply))
+        for candidate in candidates
     )
     match expectation:
-        case Agrees(expected, form):
-            return diagnose(reply, expected, form, candidates)
+        case Agrees():
+            return _agrees(expectation, request, reply, candidates)
         case Distributed():
             return judge_distribution(expectation, reply, candidates)
         case Unchanged():
@@ -85,7 +95,21 @@ def judge(
             return _refused(expectation, reply)
 
 
-def _attributes(request: Request, reply: Reply) -> Reply:
+def _agrees(
+    expectation: Agrees, request: Request, reply: Reply, candidates: Iterable[Candidate]
+) -> Finding | None:
+    finding = diagnose(reply, expectation.expected, expectation.form, candidates)
+    if finding or isinstance(reply, Failed):
+        return finding
+    return (
+        _unchanged(request, reply, candidates)
+        or judge_precision(reply.value, expectation.expected, expectation.form)
+        or judge_settings(reply)
+        or judge_gradients(expectation, request, reply, candidates)
+    )
+
+
+def with_attributes(request: Request, reply: Reply) -> Reply:
     """When attributes were read, they become the result: one value each, None where missing."""
     if isinstance(reply, Failed) or not request.read:
         return reply
@@ -121,13 +145,13 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
     if isinstance(reply, Failed):
         return failure(reply)
     before = request.method_arguments if request.method else request.arguments
-    changed = _changed(before, reply.after)
+    changed = _changed(before, reply.after, request.dtype)
     if changed is None:
         return None
     finding = Finding(
         Outcome.WRONG_VALUES,
-        f"It overwrites argument number {changed + 1}, an array that belongs to the caller.",
-        look="`-=` and `out=` change an array in place, while `a = a - b` makes a new one.",
+        f"It overwrites argument number {changed + 1}, which belongs to the caller.",
+        look="`-=` and `out=` change numbers in place, while `a = a - b` makes new ones.",
     )
     return named(
         finding,
@@ -135,18 +159,34 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
             candidate
             for candidate in candidates
             if isinstance(candidate.reply, Returned)
-            and _changed(before, candidate.reply.after) == changed
+            and _changed(before, candidate.reply.after, request.dtype) == changed
         ],
     )
 
 
-def _changed(before: tuple[Value, ...], after: tuple[Value, ...]) -> int | None:
+def _changed(before: tuple[Value, ...], after: tuple[Value, ...], dtype: str = "") -> int | None:
+    """Return the number of the first argument whose arrays are not as they were.
+
+    None when nothing was sent back, as from a mistake that was written down.
+    """
+    if not after:
+        return None
     for number, (given, left) in enumerate(zip_longest(before, after)):
-        if isinstance(given, np.ndarray) and not (
-            isinstance(left, np.ndarray) and np.array_equal(given, left, equal_nan=True)
-        ):
+        pairs = zip_longest(arrays_in(given), arrays_in(left))
+        if not all(_still(array, other, dtype) for array, other in pairs):
             return number
     return None
+
+
+def _still(given: np.ndarray | None, left: np.ndarray | None, dtype: str) -> bool:
+    """Say whether an array is the same after it was cast to `dtype` and used."""
+    if given is None or left is None or given.shape != left.shape:
+        return False
+    if not dtype or given.dtype.kind != "f":
+        return np.array_equal(given, left, equal_nan=True)
+    if dtype in LOWER:  # NumPy has no bfloat16 to cast to
+        return bool(agree(left, given, dtype)[np.isfinite(given)].all())
+    return np.array_equal(given.astype(dtype), left, equal_nan=True)
 
 
 def _refused(expectation: Refused, reply: Reply) -> Finding | None:

@@ -69,6 +69,8 @@ class InProcess:
                 name: round_tripped(value, self._library)
                 for name, value in performed.attributes.items()
             },
+            tuple(round_tripped(gradient, self._library) for gradient in performed.gradients),
+            tuple(performed.settings),
         )
 
     def _call(self, request: Request) -> Call:
@@ -86,6 +88,8 @@ class InProcess:
             calls=request.calls,
             dtype=request.dtype,
             backward=own(request.backward),
+            layouts=[list(order) if order else None for order in request.layouts],
+            earlier=[own(arguments) for arguments in request.earlier],
         )
 
 

@@ -67,12 +67,14 @@ class Step:
 class Grading:
     """How inputs are drawn: the seed, and the size of each axis, hidden and public.
 
+    `without` says for a step which standing properties it is not held to, each with the reason.
     Students get none of it.
     """
 
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     public_sizes: Mapping[str, int] = field(default_factory=dict)
+    without: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,13 @@ class Request:
     with `method_arguments` and `keywords`. `read` names the attributes to send back ("*" stands
     for the names of all attributes).
 
-    With PyTorch only: `dtype` names the type that every floating-point input is cast to, and
-    `backward` is a gradient, shaped as the result, to propagate back from it.
+    `dtype` names the type that every floating-point input is cast to. `layouts` says for each
+    argument of the call in which order its axes lie in memory, outermost first (None: as they are
+    counted). `earlier` holds the arguments of calls that are made first, and whose results are
+    dropped.
+
+    With PyTorch only: `backward` is a gradient for each result (a tuple for several), to be
+    propagated back from it.
     """
 
     target: str
@@ -44,15 +49,25 @@ class Request:
     calls: int = 1
     dtype: str = ""
     backward: Value = None
+    layouts: tuple[tuple[int, ...] | None, ...] = ()
+    earlier: tuple[tuple[Value, ...], ...] = ()
 
     @cached_property
     def key(self) -> bytes:
         """A digest of all that is asked: equal requests have equal keys."""
         parts: list[bytes] = []
-        values = (self.arguments, self.method_arguments, self.backward)
+        values = (self.arguments, self.method_arguments, self.backward, self.earlier)
         named = (self.keywords, self.attributes)
         facts = [
-            [self.target, self.method, self.read, self.before, self.calls, self.dtype],
+            [
+                self.target,
+                self.method,
+                self.read,
+                self.before,
+                self.calls,
+                self.dtype,
+                self.layouts,
+            ],
             [encode(value, parts) for value in values],
             [{name: encode(value, parts) for name, value in values.items()} for values in named],
         ]
@@ -65,12 +80,17 @@ class Returned:
 
     `after` holds the arguments of the call (of the method, when there is one) as
     they are afterwards, so that an input overwritten in place can be seen. An
-    attribute that does not exist is left out of `attributes`.
+    attribute that does not exist is left out of `attributes`. `gradients`, after a backward pass,
+    holds those of the arguments (of a linear layer, of its weight and bias), then those of the
+    attributes that were set; None stands where none arrived. `settings` names the settings of the
+    library that the call left changed.
     """
 
     value: Value
     after: tuple[Value, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
+    gradients: tuple[Value, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def to_library(value: wire.Value, library: str, dtype: str = "") -> Any:
     """Return what a student's function gets for a value that crossed the wire.
 
     A seed becomes a NumPy generator. With PyTorch, an array becomes a tensor and a linear layer
-    a module; floating-point numbers are cast to `dtype`, or left as they are when it is "".
+    a module. Floating-point numbers are cast to `dtype`, or left as they are when it is "".
     """
     if isinstance(value, wire.Seed):
         return np.random.default_rng(value.seed)
@@ -67,6 +67,8 @@ def to_library(value: wire.Value, library: str, dtype: str = "") -> Any:
         torch = importlib.import_module("torch")
         tensor = torch.from_numpy(value)
         return tensor.to(getattr(torch, dtype)) if dtype and tensor.is_floating_point() else tensor
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype) if dtype and value.dtype.kind == "f" else value
     if isinstance(value, wire.Linear):
         return _module(value, dtype)
     return value
@@ -103,13 +105,83 @@ def from_library(value: Any, library: str = "numpy") -> Any:
 
 
 def cast(instance: Any, dtype: str) -> Any:
-    """Return a module with its floating-point parameters as `dtype`."""
-    return instance.to(getattr(importlib.import_module("torch"), dtype))
+    """Return an instance with its floating-point parameters as `dtype`.
+
+    What is no module of PyTorch holds arrays, which came in that type.
+    """
+    torch = sys.modules.get("torch")
+    if torch and isinstance(instance, torch.nn.Module):
+        return instance.to(getattr(torch, dtype))
+    return instance
+
+
+def laid_out(value: Any, order: list[int]) -> Any:
+    """Return an array or tensor with the same numbers, whose axes lie in memory in this order."""
+    back = sorted(range(len(order)), key=order.__getitem__)
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value.transpose(order)).transpose(back)
+    return value.permute(order).contiguous().permute(back)
+
+
+def flipped(value: Any) -> Any:
+    """Return an array or tensor with the numbers along its first axis in reverse, else `value`."""
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, torch.Tensor) and value.dim():
+        return value.flip(0)
+    return value[::-1].copy() if isinstance(value, np.ndarray) and value.ndim else value
+
+
+def tracked(value: Any, leaves: list[Any]) -> Any:
+    """Return an argument that passes gradients on; what receives them is added to `leaves`."""
+    torch = sys.modules["torch"]
+    if isinstance(value, torch.nn.Linear):
+        leaves += value.parameters()
+    elif isinstance(value, torch.Tensor) and value.is_floating_point():
+        leaves.append(value.detach().requires_grad_())
+        return leaves[-1].clone()  # which the code may change in place, as it may any tensor
+    return value
 
 
 def propagate(value: Any, gradient: Any) -> None:
-    """Propagate a gradient back from a result."""
-    value.backward(gradient)
+    """Propagate gradients back from a result, or from each of several.
+
+    Nothing is propagated from what has lost its connection to the inputs.
+    """
+    torch = sys.modules["torch"]
+    several = isinstance(gradient, tuple)
+    pairs = zip(value, gradient) if several else [(value, gradient)]
+    connected = [pair for pair in pairs if getattr(pair[0], "requires_grad", False)]
+    if connected:
+        results, arriving = zip(*connected)
+        torch.autograd.backward(results, arriving)
+
+
+class Settings:
+    """The settings of PyTorch that a student's code must leave as they are."""
+
+    def __init__(self) -> None:
+        self._before = self._now()
+
+    def changed(self) -> list[str]:
+        """Return the names of those that are not as they were."""
+        now = self._now()
+        return [name for name, setting in self._before.items() if now[name] != setting]
+
+    def restore(self) -> None:
+        """Set all of them as they were."""
+        if self.changed():
+            torch = sys.modules["torch"]
+            torch.set_grad_enabled(self._before["set_grad_enabled"])
+            torch.set_default_dtype(self._before["set_default_dtype"])
+
+    def _now(self) -> dict[str, Any]:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return {}
+        return {
+            "set_grad_enabled": torch.is_grad_enabled(),
+            "set_default_dtype": torch.get_default_dtype(),
+        }
 
 
 def put(instance: Any, name: str, value: Any) -> None:

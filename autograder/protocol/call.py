@@ -27,6 +27,8 @@ class Call:
     calls: int
     dtype: str
     backward: Any
+    layouts: list[list[int] | None]
+    earlier: list[Any]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Performed:
     value: Any
     after: list[Any]
     attributes: Mapping[str, Any]
+    gradients: list[Any]
+    settings: list[str]
 
 
 def perform(target: Callable[..., Any], call: Call) -> Performed:
@@ -43,33 +47,81 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 
     Raises `Missing` when the class has no such method, and whatever the code raises.
     """
+    settings = arrays.Settings()
+    try:
+        return _performed(target, call, settings)
+    finally:
+        settings.restore()
+
+
+def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings) -> Performed:
     if call.method is None:
-        value = target(*call.arguments, **call.keywords)
-        return Performed(value, call.arguments, {})
-    instance = target(*call.arguments)
-    for name, value in call.attributes.items():
-        arrays.put(instance, name, value)
-    if call.dtype:
-        instance = arrays.cast(instance, call.dtype)
+        given = _Given(call, call.arguments)
+        for earlier in call.earlier:
+            target(*earlier, **call.keywords)
+        value = target(*given.arguments, **call.keywords)
+        gradients = given.gradients(value)
+        return Performed(value, given.arguments, {}, gradients, settings.changed())
+    instance = _made(target, call, call.attributes)
     for name in call.before:
         getattr(instance, name)()
-    value = _called(instance, call) if call.method else None
+    given = _Given(call, call.method_arguments)
+    value = _called(target, instance, call, given) if call.method else None
+    gradients = given.gradients(value, instance)
     found = {}
     for name in call.read:
         try:
             found[name] = arrays.read(instance, name)
         except AttributeError:
             continue  # left out: the caller can see that
-    return Performed(value, call.method_arguments if call.method else [], found)
+    after = given.arguments if call.method else []
+    return Performed(value, after, found, gradients, settings.changed())
 
 
-def _called(instance: Any, call: Call) -> Any:
+def _made(target: Callable[..., Any], call: Call, attributes: Mapping[str, Any]) -> Any:
+    instance = target(*call.arguments)
+    for name, value in attributes.items():
+        arrays.put(instance, name, value)
+    return arrays.cast(instance, call.dtype) if call.dtype else instance
+
+
+def _called(target: Callable[..., Any], instance: Any, call: Call, given: _Given) -> Any:
     assert call.method is not None
     if not hasattr(instance, call.method):
         raise Missing(call.method)
+    if call.earlier:
+        # Another instance with other weights: nothing of one may reach the other.
+        attributes = {name: arrays.flipped(value) for name, value in call.attributes.items()}
+        other = _made(target, call, attributes)
+        for earlier in call.earlier:
+            getattr(instance, call.method)(*earlier, **call.keywords)
+            getattr(other, call.method)(*earlier, **call.keywords)
     value = None
     for _ in range(call.calls):
-        value = getattr(instance, call.method)(*call.method_arguments, **call.keywords)
-    if call.backward is not None:
-        arrays.propagate(value, call.backward)
+        value = getattr(instance, call.method)(*given.arguments, **call.keywords)
     return value
+
+
+class _Given:
+    """The arguments as the code gets them, and where their gradients will arrive."""
+
+    def __init__(self, call: Call, arguments: list[Any]) -> None:
+        self._call = call
+        orders = [*call.layouts, *[None] * len(arguments)]
+        laid_out = [
+            arrays.laid_out(value, order) if order else value
+            for value, order in zip(arguments, orders)
+        ]
+        self._leaves: list[Any] = []
+        if call.backward is None:
+            self.arguments = laid_out
+        else:
+            self.arguments = [arrays.tracked(value, self._leaves) for value in laid_out]
+
+    def gradients(self, value: Any, instance: Any = None) -> list[Any]:
+        """Propagate the gradient back from a result; return those that arrived."""
+        if self._call.backward is None:
+            return []
+        arrays.propagate(value, self._call.backward)
+        names = self._call.attributes if instance is not None else ()
+        return [leaf.grad for leaf in (*self._leaves, *(arrays.read(instance, n) for n in names))]

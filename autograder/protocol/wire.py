@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ MAX_DEPTH = 4
 # How much of an exception is reported, in characters and in shapes: enough to see what went wrong.
 # Code has no other way to carry numbers out of the sandbox.
 MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
+# What a call may leave changed in PyTorch, by the functions of `torch` that set it.
+SETTINGS = ("set_grad_enabled", "set_default_dtype")
 DTYPES = {
     name: np.dtype(f"<{name}" if name[-1] != "1" else ("?" if name == "b1" else name))
     for name in "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
@@ -65,6 +68,17 @@ class Linear:
 
 # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
 Value = Any
+
+
+def arrays_in(value: Value) -> Iterator[np.ndarray]:
+    """Give the arrays in a value: itself, those of a linear layer, those in a tuple, in order."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from arrays_in(item)
+    elif isinstance(value, Linear):
+        yield from arrays_in((value.weight, value.bias))
 
 
 def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:

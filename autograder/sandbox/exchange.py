@@ -57,6 +57,8 @@ def call_frame(number: int, request: Request, leaning_on: tuple[str, ...]) -> by
         "method_arguments": values(request.method_arguments),
         "attributes": named(request.attributes),
         "backward": wire.encode(request.backward, parts),
+        "earlier": values(request.earlier),
+        "layouts": [list(order) if order else None for order in request.layouts],
         "before": list(request.before),
         "calls": request.calls,
         "dtype": request.dtype,
@@ -115,13 +117,16 @@ def read_reply(
     value = wire.decode(header.get("value"), payload)
     after = _values(header.get("after"), payload)
     attributes = _named(header.get("attributes"), payload)
+    gradients = _values(header.get("gradients"), payload)
     payload.end()
     sent = request.arguments if request.method is None else request.method_arguments
     if len(after) != (0 if request.method == "" else len(sent)):
         raise wire.WireError("the arguments afterwards are not those of the call")
     if not set(attributes) <= set(request.read):
         raise wire.WireError("an attribute was sent that nobody asked for")
-    return Returned(value, after, attributes)
+    if gradients and request.backward is None:
+        raise wire.WireError("gradients were sent that nobody asked for")
+    return Returned(value, after, attributes, gradients, _settings(header.get("settings")))
 
 
 def _same_number(header: dict[str, Any], number: int) -> None:
@@ -139,6 +144,12 @@ def _named(items: Any, payload: wire.Payload) -> dict[str, wire.Value]:
     if type(items) is not dict or len(items) > wire.MAX_ITEMS:
         raise wire.WireError("values are not named, or are too many")
     return {clean(name, NAME): wire.decode(item, payload) for name, item in items.items()}
+
+
+def _settings(names: Any) -> tuple[str, ...]:
+    if type(names) is not list or any(name not in wire.SETTINGS for name in names):
+        raise wire.WireError("settings are not listed by their names")
+    return tuple(dict.fromkeys(names))
 
 
 def _missing(name: Any, request: Request) -> Failed:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from autograder.checks.plugin import step_of
+from autograder.checks.marks import step_of
 from autograder.checks.reference import Misconception
 from autograder.model.symbols import WRONG
 from autograder.verification.trial import Trial

@@ -20,7 +20,8 @@ import pytest
 
 from autograder.checks.draw import Draw
 from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, step_of
+from autograder.checks.marks import step_of
+from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks.plugin import step_of
+from autograder.checks.marks import step_of
 from autograder.checks.reference import load_module
 from autograder.errors import KitError
 from autograder.verification.trial import Trial

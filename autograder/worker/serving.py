@@ -113,6 +113,8 @@ class Session:
             calls=header["calls"],
             dtype=dtype,
             backward=self._inward(header["backward"], payload, dtype),
+            layouts=header["layouts"],
+            earlier=values("earlier"),
         )
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
@@ -127,6 +129,8 @@ class Session:
             "attributes": {
                 name: self._encoded(value, parts) for name, value in performed.attributes.items()
             },
+            "gradients": [self._encoded(gradient, parts) for gradient in performed.gradients],
+            "settings": performed.settings,
         }
 
     def _inward(self, facts: Any, payload: wire.Payload, dtype: str = "") -> Any:

@@ -64,7 +64,7 @@ class Einsum:
         return torch.einsum("...id,...jd->...ij", queries, keys)
 
     def compute_attention_weights(scaled_scores):
-        exponentials = torch.exp(scaled_scores)
+        exponentials = torch.exp(scaled_scores - scaled_scores.amax(dim=-1, keepdim=True))
         return torch.einsum("...ij,...i->...ij", exponentials, 1 / exponentials.sum(dim=-1))
 
     def apply_attention(attention_weights, values):
@@ -171,25 +171,27 @@ class NonContiguous:
 
 
 class DoublePrecision:
-    """Everything computed and returned in float64."""
+    """Everything computed in float64, and returned in the precision of the input."""
 
     def compute_attention_scores(queries, keys):
-        return queries.double() @ keys.double().transpose(-2, -1)
+        return (queries.double() @ keys.double().transpose(-2, -1)).to(keys.dtype)
 
     def scale_scores(attention_scores, head_dim):
-        return attention_scores.to(torch.float64) / head_dim**0.5
+        scaled = attention_scores.to(torch.float64) / head_dim**0.5
+        return scaled.type_as(attention_scores)
 
     def compute_attention_weights(scaled_scores):
-        return torch.softmax(scaled_scores, dim=-1, dtype=torch.float64)
+        return torch.softmax(scaled_scores, dim=-1, dtype=torch.float64).to(scaled_scores)
 
     def apply_attention(attention_weights, values):
-        return attention_weights.double() @ values.double()
+        return (attention_weights.double() @ values.double()).to(values.dtype)
 
     def merge_heads(attention_output):
-        return attention_output.double().transpose(1, 2).flatten(-2)
+        return attention_output.double().transpose(1, 2).flatten(-2).to(attention_output.dtype)
 
     def project_output(gathered, layer):
-        return F.linear(gathered.double(), layer.weight.double(), layer.bias.double())
+        projected = F.linear(gathered.double(), layer.weight.double(), layer.bias.double())
+        return projected.to(gathered.dtype)
 
 
 class SoftmaxByHand:

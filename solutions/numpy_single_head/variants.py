@@ -316,20 +316,20 @@ class OneLine:
     project_output = staticmethod(lambda output, weights: output @ weights)
 
 
-class GlobalGenerator:
-    """Weights from NumPy's global generator, as many courses draw them."""
+class ScaledDraws:
+    """Standard normal numbers times 0.02, and a layer that follows the formulas line by line."""
 
     def initialize_weights(embedding_dimension, rng):
         shape = (embedding_dimension, embedding_dimension)
-        return tuple(np.random.normal(0, 0.02, shape) for _ in range(4))
+        return tuple(rng.standard_normal(shape) * 0.02 for _ in range(4))
 
     class SingleHeadAttention:
         def __init__(self, embedding_dimension, rng):
             D = self.embedding_dimension = embedding_dimension
-            self.query_weights = np.random.randn(D, D) * 0.02
-            self.key_weights = np.random.randn(D, D) * 0.02
-            self.value_weights = np.random.randn(D, D) * 0.02
-            self.output_weights = np.random.randn(D, D) * 0.02
+            self.query_weights = rng.standard_normal((D, D)) * 0.02
+            self.key_weights = rng.standard_normal((D, D)) * 0.02
+            self.value_weights = rng.standard_normal((D, D)) * 0.02
+            self.output_weights = rng.standard_normal((D, D)) * 0.02
 
         def forward(self, x, causal=False):
             Q = np.dot(x, self.query_weights)

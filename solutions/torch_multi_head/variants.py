@@ -157,11 +157,12 @@ class ListsReturned:
 
 
 class DoublePrecision(shared.DoublePrecision):
-    """Everything computed and returned in float64."""
+    """Everything computed in float64, and returned in the precision of the input."""
 
     def split_heads(projected, num_heads):
         B, S, _ = projected.shape
-        return projected.double().view(B, S, 3, num_heads, -1).permute(2, 0, 3, 1, 4).unbind()
+        parts = projected.double().view(B, S, 3, num_heads, -1).to(projected.dtype)
+        return parts.permute(2, 0, 3, 1, 4).unbind()
 
 
 class SoftmaxByHand(shared.SoftmaxByHand):

@@ -145,11 +145,11 @@ class ListsReturned:
 
 
 class DoublePrecision(shared.DoublePrecision):
-    """Everything computed and returned in float64."""
+    """Everything computed in float64, and returned in the precision of the input."""
 
     def project_qkv(x, Wqkv):
         projected = x.double() @ Wqkv.weight.double().T + Wqkv.bias.double()
-        return projected.chunk(3, dim=-1)
+        return projected.to(x.dtype).chunk(3, dim=-1)
 
 
 class SoftmaxInSinglePrecision:

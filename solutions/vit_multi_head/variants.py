@@ -204,20 +204,22 @@ class ListsReturned:
 
 
 class DoublePrecision(shared.DoublePrecision):
-    """Everything computed and returned in float64."""
+    """Everything computed in float64, and returned in the precision of the input."""
 
     def project_qkv(x, q_linear, k_linear, v_linear):
         return tuple(
-            F.linear(x.double(), layer.weight.double(), layer.bias.double())
+            F.linear(x.double(), layer.weight.double(), layer.bias.double()).to(x.dtype)
             for layer in (q_linear, k_linear, v_linear)
         )
 
     def split_heads(projected, num_heads):
         B, N, D = projected.shape
-        return projected.double().view(B, N, num_heads, D // num_heads).permute(0, 2, 1, 3)
+        parts = projected.double().view(B, N, num_heads, D // num_heads)
+        return parts.permute(0, 2, 1, 3).to(projected.dtype)
 
     def compute_scaled_scores(queries, keys):
-        return queries.double() @ keys.double().transpose(-2, -1) / keys.shape[-1] ** 0.5
+        scores = queries.double() @ keys.double().transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return scores.type_as(queries)
 
 
 class SoftmaxByHand(shared.SoftmaxByHand):

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, step_of
+from autograder.checks.marks import step_of
+from autograder.checks.plugin import GradingPlugin
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import Misconception, read_reference
 from autograder.errors import KitError

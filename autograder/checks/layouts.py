@@ -1,0 +1,59 @@
+"""How the inputs of each step lie in memory when the reference's own layer calls it.
+
+A transpose moves nothing in memory. So what a step gets in the layer may lie in another order than
+its axes are counted, and code that relies on the order works alone but not in the layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.checks.reference import Reference
+from autograder.model.request import Request
+
+Layouts = tuple[tuple[int, ...] | None, ...]
+
+
+def layouts_in(reference: Reference, requests: Iterable[Request]) -> Mapping[str, Layouts]:
+    """Return for each step the order of its arguments' axes in memory, outermost first.
+
+    requests: calls of the layer. An argument that lies in the usual order has None, and a step
+    whose arguments all do is left out.
+    """
+    found: dict[str, Layouts] = {}
+
+    def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any, **keywords: Any) -> Any:
+            layouts = tuple(map(_order, arguments))
+            if any(layouts):
+                found.setdefault(name, layouts)
+            return function(*arguments, **keywords)
+
+        return called
+
+    steps = (step.name for step in reference.exercise.steps)
+    functions = {name: getattr(reference.module, name) for name in steps}
+    noting = {
+        name: noted(name, function)
+        for name, function in functions.items()
+        if not isinstance(function, type)
+    }
+    with reference.replaced(noting):
+        for request in requests:
+            reference.ask(request)
+    return found
+
+
+def _order(value: Any) -> tuple[int, ...] | None:
+    """The axes of an array or tensor in the order of memory; None where that is their own."""
+    if isinstance(value, np.ndarray):
+        strides: tuple[int, ...] = value.strides
+    elif hasattr(value, "stride"):
+        strides = value.stride()
+    else:
+        return None
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+    return None if 0 in strides or order == tuple(range(len(strides))) else order

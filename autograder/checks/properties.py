@@ -1,0 +1,194 @@
+"""The standing properties: each a check that asks an author's questions in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from autograder.checks.draw import Draw
+from autograder.checks.layouts import Layouts
+from autograder.checks.questions import Question, Source
+from autograder.checks.sizes import Sizes
+from autograder.checks.student import Student
+from autograder.judging.compare import FLOOR
+from autograder.judging.distribution import Distributed
+from autograder.judging.expectation import Agrees
+from autograder.model.request import Request
+from autograder.protocol.wire import Linear, Seed, Value
+
+Check = Callable[[Student, Draw], None]
+
+# A softmax over a row that holds it and its negative overflows unless the row's own maximum is
+# taken off. It is no larger than that takes: the digits of a larger one would be lost.
+LARGE = {"float32": 300.0, "float64": 1e4}
+_GENERATORS = 4  # whose draws must all differ
+_NOT_ITS_GENERATOR = (
+    "Two calls with generators of one seed give different numbers, so they are not drawn from the "
+    "generator that is passed in."
+)
+_SAME_DRAW = (
+    "Two calls with different generators give the same numbers. "
+    "Does your code set a fixed seed, or draw nothing random?"
+)
+_SAME_LAYERS = (
+    "Two calls make layers with the same numbers. Does your code set a fixed seed, or keep the "
+    "layers of the first call?"
+)
+
+
+@dataclass(frozen=True)
+class Use:
+    """In which ways a step is used at once: after calls of other sizes, in a layout, backward.
+
+    `grown` are the sizes of one earlier call, None to make no earlier calls. `layouts` are those
+    of the arguments, None to leave them.
+    """
+
+    grown: Sizes | None
+    layouts: Layouts | None
+    backward: bool
+
+    def of(self, source: Source, draw: Draw) -> Request:
+        """Return a question of `source` under these conditions."""
+        question = source.question(draw, "use", {})
+        request = question.request
+        if self.grown is not None:
+            others: tuple[tuple[str, Sizes], ...] = (("again", {}), ("grown", self.grown))
+            earlier = [source.question(draw, label, sizes).request for label, sizes in others]
+            request = replace(request, earlier=_earlier(request, earlier))
+        if self.layouts is not None:
+            request = replace(request, layouts=self.layouts or _transposed(request))
+        return replace(request, backward=_cotangent(question, draw) if self.backward else None)
+
+
+def in_every_use(sources: Sequence[Source], use: Use) -> Check:
+    """The answers are right in every use, and so are the gradients."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            student.ask(use.of(source, draw)).agrees()
+
+    return check
+
+
+def at_sizes(sources: Sequence[Source], sizes: Sizes, dtype: str, before: tuple[str, ...]) -> Check:
+    """The answers are right at these sizes, in another precision, after calls of `before`."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            request = source.question(draw, "sized", sizes).request
+            student.ask(replace(request, dtype=dtype, before=before)).agrees()
+
+    return check
+
+
+def with_large_numbers(sources: Sequence[Source]) -> Check:
+    """A softmax is right for rows that hold very large and very small numbers."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            request = source.question(draw, "large", {}).request
+            (scores,) = request.arguments
+            # Multiples that float32 holds exactly, even when the large ones are added.
+            small, largest = np.round(64 * scores) / 64, LARGE[scores.dtype.name]
+            large = np.resize(np.array([largest, 0.0, -largest]), scores.shape[-1])
+            arguments = ((small + large).astype(scores.dtype),)
+            student.ask(replace(request, arguments=arguments)).agrees()
+
+    return check
+
+
+def from_its_generator(sources: Sequence[Source], sizes: Sizes) -> Check:
+    """Numbers are drawn from the generator that is passed in, and from nothing else."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            question = source.question(draw, "drawn", sizes)
+            request, expectation = question.request, question.expectation
+            assert isinstance(expectation, Distributed)
+            first = student.ask(request)
+            first.is_distributed(mean=expectation.mean, deviation=expectation.deviation)
+            first.repeats(student.ask(request), _NOT_ITS_GENERATOR)
+            others = [student.ask(_with_seed(request, number)) for number in range(_GENERATORS)]
+            for number, answer in enumerate(others):
+                for other in others[:number]:
+                    answer.differs_from(other, _SAME_DRAW)
+
+    return check
+
+
+def new_every_time(sources: Sequence[Source]) -> Check:
+    """Every call makes layers with numbers of their own."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            request = source.question(draw, "layers", {}).request
+            first, second = student.ask(request), student.ask(request)
+            first.has_layers()
+            first.differs_from(second, _SAME_LAYERS)
+
+    return check
+
+
+def _earlier(request: Request, others: Sequence[Request]) -> tuple[tuple[Value, ...], ...]:
+    """The arguments of earlier calls: of the function, or of the method of one instance.
+
+    An instance keeps its sizes, so a call that needs another one is left out.
+    """
+    if request.method is None:
+        return tuple(other.arguments for other in others)
+    fitting = [other for other in others if _made_of(other) == _made_of(request)]
+    return tuple(other.method_arguments for other in fitting)
+
+
+def _made_of(request: Request) -> list[Any]:
+    sizes = [value for value in request.arguments if not isinstance(value, Seed)]
+    return [sizes, {name: np.shape(value) for name, value in request.attributes.items()}]
+
+
+def _transposed(request: Request) -> Layouts:
+    """Layouts for a method's arguments, as after a transpose of their last two axes."""
+    return tuple(
+        (*range(value.ndim - 2), value.ndim - 1, value.ndim - 2)
+        if isinstance(value, np.ndarray) and value.ndim > 1
+        else None
+        for value in request.method_arguments
+    )
+
+
+def _cotangent(question: Question, draw: Draw) -> Value:
+    """Gradients to propagate back from a result, or None where nothing would receive them.
+
+    Where a score is forbidden the gradient is 0: there it is very negative in many right ways.
+    """
+    request, expectation = question.request, question.expectation
+    assert isinstance(expectation, Agrees)
+    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
+    results = expectation.expected
+    several = isinstance(results, tuple)
+    parts = results if several else (results,)
+    if not any(map(_is_floating, given)) or not all(map(_is_floating, parts)):
+        return None
+    drawn = draw.beside("backward", {})
+    gradients = tuple(
+        np.where(part <= FLOOR, 0, drawn.shaped(*part.shape)).astype(part.dtype) for part in parts
+    )
+    return gradients if several else gradients[0]
+
+
+def _is_floating(value: Value) -> bool:
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype.kind == "f")
+    return isinstance(value, Linear)
+
+
+def _with_seed(request: Request, number: int) -> Request:
+    """The same request, with generators of other seeds."""
+    arguments = tuple(
+        Seed(value.seed + 1 + number) if isinstance(value, Seed) else value
+        for value in request.arguments
+    )
+    return replace(request, arguments=arguments)

@@ -1,0 +1,79 @@
+"""The questions that an author's checks ask, without asking a student: read off the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from autograder.checks.draw import Draw
+from autograder.checks.marks import step_of
+from autograder.checks.reference import Reference
+from autograder.checks.student import Student
+from autograder.judging.expectation import Expectation
+from autograder.model.request import Reply, Request
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a check asks, and what it expects."""
+
+    request: Request
+    expectation: Expectation
+
+
+@dataclass(frozen=True)
+class _OwnAnswers:
+    """A `Respondent` that gives the reference's own answers."""
+
+    reference: Reference
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request` as the reference does."""
+        return self.reference.expected(request)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One question of a check, to be asked with other inputs: the question number `number`."""
+
+    item: pytest.Function
+    number: int
+    reference: Reference
+
+    def question(self, draw: Draw, label: str, sizes: Mapping[str, int]) -> Question:
+        """Return the question with inputs of its own; `sizes` override those of the check."""
+        mark = self.item.get_closest_marker("public")
+        own = (
+            (mark.kwargs if mark else {}) if draw.public else parameters(self.item).get("draw", {})
+        )
+        drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes})
+        return questions_of(self.item, self.reference, drawn)[self.number]
+
+
+def parameters(item: pytest.Function) -> Mapping[str, Any]:
+    """Return the values of a check's parameters, by name."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
+def questions_of(item: pytest.Function, reference: Reference, draw: Draw) -> tuple[Question, ...]:
+    """Run a check over the reference itself and return what it asks.
+
+    Raises what the check raises, as where the reference cannot work with the sizes of `draw`; and
+    LookupError when it needs a fixture that is not one of ours.
+    """
+    asked: list[Question] = []
+
+    def record(request: Request, expectation: Expectation) -> None:
+        asked.append(Question(request, expectation))
+
+    step = step_of(item) or ""
+    student = Student(step, reference, _OwnAnswers(reference), record=record, naming=False)
+    known: dict[str, Any] = {**parameters(item), "student": student, "draw": draw}
+    needed = [name for name in item.fixturenames if name != "request"]
+    if not set(needed) <= set(known):
+        raise LookupError(f"{item.name} needs fixtures of its own")
+    item.obj(**{name: known[name] for name in needed})
+    return tuple(asked)

@@ -1,0 +1,94 @@
+"""Which sizes of the axes a step's questions can be asked with: size 1, and larger ones.
+
+An axis may depend on another, as the heads divide the hidden size. So sizes are tried on the
+reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.checks.draw import Draw
+from autograder.checks.questions import Question, Source, parameters
+from autograder.judging.expectation import Agrees
+from autograder.model.exercise import Exercise
+from autograder.protocol.wire import arrays_in
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class SizePlan:
+    """The sizes to ask with: `single` holds groups of axes of size 1, `grown` larger axes."""
+
+    single: tuple[Sizes, ...]
+    grown: Sizes
+
+
+def size_plan(sources: Sequence[Source], exercise: Exercise) -> SizePlan:
+    """Try sizes on the reference; return those that all questions of one step can be asked with."""
+    trials = _Trials(tuple(sources), exercise)
+    single = [{axis: 1} for axis in trials.axes if trials.fit({axis: 1})]
+    # Two calls for all axes, if the reference can work with several axes of size 1 at once.
+    halves = [_joined(half) for half in (single[0::2], single[1::2]) if half]
+    groups = halves if all(map(trials.fit, halves)) else single
+    larger = [
+        {axis: size + 1} for axis, size in trials.axes.items() if trials.fit({axis: size + 1})
+    ]
+    grown = _joined(larger) if trials.fit(_joined(larger)) else _joined(larger[:1])
+    return SizePlan((*groups, *trials.dependent(_joined(single))), grown)
+
+
+def other_size(sources: Sequence[Source], exercise: Exercise) -> Sizes:
+    """Return half the usual size of an axis that random draws depend on."""
+    trials = _Trials(tuple(sources), exercise)
+    halved = ({axis: size // 2} for axis, size in trials.axes.items())
+    return next(filter(trials.fit, halved), {})
+
+
+def _joined(sizes: Sequence[Sizes]) -> Sizes:
+    return {axis: size for each in sizes for axis, size in each.items()}
+
+
+class _Trials:
+    """Asks the reference the questions of a step with one set of sizes after another."""
+
+    def __init__(self, sources: tuple[Source, ...], exercise: Exercise) -> None:
+        own = parameters(sources[0].item).get("draw", {})
+        self.axes = {**exercise.grading.sizes, **own}
+        self._sources, self._exercise = sources, exercise
+        self._usual = self._keys({})
+
+    def fit(self, sizes: Sizes) -> bool:
+        """Say whether all questions can be asked with `sizes`, and one becomes another by it."""
+        keys = self._keys(sizes)
+        return keys is not None and keys != self._usual
+
+    def dependent(self, single: Sizes) -> list[Sizes]:
+        """Return sizes for each axis that has size 1 only together with another."""
+        found = []
+        for axis in self.axes:
+            if axis not in single and self._keys({axis: 1}) is None:
+                pairs = ({axis: 1, other: 1} for other in self.axes if other != axis)
+                found += [next((pair for pair in pairs if self.fit(pair)), {})]
+        return [sizes for sizes in found if sizes]
+
+    def _keys(self, sizes: Sizes) -> list[bytes] | None:
+        """What is asked with `sizes`; None when the reference cannot answer."""
+        draw = Draw.hidden(self._exercise, "sizes", {})
+        try:
+            questions = [source.question(draw, "sizes", sizes) for source in self._sources]
+        except Exception:  # what the reference raises says only that it cannot
+            return None
+        if not all(_is_finite(question) for question in questions):
+            return None
+        return [question.request.key for question in questions]
+
+
+def _is_finite(question: Question) -> bool:
+    if not isinstance(question.expectation, Agrees):
+        return True
+    return all(np.isfinite(each).all() for each in arrays_in(question.expectation.expected))

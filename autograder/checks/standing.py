@@ -1,0 +1,198 @@
+"""Standing checks: what every step is held to, without a line by the author.
+
+Their inputs are those of the author's own checks, under other conditions: called again, with the
+memory layout of the layer, with gradients, in another precision, with axes of size 1, with large
+numbers. An author switches one off for a step, with a reason, in `[grading.without.STEP]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.checks import properties
+from autograder.checks.draw import Draw
+from autograder.checks.layouts import Layouts, layouts_in
+from autograder.checks.marks import step_of
+from autograder.checks.questions import Question, Source, parameters, questions_of
+from autograder.checks.reference import Reference
+from autograder.checks.sizes import SizePlan, other_size, size_plan
+from autograder.checks.student import Student
+from autograder.errors import KitError
+from autograder.judging.distribution import Distributed
+from autograder.judging.expectation import Agrees
+from autograder.judging.layers import LinearLayers
+from autograder.model.exercise import MANIFEST, Step
+from autograder.model.request import Request
+
+_USES = {
+    "earlier_calls": "when it is called again",
+    "memory_layout": "with its input in another order in memory",
+    "gradients": "in a backward pass",
+}
+PROPERTIES = (*_USES, "other_precision", "size_1", "large_numbers", "own_draws")
+OTHER_PRECISION = {"float32": "float64", "float64": "float32"}
+
+
+def standing_checks(reference: Reference, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the standing checks of every step, as pytest items beside the author's `items`.
+
+    Raises `KitError` when the author switches off a property that does not exist.
+    """
+    steps = [_HeldStep(reference, step, items) for step in reference.exercise.steps]
+    layer = [question.request for step in steps if step.is_class for question in step.questions()]
+    layouts = layouts_in(reference, layer)
+    return [check for step in steps for check in step.checks(layouts)]
+
+
+class _HeldStep:
+    """One step with the author's checks of it, and what follows from them."""
+
+    def __init__(self, reference: Reference, step: Step, items: Iterable[pytest.Item]) -> None:
+        self._reference, self._step = reference, step
+        functions = (item for item in items if isinstance(item, pytest.Function))
+        self._items = [item for item in functions if step_of(item) == step.name]
+        self._without = reference.exercise.grading.without.get(step.name, {})
+        unknown = sorted(set(self._without) - set(PROPERTIES))
+        if unknown:
+            raise KitError(
+                f"there is no standing property {unknown[0]!r} to switch off",
+                place=str(reference.exercise.folder / MANIFEST),
+                cure=f"use one of: {', '.join(PROPERTIES)}",
+            )
+        self._torch = reference.exercise.library == "torch"
+        self.is_class = isinstance(getattr(reference.module, step.name, None), type)
+        self._known: dict[pytest.Function, tuple[Question, ...]] = {}
+        self._values = self._sources(Agrees)
+
+    def questions(self) -> list[Question]:
+        """Return the author's questions about values, one of each form."""
+        return [self._asked(source.item)[source.number] for source in self._values]
+
+    def checks(self, layouts: Mapping[str, Layouts]) -> list[pytest.Item]:
+        """Return the standing checks that have something to ask."""
+        exercise, found = self._reference.exercise, list[pytest.Item]()
+        if self._values:
+            plan = size_plan(self._values, exercise)
+            found += self._in_every_use(plan, layouts.get(self._step.name))
+            found += self._at_sizes(plan)
+        large = [
+            source
+            for source, question in zip(self._values, self.questions())
+            if _is_softmax(question)
+        ]
+        if large and "large_numbers" not in self._without:
+            title = "very large and very small numbers in one row"
+            found.append(self._item("large_numbers", title, properties.with_large_numbers(large)))
+        drawn = [] if "own_draws" in self._without else self._sources(Distributed)
+        if drawn:
+            title = "the numbers come from the generator that is passed in, at any size"
+            check = properties.from_its_generator(drawn, other_size(drawn, exercise))
+            found.append(self._item("own_draws", title, check))
+        layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
+        if layers and not self.is_class:
+            check = properties.new_every_time(layers[:1])
+            found.append(self._item("own_draws", "every call makes new layers", check))
+        return found
+
+    def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
+        held = [name for name in _USES if name not in self._without]
+        if not self._torch:
+            held = [name for name in held if name == "earlier_calls"]
+        elif not layouts and not self.is_class:
+            held = [name for name in held if name != "memory_layout"]
+        if not held:
+            return []
+        use = properties.Use(
+            plan.grown if "earlier_calls" in held else None,
+            (layouts or ()) if "memory_layout" in held else None,
+            "gradients" in held,
+        )
+        *others, last = (_USES[name] for name in held)
+        title = f"the same {', '.join(others)}{' and ' * bool(others)}{last}"
+        return [self._item("every_use", title, properties.in_every_use(self._values, use))]
+
+    def _at_sizes(self, plan: SizePlan) -> list[pytest.Item]:
+        dtype = OTHER_PRECISION[self._reference.exercise.dtype]
+        dtype = "" if "other_precision" in self._without else dtype
+        groups = () if "size_1" in self._without else plan.single
+        before = ("eval",) if self._torch and self.is_class else ()
+        found = []
+        for sizes in groups or ({},) * bool(dtype):
+            name = f"size_1[{','.join(sizes)}]" if sizes else "other_precision"
+            words = [f"{' and '.join(sizes)} of size 1"] * bool(sizes)
+            title = ", ".join([*words, *[f"in {dtype}"] * bool(dtype)])
+            check = properties.at_sizes(self._values, sizes, dtype, before)
+            found.append(self._item(name, title, check))
+        return found
+
+    def _sources(self, kind: type) -> list[Source]:
+        """Return the author's questions with an expectation of this kind, one of each form."""
+        found: dict[Any, Source] = {}
+        for item in {item.originalname: item for item in reversed(self._items)}.values():
+            for number, question in enumerate(self._asked(item)):
+                if isinstance(question.expectation, kind) and _is_plain(question.request, kind):
+                    found[_form(question.request)] = Source(item, number, self._reference)
+        return list(reversed(found.values()))
+
+    def _asked(self, item: pytest.Function) -> tuple[Question, ...]:
+        if item not in self._known:
+            self._known[item] = self._questions_of(item)
+        return self._known[item]
+
+    def _questions_of(self, item: pytest.Function) -> tuple[Question, ...]:
+        sizes = parameters(item).get("draw", {})
+        try:
+            draw = Draw.hidden(self._reference.exercise, item.name, sizes)
+            return questions_of(item, self._reference, draw)
+        except Exception:  # it will raise again when it runs, and be reported there
+            return ()
+
+    def _item(self, name: str, title: str, check: properties.Check) -> pytest.Item:
+        def standing(student: Student, draw: Draw) -> None:
+            check(student, draw)
+
+        standing.__doc__ = title
+        item = pytest.Function.from_parent(
+            self._items[0].parent,
+            name=f"standing_{name}",
+            originalname=f"standing_{name.partition('[')[0]}",
+            callobj=standing,
+        )
+        item.add_marker(pytest.mark.step(self._step.name))
+        item.add_marker(pytest.mark.stays("every step is held to it"))
+        if any(own.get_closest_marker("public") for own in self._items):
+            item.add_marker(pytest.mark.public)
+        return item
+
+
+def _is_plain(request: Request, kind: type) -> bool:
+    """Say whether a check asks without conditions, so that they can be added."""
+    conditions = (request.dtype, request.before, request.earlier, request.layouts)
+    read = kind is Agrees and request.read
+    return not any((*conditions, read)) and request.backward is None and request.calls == 1
+
+
+def _form(request: Request) -> tuple[Any, ...]:
+    counts = len(request.arguments), len(request.method_arguments)
+    return (request.method, *counts, tuple(request.keywords), request.read)
+
+
+def _is_softmax(question: Question) -> bool:
+    """Say whether a step turns the rows of its only array into shares that sum to 1."""
+    request, expectation = question.request, question.expectation
+    assert isinstance(expectation, Agrees)
+    given, expected = request.arguments, expectation.expected
+    return bool(
+        request.method is None
+        and len(given) == 1
+        and isinstance(given[0], np.ndarray)
+        and isinstance(expected, np.ndarray)
+        and expected.shape == given[0].shape
+        and expected.ndim
+        and (expected >= 0).all()
+        and np.allclose(expected.sum(axis=-1), 1.0, atol=1e-4)
+    )

@@ -1,0 +1,179 @@
+"""What is judged of a reply whose values are right: its dtype, its gradients, changed settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autograder.judging.compare import ResultSpec, arrays_of, compare
+from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.precision import asked_precision
+from autograder.model.request import Request, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value, arrays_in
+
+if TYPE_CHECKING:
+    from autograder.judging.expectation import Agrees
+
+_SETTINGS = {
+    "set_grad_enabled": (
+        "After your code has run, PyTorch no longer records gradients, so nothing can be trained.",
+        "Where do you switch them off, and where does that end?",
+    ),
+    "set_default_dtype": (
+        "After your code has run, PyTorch makes its tensors in another precision.",
+        "Which line sets a default for all code, rather than for one tensor?",
+    ),
+}
+
+
+def judge_precision(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
+    """Return the finding on a tensor whose dtype is not that of the inputs.
+
+    NumPy's own rules raise the precision in many right ways, so there it is left open.
+    """
+    if form.noun != "tensor" or form.compare not in ("values", "floor"):
+        return None
+    parts = zip(form.names, arrays_of(returned, form), arrays_of(expected, form))
+    for name, given, wanted in parts:
+        if not isinstance(given, np.ndarray) or not isinstance(wanted, np.ndarray):
+            continue
+        asked = asked_precision(wanted, form.precision)
+        # bfloat16 crosses the wire as float32.
+        if given.dtype.name != asked and (asked, given.dtype.name) != ("bfloat16", "float32"):
+            subject = f"`{name}`" if len(form.names) > 1 else "The result"
+            return Finding(
+                Outcome.WRONG_TYPE,
+                f"{subject} is {given.dtype.name}, but the inputs are {asked}, and so is the "
+                "result that is expected.",
+                right="The values are right.",
+                look="PyTorch does not multiply tensors of two precisions. Which line changes it?",
+            )
+    return None
+
+
+def judge_settings(reply: Returned) -> Finding | None:
+    """Return the finding on a setting of the library that a call leaves changed."""
+    for name in reply.settings:
+        fact, look = _SETTINGS[name]
+        return Finding(
+            Outcome.WRONG_VALUES,
+            fact,
+            right="The values are right.",
+            look=f"{look} (`torch.{name}`)",
+        )
+    return None
+
+
+def judge_gradients(
+    expectation: Agrees, request: Request, reply: Returned, candidates: Iterable[Candidate]
+) -> Finding | None:
+    """Return the first gradient that is missing or not as expected."""
+    if request.backward is None:
+        return None
+    names = expectation.gradient_names
+    finding = _gradient_finding(expectation, reply.gradients, _receivers(request))
+    if finding is None:
+        return None
+    return named(
+        replace(finding, right="The values are right."),
+        [
+            candidate
+            for candidate in candidates
+            if isinstance(candidate.reply, Returned)
+            and compare(candidate.reply.value, expectation.expected, expectation.form) is None
+            and _alike(candidate.reply.gradients, reply.gradients, len(names))
+        ],
+    )
+
+
+def _receivers(request: Request) -> tuple[np.ndarray, ...]:
+    """The arrays of a request that receive a gradient, in the order of `Returned.gradients`."""
+    given = request.method_arguments if request.method else request.arguments
+    floating = (array for array in arrays_in(given) if array.dtype.kind == "f")
+    return (*floating, *arrays_in(tuple(request.attributes.values())))
+
+
+def _reaching(gradient: Value, receiver: np.ndarray) -> Value:
+    """Return the part of a gradient that can reach what its receiver was computed from.
+
+    A softmax passes on no constant along a row. So where the rows of the receiver are shares that
+    sum to 1, their mean, weighted by the shares, is taken off.
+    """
+    if (
+        not isinstance(gradient, np.ndarray)
+        or gradient.shape != receiver.shape
+        or not receiver.ndim
+    ):
+        return gradient
+    if not ((receiver >= 0).all() and np.allclose(receiver.sum(axis=-1), 1.0, atol=1e-3)):
+        return gradient
+    return gradient - (receiver * gradient).sum(axis=-1, keepdims=True)
+
+
+def _gradient_finding(
+    expectation: Agrees, gradients: Sequence[Value], receivers: Sequence[np.ndarray]
+) -> Finding | None:
+    names, form = expectation.gradient_names, expectation.form
+    missing = []
+    given_gradients = _padded(gradients, len(names))
+    for name, wanted, given, receiver in zip(
+        names, expectation.gradients, given_gradients, receivers
+    ):
+        if wanted is None:
+            continue
+        if given is None:
+            missing.append(name)
+            continue
+        spec = ResultSpec((name,), (None,), noun=form.noun, precision=form.precision)
+        passed_on = Returned(_reaching(given, receiver))
+        different = diagnose(passed_on, _reaching(wanted, receiver), spec, ())
+        if different:
+            fact = f"The gradient that arrives at `{name}` is not as expected."
+            return replace(different, fact=fact, details=(different.message,), look=_LOOK)
+    if not missing:
+        return None
+    every = len(missing) == sum(wanted is not None for wanted in expectation.gradients)
+    listed = " and ".join(f"`{name}`" for name in missing)
+    fact = (
+        "The result has lost its connection to the inputs: no gradient flows back, so nothing "
+        "before this step can be trained."
+        if every
+        else f"No gradient flows back to {listed}."
+    )
+    return Finding(
+        Outcome.WRONG_VALUES,
+        fact,
+        look="A `detach`, `.data`, `no_grad` or a detour through NumPy or Python numbers cuts it.",
+    )
+
+
+_LOOK = (
+    "Something on the way back differs although the values agree: is a part of the computation "
+    "detached, copied by hand, or changed in place?"
+)
+
+
+def _padded(gradients: Sequence[Value], count: int) -> tuple[Value, ...]:
+    return (*gradients[:count], *[None] * (count - len(gradients)))
+
+
+def _alike(gradients: Sequence[Value], others: Sequence[Value], count: int) -> bool:
+    """Say whether the same gradients are missing, and the others are near each other."""
+    for one, other in zip(_padded(gradients, count), _padded(others, count)):
+        if one is None or other is None:
+            if one is not other:
+                return False
+        elif not _near(one, other):
+            return False
+    return True
+
+
+def _near(one: Value, other: Value) -> bool:
+    arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+    if not arrays or one.shape != other.shape or one.dtype.kind != "f":
+        return False
+    return bool(np.allclose(one, other, rtol=1e-3, atol=1e-4, equal_nan=True))

@@ -1,0 +1,101 @@
+"""The conditions under which a call is asked about: earlier calls, layout, gradients, precision.
+
+A question is put under several conditions at once, since that takes one call. When the answer is
+wrong, the same is asked under one condition at a time, to say which of them matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from autograder.judging.expectation import Agrees, Expectation
+from autograder.model.request import Request
+from autograder.model.verdict import Finding
+
+Judge = Callable[[Request, Expectation], Finding | None]
+
+# The fields of a request that set a condition, as they are when they set none, in the order in
+# which the conditions are tried.
+_NONE = {"dtype": "", "before": (), "earlier": (), "layouts": (), "backward": None}
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What to say about a condition under which alone the answer is wrong."""
+
+    fact: str
+    look: str = ""
+
+
+_WORDS = {
+    "earlier": _Words(
+        "Called once, your code gives what is expected; called again with other inputs, it does "
+        "not.",
+        "What does it keep from one call to the next, or change that the next call uses?",
+    ),
+    "layouts": _Words(
+        "With an input whose numbers lie in another order in memory, as in the layer, the answer "
+        "is not as expected.",
+        "Which line relies on the order in memory?",
+    ),
+    "before": _Words(
+        "After `eval()`, the layer gives other numbers than in training.",
+        "Which of its lines depend on the mode? Nothing in this layer does.",
+    ),
+    "together": _Words(
+        "Each of these is right by itself, but not all at once: a later call, another order in "
+        "memory, a backward pass.",
+        "What does your code keep from an earlier call?",
+    ),
+}
+
+
+def conditions_of(request: Request) -> tuple[str, ...]:
+    """Return the names of the conditions that a request sets."""
+    return tuple(name for name, none in _NONE.items() if not _is_none(getattr(request, name), none))
+
+
+def _is_none(setting: object, none: object) -> bool:
+    return setting is none or (none is not None and setting == none)
+
+
+def explained(
+    finding: Finding, request: Request, expectation: Expectation, judge: Judge
+) -> Finding:
+    """Say which condition of a question makes its answer wrong.
+
+    `judge` asks and judges a question. A finding that names a known mistake stays as it is, and so
+    does one on a question without conditions.
+    """
+    names = () if request.read else conditions_of(request)
+    if not names or finding.misconception or not isinstance(expectation, Agrees):
+        return finding
+    for name, single, expected in _one_at_a_time(request, expectation, names):
+        found = judge(single, expected)
+        if found:
+            return _worded(found, name)
+    return _worded(finding, "together" if len(names) > 1 else names[0])
+
+
+def _one_at_a_time(
+    request: Request, expectation: Agrees, names: tuple[str, ...]
+) -> Iterator[tuple[str, Request, Agrees]]:
+    """Give the question under no condition, then under each of several alone."""
+    for name in ("", *(names if len(names) > 1 else ())):
+        off = {other: none for other, none in _NONE.items() if other != name}
+        precision = expectation.form.precision if name == "dtype" else ""
+        form = replace(expectation.form, precision=precision)
+        yield name, replace(request, **off), replace(expectation, form=form)  # type: ignore[arg-type]
+
+
+def _worded(finding: Finding, name: str) -> Finding:
+    words = _WORDS.get(name)
+    if words is None or finding.misconception:
+        return finding
+    return replace(
+        finding,
+        fact=words.fact,
+        look=words.look,
+        details=(*finding.details, f"{finding.fact} {finding.look}".strip()),
+    )
