@@ -83,12 +83,13 @@ def end_to_end(
     """
     if chain.outcome is not Outcome.PASSED:
         return chain
-    for step in steps:
-        if step.name in layers and not step.passes:
-            return ChainVerdict(step.outcome, step.name, step.finding)
-    for step in steps:
-        if not step.passes or step.leaning:
-            fact = f"Your layer is not right with your own `{step.name}`."
-            finding = step.finding or Finding(Outcome.WRONG_VALUES, fact)
-            return ChainVerdict(finding.outcome, step.name, finding)
+    known = tuple(steps)
+    for layer in (step for step in known if step.name in layers):
+        if not layer.passes:
+            return ChainVerdict(layer.outcome, layer.name, layer.finding)
+        if layer.leaning:
+            cause = next((step for step in known if step.finding), layer)
+            fact = f"Your `{layer.name}` is not right with your own steps."
+            finding = cause.finding or Finding(Outcome.WRONG_VALUES, fact)
+            return ChainVerdict(finding.outcome, cause.name, finding)
     return chain

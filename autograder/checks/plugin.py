@@ -29,6 +29,7 @@ from autograder.checks.replay import suspects_after
 from autograder.checks.standing import standing_checks
 from autograder.checks.student import Recorder, Student
 from autograder.errors import KitError
+from autograder.judging.conditions import STANDING
 from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import CheckFailed
 from autograder.model.exercise import GRADERS, SOLUTION, Step
@@ -298,6 +299,8 @@ class GradingPlugin:
         for item in self._items:
             if step_of(item) == step.name:
                 if checks and checks[-1].outcome in FINAL:
+                    break
+                if item.name.startswith(STANDING) and not all(each.passes for each in checks):
                     break
                 checks.append(self._run(item, replace(running, suspects=suspects)))
                 suspects = suspects_after(checks[-1].finding, suspects)

@@ -12,6 +12,7 @@ from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.student import Recorder
 from autograder.errors import KitError
+from autograder.judging.conditions import STANDING
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example, write_examples
 from autograder.judging.expectation import Expectation, Refused, judge
@@ -49,13 +50,18 @@ def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) 
     def record(request: Request, expectation: Expectation) -> None:
         # A random draw is too long to write down, and its faults have sentences of their own.
         named = not isinstance(expectation, Distributed | Refused)
+        step = step_of(item) or ""
+        known = {
+            mistake.name for each in examples if each.step == step for mistake in each.mistakes
+        }
+        # A standing check is asked about code that shows none of the others.
+        told = known if item.name.startswith(STANDING) else set()
         mistakes = tuple(
             candidate
             for candidate in (reference.replay.singles(request) if named else ())
             # One that does not show on these inputs has nothing to say about them.
-            if judge(expectation, request, candidate.reply, ())
+            if candidate.name not in told and judge(expectation, request, candidate.reply, ())
         )
-        step = step_of(item) or ""
         name = getattr(item, "originalname", item.name)
         examples.append(Example(step, name, title_of(item), request, expectation, mistakes))
 

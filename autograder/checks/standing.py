@@ -22,6 +22,7 @@ from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, other_size, size_plan
 from autograder.checks.student import Student
 from autograder.errors import KitError
+from autograder.judging.conditions import STANDING
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
 from autograder.judging.layers import LinearLayers
@@ -158,8 +159,8 @@ class _HeldStep:
         standing.__doc__ = title
         item = pytest.Function.from_parent(
             self._items[0].parent,
-            name=f"standing_{name}",
-            originalname=f"standing_{name.partition('[')[0]}",
+            name=f"{STANDING}{name}",
+            originalname=f"{STANDING}{name.partition('[')[0]}",
             callobj=standing,
         )
         item.add_marker(pytest.mark.step(self._step.name))

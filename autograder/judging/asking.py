@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from autograder.judging.conditions import STANDING, explained
 from autograder.judging.diagnosis import reconciled
 from autograder.judging.examples import Example
-from autograder.judging.expectation import judge
+from autograder.judging.expectation import Expectation, judge
 from autograder.model.exercise import Step
-from autograder.model.request import Reply, Respondent
+from autograder.model.request import Reply, Request, Respondent
 from autograder.model.verdict import CheckVerdict, Finding, StepVerdict
 
 
@@ -43,17 +44,29 @@ class AskedStep:
 
 
 def ask_examples(step: Step, examples: Iterable[Example], respondent: Respondent) -> AskedStep:
-    """Ask a learner's code the worked examples of one step."""
-    asked = settled(
-        [ask_example(example, respondent) for example in examples if example.step == step.name]
-    )
+    """Ask a learner's code the worked examples of one step.
+
+    Those of the standing checks, which come last, are asked when all others are right.
+    """
+    answers: list[AskedExample] = []
+    for example in (each for each in examples if each.step == step.name):
+        if example.check.startswith(STANDING) and any(each.finding for each in answers):
+            break
+        answers.append(ask_example(example, respondent))
+    asked = settled(answers)
     return AskedStep(StepVerdict.of(step, tuple(each.verdict for each in asked)), asked)
 
 
 def ask_example(example: Example, respondent: Respondent) -> AskedExample:
     """Ask a learner's code one worked example."""
+
+    def again(request: Request, expectation: Expectation) -> Finding | None:
+        return judge(expectation, request, respondent.ask(request), example.mistakes)
+
     reply = respondent.ask(example.request)
     finding = judge(example.expectation, example.request, reply, example.mistakes)
+    if finding:
+        finding = explained(finding, example.request, example.expectation, again)
     return AskedExample(example, reply, finding)
 
 

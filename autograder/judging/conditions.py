@@ -13,6 +13,10 @@ from autograder.judging.expectation import Agrees, Expectation
 from autograder.model.request import Request
 from autograder.model.verdict import Finding
 
+# Begins the names of the checks that every step is held to. They are asked once the author's own
+# checks of the step pass, since until then there is something more basic to look at.
+STANDING = "standing_"
+
 Judge = Callable[[Request, Expectation], Finding | None]
 
 # The fields of a request that set a condition, as they are when they set none, in the order in

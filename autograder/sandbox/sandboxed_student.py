@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autograder.sandbox.zygote import Zygote
 
 # The most questions answered in all: as many as ten calls may ask.
-_MOST_ANSWERED = 640
+_MOST_ANSWERED = 2400
 
 Purpose = tuple[str, tuple[str, ...]]  # the step that is asked, and the steps that it leans on
 

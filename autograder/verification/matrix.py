@@ -13,6 +13,7 @@ import pytest
 
 from autograder.checks.marks import step_of
 from autograder.checks.reference import Misconception
+from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
 from autograder.verification.trial import Trial
 
@@ -75,11 +76,12 @@ class Matrix:
         return tuple(found)
 
     def own_kills(self, step: str, check: str) -> tuple[str, ...]:
-        """Return the mistakes that only this check catches, with any of its parameters."""
+        """Return the mistakes that only this check catches, of those that the author wrote."""
         return tuple(
             row.misconception
             for row in self.rows
-            if row.step == step and set(row.caught_by) == {check}
+            if row.step == step
+            and {other for other in row.caught_by if not other.startswith(STANDING)} == {check}
         )
 
 

@@ -25,6 +25,7 @@ from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
+from autograder.judging.conditions import STANDING
 from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import Agrees, CheckFailed, Expectation
 from autograder.judging.inprocess import InProcess
@@ -118,9 +119,16 @@ class Trial:
         return Seen(None, recorder.margin)
 
     def run_step(self, step: str) -> dict[pytest.Function, Seen]:
-        """Run every check of a step; if one mistake explains all findings, they all name it."""
-        checks = self.checks_of(step)
+        """Run every check of a step; if one mistake explains all findings, they all name it.
+
+        As in grading, the standing checks are run when those of the author pass.
+        """
+        standing = [check for check in self.checks_of(step) if check.name.startswith(STANDING)]
+        checks = [check for check in self.checks_of(step) if check not in standing]
         seen = [self.run(check) for check in checks]
+        if not any(result.finding for result in seen):
+            checks += standing
+            seen += [self.run(check) for check in standing]
         findings = reconciled([result.finding for result in seen])
         for finding in filter(None, findings):
             self.hear(finding.message)

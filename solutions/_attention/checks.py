@@ -59,12 +59,6 @@ class StepChecks:
         title = "the scores are divided by the square root of the head size"
         return _check(check, "scale_scores", title, marks)
 
-    def scaling_leaves_its_input(self, *marks):
-        def check(student, draw):
-            student(draw(self.scores), draw[self.width]).leaves_its_arguments()
-
-        return _check(check, "scale_scores", "the scores passed in are not changed", marks)
-
     def attention_weight_values(self, *marks):
         def check(student, draw):
             student(draw(self.scores)).agrees()
@@ -166,29 +160,6 @@ class LayerChecks:
 
         title = f"the layer works in {', '.join(dtypes[:-1])} and {dtypes[-1]} too"
         return _check(check, self.step, title, (pytest.mark.parametrize("dtype", dtypes),))
-
-    def is_the_same_in_training(self):
-        def check(student, draw, mode):
-            self.loaded(student, draw).after(mode).call("forward", draw(self.x)).agrees()
-
-        modes = pytest.mark.parametrize("mode", ["train", "eval"])
-        return _check(check, self.step, "train() and eval() give the same output", (modes,))
-
-    def called_twice(self):
-        def check(student, draw):
-            self.loaded(student, draw).called(2).call("forward", draw(self.x)).agrees()
-
-        return _check(check, self.step, "a second call gives the same output", ())
-
-    def leaves_its_input(self):
-        def check(student, draw):
-            self.loaded(student, draw).call("forward", draw(self.x)).leaves_its_arguments()
-
-        stays = pytest.mark.stays(
-            "a second call sees an overwritten input too, but cannot tell it from whatever else a "
-            "call leaves behind; this check says that it is the caller's tensor"
-        )
-        return _check(check, self.step, "the token vectors passed in are not changed", (stays,))
 
     def end_to_end(self):
         @pytest.mark.chain_of_steps

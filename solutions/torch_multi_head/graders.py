@@ -61,7 +61,6 @@ def test_split_values(student, draw):
 
 test_score_values = steps.score_values(PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE)
 test_scaled_values = steps.scaled_values(PUBLIC(S=3), SIZES)
-test_scaling_leaves_its_input = steps.scaling_leaves_its_input(PUBLIC)
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)
@@ -102,9 +101,6 @@ def test_heads_divide_the_hidden_size(student, draw):
 test_layer_values = layer.values(PUBLIC, SIZES)
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
-test_layer_is_the_same_in_training = layer.is_the_same_in_training()
-test_layer_called_twice = layer.called_twice()
-test_layer_leaves_its_input = layer.leaves_its_input()
 test_causal_layer_values = causal_layer.values(
     PUBLIC, SIZES, title="with causal=True no token sees the future", causal=True
 )

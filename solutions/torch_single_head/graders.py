@@ -63,7 +63,6 @@ def test_projection_values(student, draw):
 
 test_score_values = steps.score_values(PUBLIC(B=2, S=3, head_dim=3), SQUARE)
 test_scaled_values = steps.scaled_values(PUBLIC, SIZES)
-test_scaling_leaves_its_input = steps.scaling_leaves_its_input(PUBLIC)
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES)
 
@@ -84,7 +83,4 @@ test_layer_values = layer.values(PUBLIC(B=3, S=4), SQUARE)
 test_uneven_layer_values = layer.values(UNEVEN, title="a hidden size that is not a multiple of 4")
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
-test_layer_is_the_same_in_training = layer.is_the_same_in_training()
-test_layer_called_twice = layer.called_twice()
-test_layer_leaves_its_input = layer.leaves_its_input()
 test_the_steps_end_to_end = layer.end_to_end()

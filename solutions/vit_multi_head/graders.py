@@ -70,13 +70,6 @@ def test_scaled_score_values(student, draw):
     student(draw("B heads N head_dim"), draw("B heads N head_dim")).agrees()
 
 
-@pytest.mark.step("compute_scaled_scores")
-@PUBLIC
-def test_scaling_leaves_its_input(student, draw):
-    """the queries and keys passed in are not changed"""
-    student(draw("B heads N head_dim"), draw("B heads N head_dim")).leaves_its_arguments()
-
-
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)
@@ -126,7 +119,4 @@ def test_heads_divide_the_hidden_dimension(student, draw):
 test_layer_values = layer.values(PUBLIC(B=3, N=4, D=10, head_dim=5), SIZES)
 test_layer_gradients = layer.gradients(PUBLIC(D=4, head_dim=2))
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
-test_layer_is_the_same_in_training = layer.is_the_same_in_training()
-test_layer_called_twice = layer.called_twice()
-test_layer_leaves_its_input = layer.leaves_its_input()
 test_the_steps_end_to_end = layer.end_to_end()
