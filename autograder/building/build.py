@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.building.checklist import render_checklist
+from autograder.building.facts import refuse_wrong_facts
 from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.building.public_facts import render_public
 from autograder.building.regions import read_solution
@@ -111,6 +112,7 @@ def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict
             cure="give the folder and the exercise the same name",
         )
     solution = read_solution(exercise)
+    refuse_wrong_facts(exercise, solution)
     cells = read_cells(solution)
     files = {
         f"{exercise.name}.py": render_stub(exercise, cells),

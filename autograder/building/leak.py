@@ -1,7 +1,7 @@
 """Finds text in students' files that only instructors may read.
 
-The secrets are all telling lines of the solution regions, of graders.py and
-misconceptions.py, and of the code that exercises share. A line in the open part of
+The secrets are all telling lines of the solution regions and the calls within them, the lines of
+graders.py and misconceptions.py, and of the code that exercises share. A line in the open part of
 solution.py is not a secret. Files are compared without white space, and notebooks and JSON by
 the text in them, so a line is found even after it was wrapped differently.
 """
@@ -25,6 +25,9 @@ CODE_FILES = (GRADERS, "misconceptions.py", "variants.py")
 # Shorter lines, and lines that compute nothing (`return values`), give nothing away.
 SHORTEST_OF_A_REGION = 8
 SHORTEST_OF_OTHER_CODE = 24
+# A call or a subscript inside a line; formulas, such as `C // 4`, belong to the prose as well.
+SHORTEST_FRAGMENT = 10
+_FRAGMENTS = (ast.Call, ast.Subscript)
 _COMPUTES = re.compile(r"[(\[@*/+\-%<>|&]|==|!=")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 
@@ -49,6 +52,10 @@ def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
     for number, line in _region_lines(solution):
         if _telling(line, SHORTEST_OF_A_REGION):
             found.append(Secret(_squeezed(line), f"{solution.path}:{number}", "a solution"))
+    for number, fragment in _fragments(solution):
+        if _telling(fragment, SHORTEST_FRAGMENT):
+            place = f"{solution.path}:{number}"
+            found.append(Secret(_squeezed(fragment), place, "a solution (a part of it)"))
     for path in _other_code(exercise):
         for number, line in _code_lines(path.read_text(encoding="utf-8")):
             if _telling(line, SHORTEST_OF_OTHER_CODE):
@@ -149,6 +156,15 @@ def _region_lines(solution: Solution) -> list[tuple[int, str]]:
         for region in solution.regions
         for number in range(region.begin + 1, region.end)
     ]
+
+
+def _fragments(solution: Solution) -> Iterator[tuple[int, str]]:
+    """Give (number, text) of the calls and subscripts inside the regions."""
+    text = "\n".join(solution.lines)
+    inside = {n for region in solution.regions for n in range(region.begin + 1, region.end)}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, _FRAGMENTS) and node.lineno in inside:
+            yield node.lineno, ast.get_source_segment(text, node) or ""
 
 
 def _public_code(solution: Solution) -> str:

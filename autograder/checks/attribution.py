@@ -7,6 +7,7 @@ first and raises with the second, the student's answer is the cause; all else is
 
 from __future__ import annotations
 
+from autograder.checks.author_error import place_of
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Request, Respondent
@@ -64,7 +65,7 @@ def of_the_student(check: str, reply: Reply | None, error: BaseException) -> Fin
 def of_ours(check: str, *errors: BaseException) -> Finding:
     """The finding on a check that raises by itself."""
     return our_fault(
-        tuple(_detail(check, error) for error in errors), "This check could not be run"
+        tuple(_with_place(check, error) for error in errors), "This check could not be run"
     )
 
 
@@ -79,6 +80,11 @@ def _given(reply: Reply | None) -> str:
     if not kept:
         return "Your code keeps no attributes, and nothing"
     return f"Your code keeps {'; '.join(kept[:_MOST_ATTRIBUTES])}, which"
+
+
+def _with_place(check: str, error: BaseException) -> str:
+    place = "" if isinstance(error, KitError) else place_of(error)
+    return f"{_detail(check, error)} ({place})" if place else _detail(check, error)
 
 
 def _detail(check: str, error: BaseException) -> str:

@@ -8,7 +8,7 @@ import pytest
 def step_of(item: pytest.Item) -> str | None:
     """Return the step that a check is marked with."""
     mark = item.get_closest_marker("step")
-    return mark.args[0] if mark else None
+    return mark.args[0] if mark and mark.args else None
 
 
 def title_of(item: pytest.Item) -> str:

@@ -20,6 +20,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from autograder.checks.attribution import OURS, Playback, ReplyRecorder, of_ours, of_the_student
+from autograder.checks.author_error import author_error
 from autograder.checks.chain import Chain, Run, broken_by, traced_back
 from autograder.checks.draw import Draw
 from autograder.checks.marks import step_of, title_of
@@ -220,6 +221,8 @@ class GradingPlugin:
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`."""
         verdict = self._run(item, _Running(respondent, record=record))
+        for error in self._running.errors:
+            raise author_error(item, error) from error
         if verdict.finding:
             raise self._wrong(
                 f"the reference fails the check {item.name}: {verdict.finding.message}",
@@ -311,13 +314,14 @@ class GradingPlugin:
 
     def _chain(self, respondent: Respondent) -> ChainVerdict:
         items = [item for item in self._items if item.get_closest_marker("chain_of_steps")]
-        verdict = ChainVerdict(Outcome.PASSED)
+        verdict = ChainVerdict(Outcome.PASSED, asked=bool(items))
         for item in items:
             check = self._run(item, _Running(respondent))
             if check.finding:
                 return ChainVerdict(check.outcome, None, check.finding)
             chain = self._running.chain
-            assert chain
+            if chain is None:
+                raise self._wrong(f"the check {item.name} runs no chain", "call `chain` in it")
             if chain.outcome is not Outcome.PASSED:
                 return chain
         return verdict

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from autograder.checks.axis_sizes import refuse_wrong_axes
 from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import step_of, title_of
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.student import Recorder
+from autograder.checks.unsendable import refuse_what_cannot_cross
+from autograder.checks.written_twice import refuse_checks_of_one_name
 from autograder.errors import KitError
 from autograder.judging.conditions import STANDING
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example, write_examples
 from autograder.judging.expectation import Expectation, Refused, judge
 from autograder.model.exercise import GRADERS
-from autograder.model.request import Request
+from autograder.model.request import Request, Returned
 from autograder.protocol import arrays
 
 
 def record_examples(folder: Path) -> str:
     """Return the text of the examples file of the exercise in `folder`.
 
-    Raises `KitError` when a step has no public check, hence no worked example.
+    Raises `KitError` when a step has no public check, hence no worked example, or when a check
+    cannot be run, hands over what does not cross, or contradicts the annotations.
     """
     reference = read_reference(folder)
+    refuse_checks_of_one_name(folder / GRADERS)
     examples: list[Example] = []
 
     def judge(plugin: GradingPlugin) -> None:
@@ -48,6 +54,11 @@ def record_examples(folder: Path) -> str:
 
 def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) -> Recorder:
     def record(request: Request, expectation: Expectation) -> None:
+        refuse_what_cannot_cross(item.name, request, reference)
+        if not isinstance(expectation, Refused):
+            reply = reference.expected(replace(request, dtype=""))
+            if isinstance(reply, Returned):
+                refuse_wrong_axes(reference, request, reply)
         # A random draw is too long to write down, and its faults have sentences of their own.
         named = not isinstance(expectation, Distributed | Refused)
         step = step_of(item) or ""

@@ -7,7 +7,6 @@ that nothing outside can reach them by an import.
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,11 +18,19 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.author_error import file_error
+from autograder.checks.known_mistake import (
+    MISCONCEPTIONS,
+    Misconception,
+    read_misconceptions,
+)
 from autograder.checks.replay import Replay
+from autograder.checks.result_names import result_names
+from autograder.checks.whole_number import with_whole_numbers
 from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import MANIFEST, SOLUTION, Exercise, read_exercise
+from autograder.model.exercise import SOLUTION, Exercise, read_exercise
 from autograder.model.machine_fault import fault_of
 from autograder.model.request import Reply, Request
 from autograder.model.signature import signature_of
@@ -57,24 +64,22 @@ def shared_beside(file: str, path: str) -> ModuleType:
 def load_module(path: Path, purpose: str = "") -> ModuleType:
     """Load a file as a module that no import finds; one module for each purpose.
 
-    Raises `KitError` when the file is missing.
+    Raises `KitError` when the file is missing or raises an exception, and ImportError when it
+    needs what is not installed.
     """
     spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise KitError(f"{path.name} is missing", place=str(path.parent), cure="write it")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except KitError:
+        raise
+    except Exception as error:
+        if isinstance(error, ImportError) and fault_of(error):
+            raise  # about this machine
+        raise file_error(path, error) from error
     return module
-
-
-@dataclass(frozen=True)
-class Misconception:
-    """A named wrong implementation of one step, and the words for the student."""
-
-    name: str
-    step: str
-    words: str
-    wrong: Any
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Reference:
         that come from a student's code go through `ask`, which keeps nothing.
         """
         if request.key not in self._expected:
-            self._expected[request.key] = self.ask(request)
+            self._expected[request.key] = with_whole_numbers(self.ask(request))
         return self._expected[request.key]
 
     def forget(self) -> None:
@@ -109,14 +114,23 @@ class Reference:
     def form(self, target: str, method: str | None = None) -> ResultSpec:
         """Return what a step's result is made of, by the reference's own annotations.
 
-        Its names are the reference's `return` names when several arrays are expected.
+        Its names are the reference's `return` names when several arrays are expected. Raises
+        `KitError` when nothing is returned.
         """
         called = getattr(self.module, target)
         if method:
             called = getattr(called, method)
         compare = self.exercise.step(target).compare
         noun = "tensor" if self.exercise.library == "torch" else "array"
-        return _form(called, compare, noun)
+        form = _form(called, compare, noun)
+        if not form.axes:
+            raise KitError(
+                f"{called.__qualname__} is annotated as returning nothing, so there is nothing to "
+                "compare",
+                place=str(self.exercise.folder / SOLUTION),
+                cure="let it return its result, and write the annotation of that",
+            )
+        return form
 
     @cached_property
     def replay(self) -> Replay:
@@ -137,15 +151,8 @@ class Reference:
 @cache
 def _form(called: Callable[..., Any], compare: str, noun: str) -> ResultSpec:
     axes = signature_of(called).returns
-    names = return_names(called) if len(axes) > 1 else ("result",)
+    names = result_names(called, len(axes)) if len(axes) > 1 else ("result",)
     return ResultSpec(names, axes, compare, noun)
-
-
-def return_names(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names in the last `return a, b, c` of a function."""
-    lines = [line.strip() for line in inspect.getsource(function).splitlines()]
-    last = next(line for line in reversed(lines) if line.startswith("return "))
-    return tuple(name.strip() for name in last.removeprefix("return ").split(","))
 
 
 def read_reference(folder: Path) -> Reference:
@@ -161,12 +168,12 @@ def read_reference(folder: Path) -> Reference:
         if exercise.library == "torch":
             _one_thread()
         module = load_module(folder / SOLUTION)
-        known = load_module(folder / "misconceptions.py")
+        known = load_module(folder / MISCONCEPTIONS)
     except ImportError as error:
         if fault := fault_of(error):
             raise fault from error
         raise
-    return Reference(exercise, module, _misconceptions(exercise, known))
+    return Reference(exercise, module, read_misconceptions(exercise, known))
 
 
 def _refuse_stripped_code() -> None:
@@ -185,43 +192,3 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
-
-
-def _misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:
-    """Return the mistakes in every public class of `misconceptions.py`; each class is a step."""
-    found: list[Misconception] = []
-    steps = {step.name for step in exercise.steps}
-    for step, mistakes in vars(module).items():
-        if step.startswith("_") or getattr(mistakes, "__module__", None) != module.__name__:
-            continue
-        held = {name: wrong for name, wrong in vars(mistakes).items() if not name.startswith("__")}
-        if step not in steps or not inspect.isclass(mistakes):
-            raise KitError(
-                f"the misconception {', '.join(held) or step} is not in any step's class",
-                place=str(module.__file__),
-                cure="put it into a class that is named after its step; begin other names with _",
-            )
-        found += [
-            Misconception(name, step, _words(exercise, name, wrong), wrong)
-            for name, wrong in held.items()
-        ]
-    return tuple(found)
-
-
-def _words(exercise: Exercise, name: str, wrong: Any) -> str:
-    """Return what a student reads: the docstring, with the exercise's own words for {names}."""
-    place = str(exercise.folder / "misconceptions.py")
-    if not wrong.__doc__:
-        cure = "write what the student is told"
-        raise KitError(f"the misconception {name} has no docstring", place=place, cure=cure)
-    known = exercise.words
-    capitals = {key.capitalize(): word[:1].upper() + word[1:] for key, word in known.items()}
-    words = {**capitals, **known}
-    try:
-        return inspect.cleandoc(wrong.__doc__).format(**words)
-    except (KeyError, IndexError, ValueError) as error:
-        raise KitError(
-            f"the misconception {name} uses a word that is not defined: {error}",
-            place=place,
-            cure=f"define it under [words] in {MANIFEST}; for a plain brace, write it twice",
-        ) from None

@@ -14,7 +14,8 @@ from autograder.model.request import Request
 from autograder.model.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
-    from autograder.checks.reference import Misconception, Reference
+    from autograder.checks.known_mistake import Misconception
+    from autograder.checks.reference import Reference
 
 
 _PAIR = " and "  # between the names of two mistakes; no single name holds it

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from autograder.checks.author_error import reference_failed
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
 from autograder.judging.conditions import conditions_of, explained
@@ -208,7 +209,7 @@ class Answer:
         asked = replace(self.request, dtype="", before=(), layouts=(), earlier=())
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):
-            raise RuntimeError(f"the reference fails on its own check: {reply}")
+            raise reference_failed(self.student.reference.exercise, asked, reply)
         return reply
 
     def _gradients(self) -> dict[str, Value]:

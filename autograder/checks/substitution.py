@@ -6,21 +6,19 @@ is computed, in the trusted process.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from autograder.checks.fitting import fitting_call
 from autograder.checks.reference import Reference
+from autograder.checks.written_values import written_values
 from autograder.judging.inprocess import round_tripped
 from autograder.model.request import Request, Returned
-from autograder.model.signature import signature_of
 from autograder.protocol.arrays import to_library
-from autograder.protocol.wire import Linear, Seed, Value
+from autograder.protocol.wire import Linear, Value
 
-LARGEST_ANSWER = 1 << 14
-LARGEST_AXIS = 256
 HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 
 
@@ -42,12 +40,10 @@ def reference_answer(
     in single precision and answered in half.
     """
     function = getattr(reference.module, step)
-    try:
-        bound = inspect.signature(function).bind(*arguments, **keywords)
-    except TypeError:
+    fitting = fitting_call(function, arguments, keywords, written_values(reference.exercise.folder))
+    if fitting is None:
         return None
-    if not _fits(bound.arguments, dict(signature_of(function).parameters)):
-        return None
+    arguments, keywords = fitting
     dtypes = {array.dtype for array in _arrays((*arguments, *keywords.values(), *cotangents))}
     if {dtype for dtype in dtypes if dtype.kind == "f"} != {HALF}:
         return _answer(reference, Request(step, arguments, keywords), cotangents)
@@ -64,8 +60,7 @@ def reference_answer(
 def _answer(reference: Reference, request: Request, cotangents: tuple[Value, ...]) -> Value | None:
     if cotangents:
         function = getattr(reference.module, request.target)
-        arguments = (*request.arguments, *request.keywords.values())
-        return gradients(function, arguments, cotangents)
+        return gradients(function, request.arguments, cotangents, request.keywords)
     reply = reference.ask(request)
     return reply.value if isinstance(reply, Returned) else None
 
@@ -92,23 +87,23 @@ def _cast(value: Value, source: np.dtype, target: np.dtype) -> Value:
 
 
 def gradients(
-    function: Callable[..., Any], arguments: tuple[Value, ...], cotangents: tuple[Value, ...]
+    function: Callable[..., Any],
+    arguments: tuple[Value, ...],
+    cotangents: tuple[Value, ...],
+    keywords: Mapping[str, Value] | None = None,
 ) -> tuple[Value, ...]:
-    """Return the gradients of the tensors in `arguments`, a layer's weight and bias among them.
+    """Return the gradients of the floating-point tensors in `arguments` and then in `keywords`.
 
-    A tensor that no gradient reaches gets None. Raises RuntimeError or ValueError when the
+    A layer's weight and bias are among them, and so is what a tuple holds. A tensor that no
+    gradient reaches gets None. Raises RuntimeError or ValueError when the
     cotangents do not fit the results of the function.
     """
     import torch
 
-    given = [to_library(argument, "torch") for argument in arguments]
-    leaves: list[torch.Tensor] = []
-    for value in given:
-        if isinstance(value, torch.nn.Linear):
-            leaves += value.parameters()
-        elif isinstance(value, torch.Tensor):
-            leaves.append(value.requires_grad_())
-    results = function(*given)
+    given = tuple(to_library(argument, "torch") for argument in arguments)
+    named = {name: to_library(value, "torch") for name, value in (keywords or {}).items()}
+    leaves = [leaf.requires_grad_() for leaf in _leaves((*given, *named.values()))]
+    results = function(*given, **named)
     outputs = results if isinstance(results, tuple) else (results,)
     incoming = [to_library(cotangent, "torch") for cotangent in cotangents]
     # A result that no gradient reaches passes none on.
@@ -118,26 +113,14 @@ def gradients(
     return tuple(round_tripped(gradient, "torch") for gradient in found)
 
 
-def _fits(arguments: Mapping[str, Value], axes: Mapping[str, str | None]) -> bool:
-    sizes: dict[str, int] = {}
-    for name, value in arguments.items():
-        letters = axes.get(name)
-        if letters is None:
-            if not _is_small(value):
-                return False
-            continue
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
-            return False
-        if value.ndim != len(letters.split()) or not 0 < value.size <= LARGEST_ANSWER:
-            return False
-        for letter, size in zip(letters.split(), value.shape):
-            if size > LARGEST_AXIS or sizes.setdefault(letter, size) != size:
-                return False
-    return True
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    """Give the tensors that a gradient may reach, in the order in which the worker counts them."""
+    import torch
 
-
-def _is_small(value: Value) -> bool:
-    if isinstance(value, Linear):
-        return all(size <= LARGEST_AXIS for size in value.weight.shape)
-    small = type(value) is int and 0 <= value <= LARGEST_AXIS
-    return small or type(value) is bool or isinstance(value, Seed)
+    for value in values:
+        if isinstance(value, torch.nn.Linear):
+            yield from value.parameters()
+        elif isinstance(value, tuple):
+            yield from _leaves(value)
+        elif isinstance(value, torch.Tensor) and value.is_floating_point():
+            yield value

@@ -118,7 +118,8 @@ def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str
     ended = " ".join((sign.words, step_note(exercise, verdict, step))).strip()
     words = [f"{sign.sign} {step.name}: {ended}, {points}.", *step_text(step).finding.parts]
     if step.name == verdict.steps[-1].name:
-        words.append(f"End to end: {chain_sentence(exercise, verdict)}")
+        whole = "End to end" if verdict.chain.asked else "All steps"
+        words.append(f"{whole}: {chain_sentence(exercise, verdict)}")
         words += finding_text(verdict.chain.finding).parts if verdict.chain.finding else ()
         words += [*verdict.remarks, unprotected_words([verdict])]
     return tuple(shown(part) for part in words if part)

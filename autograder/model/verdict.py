@@ -135,11 +135,15 @@ class StepVerdict:
 
 @dataclass(frozen=True)
 class ChainVerdict:
-    """How the student's own steps work end to end; `breaks_at` names the first wrong one."""
+    """How the student's own steps work end to end; `breaks_at` names the first wrong one.
+
+    `asked` is False in an exercise without a check of the chain: nothing is known then.
+    """
 
     outcome: Outcome
     breaks_at: str | None = None
     finding: Finding | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True)

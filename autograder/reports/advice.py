@@ -18,6 +18,8 @@ def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
     """Return the sentence that says how the steps work end to end, and where to begin."""
     chain = verdict.chain
     first = first_missed(verdict)
+    if not chain.asked and chain.outcome is Outcome.PASSED:
+        return _each_alone(verdict, first)
     if chain.outcome is Outcome.INFRASTRUCTURE:
         begin = f" Until then, look at step {first} first." if first else ""
         return f"Your steps have not been run end to end yet. {OUR_FAULT}{begin}"
@@ -35,6 +37,13 @@ def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
     if verdict.infrastructure:
         return "Your steps joined end to end give the right result."
     return "Every step is right, alone and joined end to end."
+
+
+def _each_alone(verdict: Verdict, first: int) -> str:
+    """Return the sentence where nobody asked how the steps work together."""
+    if first:
+        return f"Look at step {first} first."
+    return "" if verdict.infrastructure else "Every step is right."
 
 
 def first_missed(verdict: Verdict) -> int:
@@ -60,6 +69,8 @@ def first_line(verdict: Verdict) -> tuple[int, str]:
     if position:
         step = verdict.steps[position - 1]
         return (0 if step.outcome is Outcome.REJECTED else position), told(step).line
+    if verdict.chain.outcome is Outcome.PASSED and not verdict.chain.asked:
+        return 0, "every step is right"
     if verdict.chain.outcome is Outcome.PASSED:
         return 0, "every step is right, alone and end to end"
     return 0, f"end to end: {told(verdict.chain).line}"

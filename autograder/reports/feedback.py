@@ -110,7 +110,9 @@ def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
             "page": page_name(verdict.student),
             "marks": [mark(step.outcome) for step in verdict.steps],
             "chain": table.chain_words(exercise, verdict),
-            "chain_words": mark(verdict.chain.outcome).words,
+            "chain_words": mark(verdict.chain.outcome).words
+            if verdict.chain.asked
+            else "not asked",
             "points": table.points_words(verdict),
             "diagnosis": table.diagnosis_words(exercise, verdict),
         }

@@ -64,7 +64,7 @@ def _row(verdict: Verdict, name: str) -> list[str]:
         "" if verdict.infrastructure else number(verdict.points),
         number(verdict.max_points),
         *(_points(step) for step in verdict.steps),
-        verdict.chain.outcome.value,
+        verdict.chain.outcome.value if verdict.chain.asked else "",
         cell(_diagnosis(verdict)),
         cell(verdict.protection),
         cell(verdict.code_hash),

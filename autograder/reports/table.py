@@ -16,7 +16,7 @@ from rich.text import Text
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line, terminal_line
 from autograder.model.symbols import count, key, mark, number, style
-from autograder.model.verdict import Verdict
+from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
@@ -62,7 +62,12 @@ def points_words(verdict: Verdict) -> str:
 
 
 def chain_words(exercise: Exercise, verdict: Verdict) -> str:
-    """Return the sign of the chain, with the number of the step where it breaks: "✗ 4"."""
+    """Return the sign of the chain, with the number of the step where it breaks: "✗ 4".
+
+    It is "–" where the exercise does not ask how the steps work together.
+    """
+    if not verdict.chain.asked and verdict.chain.outcome is Outcome.PASSED:
+        return "–"
     sign = mark(verdict.chain.outcome).sign
     position = _position(exercise, verdict.chain.breaks_at)
     return f"{sign} {position}" if position else sign

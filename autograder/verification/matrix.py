@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
-from autograder.checks.reference import Misconception
 from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
 from autograder.verification.trial import Trial

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autograder.checks.reference import Misconception
+from autograder.checks.known_mistake import Misconception
 from autograder.verification.trial import Seen, Trial
 
 

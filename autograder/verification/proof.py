@@ -10,7 +10,9 @@ from pathlib import Path
 from autograder.verification.fail_closed import closed_gaps
 from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
+from autograder.verification.missing import crossing_gaps, missing_gaps
 from autograder.verification.naming import class_naming_gaps
+from autograder.verification.sandbox_proof import sandbox_gaps
 from autograder.verification.student_text import compose_texts
 from autograder.verification.trial import read_trial
 from autograder.verification.variants import LEAST_VARIANTS, read_variants, refusals
@@ -85,5 +87,7 @@ def prove_accepted(folder: Path, seeds: int) -> Accepted:
     variants = read_variants(trial)
     few = f"there are only {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
     gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(trial, variants, seeds)
+    gaps += missing_gaps(trial) + crossing_gaps(trial)
+    gaps += sandbox_gaps(trial.reference.exercise, variants)
     name = trial.reference.exercise.name
     return Accepted(name, len(variants), seeds, gaps, time.monotonic() - begun)

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from autograder.building.regions import read_solution
 from autograder.building.stub import Cell, read_cells
+from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of, title_of
-from autograder.checks.reference import Misconception, Reference
+from autograder.checks.reference import Reference
 from autograder.checks.replay import words_for
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Returned

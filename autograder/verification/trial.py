@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.checks.author_error import author_error, refuse_other_fixtures
 from autograder.checks.draw import Draw
 from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import step_of
@@ -111,11 +112,14 @@ class Trial:
             for name in check.fixturenames
             if name in fixtures or name in _parameters(check)
         }
+        refuse_other_fixtures(check, set(given))
         try:
             check.obj(**given)
         except CheckFailed as failed:
             self.hear(failed.finding.message)
             return Seen(failed.finding, recorder.margin)
+        except Exception as error:  # no answer makes a sound check raise anything else
+            raise author_error(check, error) from error
         return Seen(None, recorder.margin)
 
     def run_step(self, step: str) -> dict[pytest.Function, Seen]:

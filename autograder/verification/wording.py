@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from autograder.checks.known_mistake import Misconception
 from autograder.checks.recording import record_examples
-from autograder.checks.reference import Misconception
 from autograder.model.exercise import Step
 from autograder.verification.grade_level import CODE, reading
 from autograder.verification.student_text import RUNGS, StudentText, terms_of, written_texts

@@ -100,14 +100,19 @@ def _own(step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
 
 
 def _leaves(values: tuple[Any, ...]) -> list[Any]:
-    """Return the tensors in `values`, a linear layer's weight and bias among them."""
+    """Return the floating-point tensors in `values`, in the order in which the host counts them.
+
+    A linear layer's weight and bias are among them, and so is what a tuple or list holds.
+    """
     torch = sys.modules.get("torch")
     if torch is None:
         return []
     leaves: list[Any] = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            leaves.append(value)
+            leaves += [value] if value.is_floating_point() else []
+        elif type(value) in (tuple, list) and len(value) <= wire.MAX_ITEMS:
+            leaves += _leaves(tuple(value))
         elif isinstance(value, torch.nn.Linear):
             leaves += [value.weight] if value.bias is None else [value.weight, value.bias]
     return leaves
@@ -116,16 +121,24 @@ def _leaves(values: tuple[Any, ...]) -> list[Any]:
 def _attached(
     value: Any, leaves: list[Any], gradients: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 ) -> Any:
-    """Return the host's tensors as results of `leaves` in the student's graph."""
+    """Return the host's tensors as results of `leaves` in the student's graph.
+
+    What is not a tensor comes back as it is: no gradient reaches it.
+    """
     torch = sys.modules["torch"]
     several = isinstance(value, tuple)
+    if not several and not isinstance(value, torch.Tensor):
+        return value
+
+    def cloned(part: Any) -> Any:
+        return part.clone() if isinstance(part, torch.Tensor) else part
 
     class Answered(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
         def forward(context: Any, *inputs: Any) -> Any:
             # What a student's code detached gets no gradient, rather than one of zeros.
             context.set_materialize_grads(False)
-            return tuple(tensor.clone() for tensor in value) if several else value.clone()
+            return tuple(map(cloned, value)) if several else cloned(value)
 
         @staticmethod
         def backward(context: Any, *cotangents: Any) -> Any:

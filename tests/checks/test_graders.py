@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.checks.known_mistake import Misconception
 from autograder.checks.plugin import JudgedSteps
-from autograder.checks.reference import Misconception, read_reference
+from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.model.verdict import Outcome, StepVerdict
 from support.toy_exercise import GRADERS, MISTAKES, RIGHT, judged, toy

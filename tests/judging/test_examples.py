@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 
 from autograder.checks.grader_run import run_graders
+from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.recording import record_examples
-from autograder.checks.reference import Misconception, read_reference
+from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.judging.asking import ask_example
 from autograder.judging.examples import FILE, Example, read_examples, write_examples

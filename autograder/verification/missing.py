@@ -1,0 +1,52 @@
+"""What an exercise lacks, and what its checks hand over, that no finding would ever tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autograder.checks.marks import step_of
+from autograder.checks.reference import Reference
+from autograder.checks.unsendable import refuse_what_cannot_cross
+from autograder.errors import KitError
+from autograder.model.request import Reply, Request
+from autograder.verification.trial import Trial
+
+
+def missing_gaps(trial: Trial) -> tuple[str, ...]:
+    """Return a sentence for each part that is missing: the check of the steps end to end."""
+    if any(check.get_closest_marker("chain_of_steps") for check in trial.checks):
+        return ()
+    return (
+        "no check runs the steps end to end: write one with the fixture `chain`, and mark it "
+        "`chain_of_steps`",
+    )
+
+
+def crossing_gaps(trial: Trial) -> tuple[str, ...]:
+    """Return a sentence for each check that hands over what does not reach a student's code.
+
+    Raises `KitError` when a check cannot be run.
+    """
+    found: list[str] = []
+    for check in trial.checks:
+        watched = _Watched(trial.reference, check.name)
+        if step_of(check):
+            trial.run(check, naming=False, respondent=watched)
+        found += watched.lost
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass
+class _Watched:
+    """A `Respondent`: the reference, which looks at what it is asked."""
+
+    reference: Reference
+    check: str
+    lost: tuple[str, ...] = ()
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        try:
+            refuse_what_cannot_cross(self.check, request, self.reference)
+        except KitError as error:
+            self.lost = (f"{error.fact}: {error.cure}",)
+        return self.reference.ask(request)
