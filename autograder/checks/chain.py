@@ -19,6 +19,7 @@ from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form
 from autograder.judging.diagnosis import diagnose, failure
 from autograder.judging.inprocess import round_tripped
+from autograder.judging.single_number import whole_number
 from autograder.model.request import Failed, Reply, Request, Respondent, Returned
 from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
 from autograder.protocol.arrays import to_library
@@ -100,17 +101,15 @@ class Walk:
             return
         expected = call.reply.value
         given, wanted = arrays_of(value, form), arrays_of(expected, form)
-        alike = len(given) == len(wanted) and (len(wanted) == 1 or isinstance(value, tuple))
-        if alike and all(map(_usable, given, wanted)):
+        if len(given) == len(wanted) and all(map(_usable, given, wanted)):
             return
-        finding = compare_form(value, expected, form)
-        assert finding
-        raise ChainBroken(finding)
+        if finding := compare_form(value, expected, form):
+            raise ChainBroken(finding)
 
 
 def _usable(actual: Value, expected: Value) -> bool:
     if not isinstance(expected, np.ndarray):
-        return type(actual) is type(expected)
+        return type(whole_number(actual)) is type(expected)
     return isinstance(actual, np.ndarray) and actual.size <= LARGER * max(1, expected.size)
 
 

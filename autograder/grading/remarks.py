@@ -1,8 +1,8 @@
 """Remarks on what a submission calls: worth a word, never worth a point.
 
-The author names calls in `exercise.toml`. They are looked for in the syntax tree,
-so a comment or a string is not a call. A student who wants to hide a call can do
-so: this is a remark, not a boundary.
+The author names calls in `exercise.toml`, such as "numpy.matrix". They are looked for in the
+syntax tree, so a comment or a string is not a call. A student who wants to hide a
+call can do so: this is a remark, not a boundary.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from autograder.model.exercise import Exercise
 from autograder.submission.cells import parsed
 from autograder.submission.reading import Submission
 
+_MODULES = {"np": "numpy"}  # what everybody calls it, and its name
+
 
 def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
     """Return the author's words for every named call that the submission uses."""
     used = {name for cell in submission.cells for name in _names(cell)}
-    return tuple(remark.words for remark in exercise.remarks if remark.uses in used)
+    told = (remark.words for remark in exercise.remarks if remark.uses in used)
+    return tuple(dict.fromkeys(told))  # two names may have the same words
 
 
 def _names(cell: str) -> Iterator[str]:
@@ -26,7 +29,10 @@ def _names(cell: str) -> Iterator[str]:
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Attribute):
             yield node.attr
+            if isinstance(node.value, ast.Name):
+                yield f"{_MODULES.get(node.value.id, node.value.id)}.{node.attr}"
         elif isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.ImportFrom):
             yield from (name.name for name in node.names)
+            yield from (f"{node.module}.{name.name}" for name in node.names)

@@ -20,6 +20,7 @@ from autograder.judging.precision import (
     rounded_to,
     tolerance,
 )
+from autograder.judging.single_number import EXACT, scalar, whole_number
 from autograder.judging.value_words import (
     first_place,
     place_words,
@@ -53,9 +54,14 @@ class ResultSpec:
 
 
 def arrays_of(value: Value, form: ResultSpec) -> tuple[Value, ...]:
-    """Return the parts of a value: itself when one array is expected, else its items."""
+    """Return the parts of a value: itself when one array is expected, else its items.
+
+    An array whose first axis counts the names unpacks to its parts, as in Python.
+    """
     if len(form.names) == 1:
         return (value,)
+    if isinstance(value, np.ndarray) and value.shape[:1] == (len(form.names),):
+        return tuple(np.asarray(part) for part in value)
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -71,13 +77,12 @@ def compare(returned: Value, expected: Value, form: ResultSpec) -> Finding | Non
 def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
     """Compare number, type, dtype and shape of the arrays, but not their values."""
     wanted, names = arrays_of(expected, form), ", ".join(form.names)
-    if len(wanted) > 1 and not isinstance(returned, tuple):
-        given = type_words(returned, form.noun)
-        fact = f"It returns {given}, but {len(wanted)} {form.noun}s are expected: {names}."
-        return Finding(Outcome.WRONG_TYPE, fact)
     parts = arrays_of(returned, form)
     if len(parts) != len(wanted):
-        fact = f"It returns {len(parts)} values, but {len(wanted)} are expected: {names}."
+        several = isinstance(returned, tuple)
+        given = f"{len(parts)} values" if several else type_words(returned, form.noun)
+        asked = f"{len(wanted)}" if several else f"{len(wanted)} {form.noun}s"
+        fact = f"It returns {given}, but {asked} are expected: {names}."
         return Finding(Outcome.WRONG_TYPE, fact)
     return (
         _number(returned, expected, form)
@@ -87,11 +92,14 @@ def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding 
 
 
 def _number(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
-    """Compare the parts that should be whole numbers."""
+    """Compare the parts that should be whole numbers, or True or False."""
     parts = zip(form.names, arrays_of(returned, form), arrays_of(expected, form))
     for name, given, wanted in parts:
-        if type(wanted) is int and (type(given) is not int or given != wanted):
-            value = str(given) if type(given) is int else type_words(given)
+        if type(wanted) not in EXACT:
+            continue
+        number = whole_number(given)
+        if type(number) is not type(wanted) or number != wanted:
+            value = str(number) if type(number) in (*EXACT, float) else type_words(number)
             return Finding(Outcome.WRONG_VALUES, f"`{name}` is {value}, but {wanted} is expected.")
     return None
 
@@ -112,8 +120,10 @@ def _arrays(
     """Give (label, axes, returned, expected) of every array; the label is "" for the only one."""
     parts = arrays_of(expected, form)
     for name, axes, given, wanted in zip(form.names, form.axes, arrays_of(returned, form), parts):
-        if type(wanted) is not int:
-            yield name if len(parts) > 1 else "", axes, given, np.asarray(wanted)
+        if type(wanted) not in EXACT:
+            array = np.asarray(wanted)
+            given = given if array.ndim else scalar(given)
+            yield name if len(parts) > 1 else "", axes, given, array
 
 
 def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np.ndarray:

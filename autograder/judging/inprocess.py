@@ -20,8 +20,9 @@ import numpy as np
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.symbols import UNWRITTEN, not_there, not_written
 from autograder.model.verdict import Outcome
-from autograder.protocol.arrays import from_library, shape, to_library
+from autograder.protocol.arrays import shape, to_library
 from autograder.protocol.call import Call, Missing, perform
+from autograder.protocol.crossing import from_library
 from autograder.protocol.wire import MESSAGE, SHAPES, Linear, Payload, Value, decode, encode
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -13,7 +13,8 @@ from autograder.judging.precision import LOWER
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Linear, Value
+from autograder.protocol.crossing import CLASS, NO_INPUTS
+from autograder.protocol.wire import Linear, Opaque, Value
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _equal(layers: tuple[Value, ...]) -> tuple[int, int] | None:
     for second, layer in enumerate(layers):
         for first, other in enumerate(layers[:second]):
             both = isinstance(layer, Linear) and isinstance(other, Linear)
-            if both and np.array_equal(layer.weight, other.weight):
+            if both and layer.weight.size and np.array_equal(layer.weight, other.weight):
                 return first, second
     return None
 
@@ -82,7 +83,7 @@ def _equal(layers: tuple[Value, ...]) -> tuple[int, int] | None:
 def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -> Finding | None:
     given = arrays_of(value, form)
     if len(given) != len(expected):
-        returned = f"{len(given)} values" if len(given) > 1 else type_words(value)
+        returned = f"{len(given)} values" if len(given) > 1 else type_words(value, form.noun)
         return Finding(
             Outcome.WRONG_TYPE,
             f"It returns {returned}, but {len(expected)} linear layers are expected.",
@@ -103,9 +104,8 @@ def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -
 def _fault(name: str, actual: Value, expected: Linear) -> Finding | None:
     """Return what is wrong with one layer by itself."""
     if not isinstance(actual, Linear):
-        fact = f"`{name}` is {type_words(actual)}, but a linear layer (`nn.Linear`) is expected."
-        return Finding(Outcome.WRONG_TYPE, fact)
-    if actual.weight.shape != expected.weight.shape:
+        return _no_layer(name, actual, expected)
+    if actual.weight.shape != expected.weight.shape and not _waits(actual, expected):
         return _wrong_size(name, actual.weight.shape, expected.weight.shape)
     outputs = expected.weight.shape[0]
     if (actual.bias is None) != (expected.bias is None):
@@ -122,12 +122,36 @@ def _fault(name: str, actual: Value, expected: Linear) -> Finding | None:
     return next((fault for part in parts if (fault := _number_fault(name, part))), None)
 
 
+def _waits(actual: Linear, expected: Linear) -> bool:
+    """Say whether a layer takes its inputs from its first call (`nn.LazyLinear`).
+
+    Of all layers, only such a one has 0 inputs when it arrives.
+    """
+    return actual.weight.shape == (expected.weight.shape[0], 0)
+
+
+def _no_layer(name: str, actual: Value, expected: Linear) -> Finding:
+    """Say what stands in the place of a linear layer."""
+    look, wanted = "", "a linear layer (`nn.Linear`) is expected"
+    if isinstance(actual, np.ndarray):
+        look = "A linear layer holds its own parameters, as `weight` and `bias`."
+    elif isinstance(actual, Opaque) and actual.type_name == NO_INPUTS:
+        wanted = f"it is expected to map {expected.weight.shape[1]} numbers"
+    elif isinstance(actual, Opaque) and actual.type_name.startswith(CLASS):
+        look = "A class makes a layer when it is called."
+    given = type_words(actual, "tensor or parameter")
+    fact = f"`{name}` is {given}, but {wanted}."
+    return Finding(Outcome.WRONG_TYPE, fact, look=look)
+
+
 def _wrong_size(name: str, actual: tuple[int, ...], expected: tuple[int, ...]) -> Finding:
     """Say what a layer maps; PyTorch stores its weight as (outputs, inputs)."""
+    gives = (
+        f"maps {actual[1]} numbers to {actual[0]}" if actual[1] else f"gives {actual[0]} numbers"
+    )
     return Finding(
         Outcome.WRONG_SHAPE,
-        f"`{name}` maps {actual[1]} numbers to {actual[0]}, but it is expected to map "
-        f"{expected[1]} to {expected[0]}.",
+        f"`{name}` {gives}, but it is expected to map {expected[1]} to {expected[0]}.",
         look="It is the other way round." if actual == expected[::-1] else "",
     )
 

@@ -8,7 +8,31 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.model.sanitize import LONGEST_NAME, clean_line
+from autograder.protocol.crossing import (
+    CLASS,
+    HIDING,
+    META,
+    NESTED,
+    NO_INPUTS,
+    QUANTIZED,
+    SPARSE,
+    TOO_LARGE,
+)
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
+
+# What does not cross although its type says little, in words.
+_OPAQUE = {
+    HIDING: "a masked array that hides some of its numbers",
+    TOO_LARGE: "more numbers than can be sent back",
+    NO_INPUTS: "a linear layer of 0 inputs",
+    META: 'a tensor on the device "meta", which holds no numbers',
+    SPARSE: "a sparse tensor",
+    QUANTIZED: "a quantized tensor",
+    NESTED: "a nested tensor",
+    "function": "a function",
+    "builtin_function_or_method": "a function",
+    "method": "a method",
+}
 
 
 def shape_words(shape: tuple[int, ...], axes: str | None) -> str:
@@ -38,10 +62,19 @@ def type_words(value: Value, noun: str = "array") -> str:
     if isinstance(value, Seed):
         return "a random generator"
     if isinstance(value, Opaque):
-        # It comes from the student's process, and may be any text.
-        name = clean_line(value.type_name, LONGEST_NAME)
-        return f"an object of type {name}" if name else "an object"
+        return _opaque_words(value.type_name)
     return f"a single value of type {type(value).__name__}"
+
+
+def _opaque_words(name: str) -> str:
+    """Say what did not cross; its name comes from the student's process, and may be any text."""
+    if name in _OPAQUE:
+        return _OPAQUE[name]
+    kind = name.removeprefix(CLASS)
+    if kind != name and len(kind) <= LONGEST_NAME and kind.isidentifier() and kind.isascii():
+        return f"the class {kind} itself"
+    name = clean_line(name, LONGEST_NAME)
+    return f"an object of type {name}" if name else "an object"
 
 
 def with_article(noun: str) -> str:

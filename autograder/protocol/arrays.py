@@ -10,8 +10,11 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import operator
 import random
 import sys
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -84,24 +87,21 @@ def _module(linear: wire.Linear, dtype: str) -> Any:
     return module
 
 
-def from_library(value: Any, library: str = "numpy") -> Any:
-    """Return the form in which a student's value can cross the wire.
+def boolean_masks(values: list[Any], error: TypeError) -> list[Any] | None:
+    """Return the values with arrays of only 0 and 1 as booleans, where `~` on one raised `error`.
 
-    A tensor becomes an array (bfloat16 as float32), and a linear layer its weight and bias. A
-    NumPy array where tensors are expected becomes `Opaque`.
+    None when that is not what happened: a mask of numbers is right, and so is one of booleans.
     """
-    torch = sys.modules.get("torch")
-    if torch and issubclass(type(value), torch.Tensor):
-        plain = value.detach().cpu().resolve_conj()
-        return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
-    if torch and isinstance(value, torch.nn.Linear):
-        bias = None if value.bias is None else from_library(value.bias)
-        return wire.Linear(from_library(value.weight), bias)
-    if library == "torch" and issubclass(type(value), np.ndarray):
-        return wire.Opaque("numpy.ndarray")
-    if type(value) in (tuple, list):
-        return [from_library(item, library) for item in value]
-    return value
+    if "'invert'" not in str(error):
+        return None
+    masks = [_as_mask(value) for value in values]
+    return masks if any(map(operator.is_not, masks, values)) else None
+
+
+def _as_mask(value: Any) -> Any:
+    if type(value) is not np.ndarray or value.dtype.kind != "f":
+        return value
+    return value.astype(bool) if ((value == 0) | (value == 1)).all() else value
 
 
 def cast(instance: Any, dtype: str) -> Any:
@@ -185,38 +185,65 @@ class Settings:
 
 
 def put(instance: Any, name: str, value: Any) -> None:
-    """Set an attribute by its dotted name; a PyTorch parameter is overwritten in place."""
+    """Set an attribute by its dotted name; a PyTorch parameter is overwritten in place.
+
+    A parameter of a lazy layer gets the shape of the value. Raises AttributeError where there is
+    none to set.
+    """
     *path, last = name.split(".")
     for part in path:
         instance = getattr(instance, part)
+    if isinstance(instance, type | ModuleType):  # everybody shares it, in a notebook too
+        raise AttributeError(f"{wire.type_name(instance)} object has no attribute {last!r}")
     torch = sys.modules.get("torch")
-    if torch and isinstance(getattr(instance, last, None), torch.nn.Parameter):
-        with torch.no_grad():
-            getattr(instance, last).copy_(value)
-    else:
-        setattr(instance, last, value)
+    current: Any = getattr(instance, last, None)
+    if not (torch and issubclass(type(current), torch.nn.Parameter)):
+        return _set(instance, last, value)
+    if issubclass(type(current), torch.nn.parameter.UninitializedParameter):
+        current.materialize(tuple(value.shape))
+    with torch.no_grad():
+        current.copy_(value)
+
+
+def _set(instance: Any, name: str, value: Any) -> None:
+    """Set a plain attribute, of a frozen dataclass too."""
+    try:
+        setattr(instance, name, value)
+    except AttributeError:
+        object.__setattr__(instance, name, value)
 
 
 def read(instance: Any, name: str) -> Any:
     """Return an attribute by its dotted name; raise AttributeError when it does not exist.
 
-    "*" stands for the names of all attributes, including a module's parameters.
+    "*" stands for the names of all attributes, including a module's parameters and slots.
     """
     if name == "*":
         named = getattr(instance, "named_parameters", None)
         parameters = [str(key) for key, _ in named()] if named else []
-        plain = [key for key in vars(instance) if not key.startswith("_") and key != "training"]
-        return [*parameters, *plain]
+        listed = (*getattr(instance, "__dict__", ()), *_slots(type(instance)))
+        plain = [key for key in listed if not key.startswith("_") and key != "training"]
+        return [*parameters, *plain][: wire.MAX_ITEMS]
     for part in name.split("."):
         instance = getattr(instance, part)
     return instance
 
 
+def _slots(kind: type) -> Iterator[str]:
+    """Give the names in `__slots__` of a class and of those that it builds on."""
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        yield from (slots,) if isinstance(slots, str) else slots
+
+
 def shape(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array or tensor, whatever its class claims; else None."""
+    """Return the shape of an array or tensor, whatever its class claims; None when it has none."""
     if issubclass(type(value), np.ndarray):
         return tuple(np.ndarray.shape.__get__(value))
     torch = sys.modules.get("torch")
-    if torch and issubclass(type(value), torch.Tensor):
+    if not (torch and issubclass(type(value), torch.Tensor)):
+        return None
+    try:
         return tuple(torch.Tensor.size(value))
-    return None
+    except Exception:  # a nested tensor, or a parameter that waits for its first input
+        return None

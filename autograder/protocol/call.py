@@ -58,8 +58,8 @@ def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings
     if call.method is None:
         given = _Given(call, call.arguments)
         for earlier in call.earlier:
-            target(*earlier, **call.keywords)
-        value = target(*given.arguments, **call.keywords)
+            _result(target, list(earlier), call)
+        value = _result(target, given.arguments, call)
         gradients = given.gradients(value)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
     instance = _made(target, call, call.attributes)
@@ -76,6 +76,17 @@ def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings
             continue  # left out: the caller can see that
     after = given.arguments if call.method else []
     return Performed(value, after, found, gradients, settings.changed())
+
+
+def _result(function: Callable[..., Any], arguments: list[Any], call: Call) -> Any:
+    try:
+        return function(*arguments, **call.keywords)
+    except TypeError as error:
+        # Where a mask may be of numbers or of booleans, `~` asks for the latter.
+        masks = arrays.boolean_masks(arguments, error)
+        if masks is None:
+            raise
+        return function(*masks, **call.keywords)
 
 
 def _made(target: Callable[..., Any], call: Call, attributes: Mapping[str, Any]) -> Any:

@@ -38,6 +38,7 @@ DTYPES = {
     for name in "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_name_of = type.__dict__["__name__"].__get__
 
 
 class WireError(Exception):
@@ -83,13 +84,16 @@ def arrays_in(value: Value) -> Iterator[np.ndarray]:
 
 def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:
     """Describe `value` as JSON facts; the bytes of its arrays are appended to `payload`."""
-    if isinstance(value, np.ndarray | np.generic):
+    # By `type`, which a student's class cannot forge, unlike what `isinstance` looks at.
+    if issubclass(type(value), np.ndarray | np.generic):
         array = np.asarray(value)
         little = array.dtype.newbyteorder("<") if array.dtype.kind in "biufc" else array.dtype
-        if little in NAMES and array.ndim <= MAX_AXES:
+        if array.ndim > MAX_AXES:
+            return {"kind": "opaque", "type": f"{type_name(value)[:40]} of {array.ndim} axes"}
+        if little in NAMES:
             payload.append(np.ascontiguousarray(array, dtype=little).tobytes())
             return {"kind": "array", "dtype": NAMES[little], "shape": list(array.shape)}
-        return {"kind": "opaque", "type": f"{type(value).__name__} of {array.dtype}"[:80]}
+        return {"kind": "opaque", "type": f"{type_name(value)[:30]} of {array.dtype}"[:80]}
     if value is None or type(value) in (bool, str):
         return {"kind": "plain", "value": value}
     if type(value) is int and abs(value) < 1 << 63:
@@ -99,16 +103,26 @@ def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]
     if type(value) in (tuple, list) and len(value) <= MAX_ITEMS and depth < MAX_DEPTH:
         items = [encode(item, payload, depth + 1) for item in value]
         return {"kind": "sequence", "items": items}
-    if isinstance(value, Opaque):
+    if issubclass(type(value), Opaque):
         return {"kind": "opaque", "type": value.type_name}
-    if isinstance(value, Linear):
+    if issubclass(type(value), Linear):
         parts = (value.weight, value.bias)
         return {"kind": "linear", "items": [encode(part, payload, depth + 1) for part in parts]}
-    if isinstance(value, Seed):
+    if issubclass(type(value), Seed):
         return {"kind": "seed", "seed": value.seed}
-    if isinstance(value, np.random.Generator):
+    if issubclass(type(value), np.random.Generator):
         return {"kind": "seed", "seed": 0}
-    return {"kind": "opaque", "type": type(value).__name__[:80]}
+    return {"kind": "opaque", "type": type_name(value)}
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's type, at most 80 characters of it, whatever its class claims."""
+    return name_of(type(value))
+
+
+def name_of(kind: type) -> str:
+    """Return the name of a class, at most 80 characters of it, whatever its metaclass claims."""
+    return str.__getitem__(_name_of(kind), slice(80))
 
 
 def decode(facts: Any, payload: Payload, depth: int = 0) -> Value:

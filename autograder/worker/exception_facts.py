@@ -13,7 +13,6 @@ from typing import Any
 from autograder.protocol import arrays, wire
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 
-_name_of = type.__dict__["__name__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 Lines = Mapping[str, list[str]]  # from the file name of each cell to its lines
@@ -27,7 +26,7 @@ def describe(error: BaseException, lines: Lines) -> dict[str, Any]:
     """
     kind = type(error)
     facts: dict[str, Any] = {
-        "type": str.__getitem__(_name_of(kind), slice(NAME)),
+        "type": wire.name_of(kind),
         "message": _message(error),
         "line": 0,
         "code": "",

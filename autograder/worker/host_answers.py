@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.protocol import arrays, wire
+from autograder.protocol import arrays, crossing, wire
 from autograder.worker import host_channel
 
 REFUSED = object()
@@ -72,7 +72,7 @@ class HostAnswers:
         def encoded(value: Any) -> dict[str, Any]:
             if isinstance(value, np.random.Generator):  # what the host draws follows from it
                 value = wire.Seed(int(value.integers(1 << 63)))
-            return wire.encode(arrays.from_library(value, self._library), parts)
+            return wire.encode(crossing.from_library(value, self._library), parts)
 
         self._asked += 1
         question = {

@@ -16,7 +16,7 @@ import sys
 import types
 from typing import Any, NoReturn
 
-from autograder.protocol import arrays, wire
+from autograder.protocol import arrays, crossing, wire
 from autograder.protocol.call import Call, Missing, perform
 from autograder.worker import exception_facts, host_channel
 from autograder.worker.host_answers import HostAnswers
@@ -137,4 +137,4 @@ class Session:
         return arrays.to_library(wire.decode(facts, payload), self._library, dtype)
 
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
-        return wire.encode(arrays.from_library(value, self._library), parts)
+        return wire.encode(crossing.from_library(value, self._library), parts)

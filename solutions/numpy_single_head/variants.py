@@ -5,8 +5,11 @@ since an earlier step may be missing from a submission too.
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
+
+_Projections = namedtuple("_Projections", "queries keys values")
 
 
 class PlainLoops:
@@ -292,6 +295,50 @@ class BooleanMask:
         flat = scores.reshape(-1, scores.shape[-1])
         exponentials = np.exp(flat - flat.max(axis=1)[:, None])
         return (exponentials / exponentials.sum(axis=1)[:, None]).reshape(scores.shape)
+
+
+class InvertedMask:
+    """A mask of booleans that is inverted with `~`, and weights in one stacked array."""
+
+    def initialize_weights(embedding_dimension, rng):
+        return rng.normal(scale=0.02, size=(4, embedding_dimension, embedding_dimension))
+
+    def project_qkv(x, query_weights, key_weights, value_weights):
+        return np.array([x @ query_weights, x @ key_weights, x @ value_weights])
+
+    def create_causal_mask(sequence_length):
+        return ~np.triu(np.ones((sequence_length, sequence_length), dtype=bool), 1)
+
+    def apply_mask(scaled_scores, causal_mask):
+        return np.where(~causal_mask, -1e9, scaled_scores)
+
+    class SingleHeadAttention:
+        __slots__ = ("key_weights", "output_weights", "query_weights", "value_weights")
+
+        def __init__(self, embedding_dimension, rng):
+            drawn = rng.normal(scale=0.02, size=(4, embedding_dimension, embedding_dimension))
+            self.query_weights, self.key_weights, self.value_weights, self.output_weights = drawn
+
+        def forward(self, x, causal=False):
+            queries, keys = x @ self.query_weights, x @ self.key_weights
+            scores = queries @ np.moveaxis(keys, 1, 2) / math.sqrt(x.shape[-1])
+            if causal:
+                allowed = np.tri(x.shape[1], dtype=bool)
+                scores[:, ~allowed] = -np.inf
+            weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+            weights /= np.sum(weights, axis=-1, keepdims=True)
+            return weights @ (x @ self.value_weights) @ self.output_weights
+
+
+class WhatUnpacks:
+    """Named tuples, generators and maps where tuples are annotated."""
+
+    def initialize_weights(embedding_dimension, rng):
+        for _ in range(4):
+            yield rng.normal(scale=0.02, size=(embedding_dimension, embedding_dimension))
+
+    def project_qkv(x, query_weights, key_weights, value_weights):
+        return _Projections(*map(x.__matmul__, (query_weights, key_weights, value_weights)))
 
 
 class OneLine:

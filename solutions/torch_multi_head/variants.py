@@ -156,6 +156,42 @@ class ListsReturned:
         return list(fused.split(num_heads, dim=1))
 
 
+class Stacked:
+    """What unpacks like a tuple: a list of modules, and one tensor with queries, keys, values."""
+
+    def create_projections(hidden_size, bias=True):
+        return nn.ModuleList(
+            [nn.Linear(hidden_size, times * hidden_size, bias) for times in (3, 1)]
+        )
+
+    def split_heads(projected, num_heads):
+        return projected.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
+
+
+class Lazy:
+    """Layers that take their inputs from the first call, and a generator of tensors."""
+
+    def create_projections(hidden_size, bias=True):
+        return nn.LazyLinear(3 * hidden_size, bias), nn.LazyLinear(hidden_size, bias)
+
+    def split_heads(projected, num_heads):
+        parts = projected.chunk(3, dim=-1)
+        return (part.unflatten(-1, (num_heads, -1)).transpose(1, 2) for part in parts)
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, hidden_size, num_heads, bias=True):
+            super().__init__()
+            assert hidden_size % num_heads == 0
+            self.heads = num_heads
+            self.Wqkv = nn.LazyLinear(3 * hidden_size, bias)
+            self.Wo = nn.LazyLinear(hidden_size, bias)
+
+        def forward(self, x):
+            q, k, v = self.Wqkv(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+            weights = torch.softmax(q @ k.mT * k.shape[-1] ** -0.5, dim=-1)
+            return self.Wo((weights @ v).transpose(1, 2).flatten(2))
+
+
 class DoublePrecision(shared.DoublePrecision):
     """Everything computed in float64, and returned in the precision of the input."""
 

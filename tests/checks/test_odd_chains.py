@@ -42,7 +42,7 @@ ODD: dict[str, Callable[[Any], Any]] = {
 }
 ODD_OF_SEVERAL: dict[str, Callable[[Any], Any]] = {
     "an empty tuple": lambda value: (),
-    "a generator": lambda value: (one for one in value),
+    "a generator of too few": lambda value: (one for one in value[:2]),
     "a dict": lambda value: {"queries": value},
     "two and one": lambda value: (value[:2], value[2]),
     "two of three": lambda value: value[:2],
@@ -144,7 +144,7 @@ def project_qkv(x, query_weights, key_weights, value_weights):
 
 
 def test_the_graders_tell_a_student_of_an_odd_projection() -> None:
-    ends = ("(part for part in parts)", "dict(zip('qkv', parts))", "(parts[:2], parts[2])")
+    ends = ("(part for part in parts[:2])", "dict(zip('qkv', parts))", "(parts[:2], parts[2])")
     folder = ROOT / "solutions" / "numpy_single_head"
     solution = (folder / "solution.py").read_text(encoding="utf-8")
     submissions = [
@@ -161,3 +161,15 @@ def test_the_graders_tell_a_student_of_an_odd_projection() -> None:
             "Run one after the other, your own steps first go wrong at `project_qkv`."
         )
         assert "queries, keys, values" in finding.details[0]
+
+
+def test_a_projection_that_unpacks_gets_full_marks_in_the_sandbox() -> None:
+    ends = ("(part for part in parts)", "map(np.asarray, parts)", "np.array(parts)")
+    folder = ROOT / "solutions" / "numpy_single_head"
+    solution = (folder / "solution.py").read_text(encoding="utf-8")
+    submissions = [
+        Submission(f"s{number}", folder.name, (solution, PROJECTED.format(end)), Path("s.py"))
+        for number, end in enumerate(ends)
+    ]
+    for verdict in grade_batch(folder, submissions):
+        assert verdict.points == verdict.max_points and verdict.chain.outcome is Outcome.PASSED

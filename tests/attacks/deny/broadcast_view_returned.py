@@ -1,7 +1,7 @@
 # rows = [56, 62]
 # attack = "returns a view of one number that is a terabyte when it is written out"
 # step = "project_output"
-# outcomes = ["out_of_memory", "protocol"]
+# outcomes = ["wrong_type"]
 # ---
 import numpy as np
 

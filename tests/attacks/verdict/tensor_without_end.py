@@ -1,7 +1,7 @@
 # rows = [22, 25]
 # attack = "returns an expanded tensor that claims a terabyte"
 # step = "compute_attention_weights"
-# outcomes = ["out_of_memory"]
+# outcomes = ["wrong_type"]
 # exercise = "torch_single_head"
 # ---
 import torch
