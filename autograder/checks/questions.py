@@ -53,6 +53,10 @@ class Source:
         return questions_of(self.item, self.reference, drawn)[self.number]
 
 
+# What a check may raise that cannot be asked with some inputs, or that is wrong itself.
+UNFIT = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+
+
 def parameters(item: pytest.Function) -> Mapping[str, Any]:
     """Return the values of a check's parameters, by name."""
     return item.callspec.params if hasattr(item, "callspec") else {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.checks.draw import Draw
-from autograder.checks.questions import Question, Source, parameters
+from autograder.checks.questions import UNFIT, Question, Source, parameters
 from autograder.judging.expectation import Agrees
 from autograder.model.exercise import Exercise
 from autograder.protocol.wire import arrays_in
@@ -81,7 +81,7 @@ class _Trials:
         draw = Draw.hidden(self._exercise, "sizes", {})
         try:
             questions = [source.question(draw, "sizes", sizes) for source in self._sources]
-        except Exception:  # what the reference raises says only that it cannot
+        except UNFIT:  # what the reference raises says only that it cannot
             return None
         if not all(_is_finite(question) for question in questions):
             return None

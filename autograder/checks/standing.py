@@ -17,7 +17,7 @@ from autograder.checks import properties
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import step_of
-from autograder.checks.questions import Question, Source, parameters, questions_of
+from autograder.checks.questions import UNFIT, Question, Source, parameters, questions_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, other_size, size_plan
 from autograder.checks.student import Student
@@ -149,7 +149,7 @@ class _HeldStep:
         try:
             draw = Draw.hidden(self._reference.exercise, item.name, sizes)
             return questions_of(item, self._reference, draw)
-        except Exception:  # it will raise again when it runs, and be reported there
+        except UNFIT:  # it will raise again when it runs, and be reported there
             return ()
 
     def _item(self, name: str, title: str, check: properties.Check) -> pytest.Item:

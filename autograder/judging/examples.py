@@ -163,9 +163,10 @@ def _reply(reply: Reply, example: Example) -> dict[str, Any]:
 
 
 def _changes(reply: Returned, request: Request) -> bool:
+    """Say whether what is left of the arguments is known, and differs from what was given."""
     given = request.method_arguments if request.method else request.arguments
     pairs = zip_longest(arrays_in(given), arrays_in(reply.after))
-    return not all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
+    return bool(reply.after) and not all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
 
 
 def _values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def read_reply(
     value = wire.decode(header.get("value"), payload)
     after = _values(header.get("after"), payload)
     attributes = _named(header.get("attributes"), payload)
-    gradients = _values(header.get("gradients"), payload)
+    gradients = _values(header.get("gradients", []), payload)
     payload.end()
     sent = request.arguments if request.method is None else request.method_arguments
     if len(after) != (0 if request.method == "" else len(sent)):
@@ -126,7 +126,7 @@ def read_reply(
         raise wire.WireError("an attribute was sent that nobody asked for")
     if gradients and request.backward is None:
         raise wire.WireError("gradients were sent that nobody asked for")
-    return Returned(value, after, attributes, gradients, _settings(header.get("settings")))
+    return Returned(value, after, attributes, gradients, _settings(header.get("settings", [])))
 
 
 def _same_number(header: dict[str, Any], number: int) -> None:

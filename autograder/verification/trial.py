@@ -117,7 +117,8 @@ class Trial:
             check.obj(**given)
         except CheckFailed as failed:
             self.hear(failed.finding.message)
-            return Seen(failed.finding, recorder.margin)
+            # Where the values agree, what fails is a property: it holds, or it does not.
+            return Seen(failed.finding, recorder.margin if recorder.margin > 1 else math.inf)
         except Exception as error:  # no answer makes a sound check raise anything else
             raise author_error(check, error) from error
         return Seen(None, recorder.margin)

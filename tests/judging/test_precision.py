@@ -217,7 +217,7 @@ def test_the_graders_name_the_precision_of_tensors() -> None:
     )  # fmt: skip
     assert half.finding and "they are float16 (half precision)" in half.finding.fact
     assert brain.finding and "they are bfloat16" in brain.finding.fact
-    assert double.outcome is Outcome.PASSED
+    assert double.finding and "is float64, but the inputs are float32" in double.finding.fact
 
 
 def test_a_learner_is_told_the_same() -> None:

@@ -16,6 +16,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,21 @@ def encoded(values: tuple[wire.Value, ...], parts: list[bytes]) -> list[dict[str
     return [wire.encode(value, parts) for value in values]
 
 
-def returned(number: int, value: wire.Value, after: tuple[wire.Value, ...], **named: Any) -> bytes:
+def returned(
+    number: int,
+    value: wire.Value,
+    after: tuple[wire.Value, ...],
+    gradients: tuple[wire.Value, ...] = (),
+    **named: Any,
+) -> bytes:
     parts: list[bytes] = []
     reply = {
         "id": number,
         "value": wire.encode(value, parts),
         "after": encoded(after, parts),
         "attributes": {name: wire.encode(one, parts) for name, one in named.items()},
+        "gradients": encoded(gradients, parts),
+        "settings": ["set_grad_enabled"] * bool(gradients),
     }
     return wire.frame(reply, parts)
 
@@ -105,6 +114,10 @@ def reply_to(request: Request) -> Callable[[dict[str, Any], wire.Payload], objec
 FRAMES: tuple[tuple[bytes, Callable[[dict[str, Any], wire.Payload], object]], ...] = (
     (returned(1, ARRAYS, FUNCTION.arguments), reply_to(FUNCTION)),
     (returned(1, ARRAYS[0], CLASS.method_arguments, a=LAYER), reply_to(CLASS)),
+    (
+        returned(1, ARRAYS[0], FUNCTION.arguments, (ARRAYS[0], None)),
+        reply_to(replace(FUNCTION, backward=ARRAYS[0])),
+    ),
     (wire.frame({"id": 1, "raised": {**REPORT, "stub": "f"}}, []), reply_to(FUNCTION)),
     (wire.frame({"id": 1, "raised": REPORT}, []), reply_to(FUNCTION)),
     (wire.frame({"id": 1, "missing": "forward"}, []), reply_to(CLASS)),
