@@ -25,13 +25,15 @@ from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, Limits
+from autograder.model.exercise import Exercise, Limits, given_text
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict, Verdict
 from autograder.sandbox import Zygote
 from autograder.sandbox.ending import is_memory_error
 from autograder.submission.reading import Submission
 from autograder.submission.salvage import Loaded
+from autograder.submission.slip import explained_step
+from autograder.submission.slips import slips_in
 
 
 def grade_batch(
@@ -146,8 +148,10 @@ def _judged(
     if submission.rejected:
         return without_judging(exercise, submission, submission.rejected)
 
+    slips = slips_in(submission, exercise, given_text(exercise.folder))
+
     def send_step(step: StepVerdict) -> None:
-        progress.part(JudgedStep(step, str(zygote.protection)))
+        progress.part(JudgedStep(explained_step(step, slips), str(zygote.protection)))
 
     seed = input_seed(secret, exercise, submission.code_hash)
     generators = worker_seed(secret, exercise, submission.code_hash)
@@ -158,7 +162,7 @@ def _judged(
     return Verdict(
         exercise=submission.exercise,
         student=submission.student,
-        steps=judged.steps,
+        steps=tuple(explained_step(step, slips) for step in judged.steps),
         chain=judged.chain,
         code_hash=submission.code_hash,
         exercise_hash=exercise_hash(exercise.folder),

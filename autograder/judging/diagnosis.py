@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, compare, compare_form
-from autograder.judging.explanation import meaning
+from autograder.judging.explanation import is_cryptic, meaning
 from autograder.judging.fingerprint import fingerprint, near, numbers
 from autograder.model.request import ExceptionReport, Failed, Reply, Returned
 from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
@@ -144,7 +144,11 @@ def failure(reply: Failed) -> Finding:
             fact = reply.detail or mark(reply.outcome).sentence
             return Finding(reply.outcome, fact, look=reply.look)
         case Outcome.RAISED if exception:
-            return Finding(reply.outcome, _raised(exception), look=meaning(exception))
+            full, look = _raised(exception), meaning(exception)
+            if is_cryptic(exception):
+                short = _raised(replace(exception, message=""))
+                return Finding(reply.outcome, short, look=look, details=(full,))
+            return Finding(reply.outcome, full, look=look)
         case Outcome.TIMED_OUT:
             fact = "It was still running at the time limit and was stopped."
             return Finding(reply.outcome, fact, look=reply.detail or LOOP)

@@ -19,7 +19,7 @@ from autograder.judging.diagnosis import Candidate, diagnose, failure, named
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.precision import LOWER
-from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value, arrays_in
 
@@ -193,5 +193,19 @@ def _refused(expectation: Refused, reply: Reply) -> Finding | None:
     if isinstance(reply, Returned):
         return Finding(Outcome.WRONG_VALUES, expectation.fact)
     raised = reply.exception.type_name if reply.exception else ""
-    refused = reply.outcome is Outcome.RAISED and raised in expectation.kinds
-    return None if refused else failure(reply)
+    if reply.outcome is Outcome.RAISED and raised in expectation.kinds:
+        return None
+    if reply.exception and reply.exception.code.startswith("raise"):
+        return _of_another_kind(expectation, reply.exception)
+    return failure(reply)
+
+
+def _of_another_kind(expectation: Refused, exception: ExceptionReport) -> Finding:
+    """The finding on code that refuses, as it should, with an exception of its own choice."""
+    kinds = " or ".join(f"`{kind}`" for kind in expectation.kinds)
+    return Finding(
+        Outcome.RAISED,
+        f"Line {exception.line} raises `{exception.type_name}`, but {kinds} is expected.",
+        right="It refuses these sizes, which is right.",
+        look="Callers who want to catch the error look for it by its kind.",
+    )

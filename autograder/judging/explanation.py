@@ -8,17 +8,30 @@ from __future__ import annotations
 
 import difflib
 import re
+from typing import TYPE_CHECKING
 
-from autograder.model.request import ExceptionReport
+if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
+    from autograder.model.request import ExceptionReport
+
 
 IMPORTS = {
     "math": "import math",
     "np": "import numpy as np",
+    "numpy": "import numpy",
     "torch": "import torch",
     "nn": "from torch import nn",
     "Tensor": "from torch import Tensor",
     "F": "import torch.nn.functional as F",
 }
+UNSET = re.compile(r"cannot access local variable '(\w+)'")
+NO_ARRAY = re.compile(
+    r"'(list|tuple)' object has no attribute|unsupported operand type.*'(list|tuple)'"
+    r"|must be Tensor, not (list|tuple)"
+)
+# Messages that speak of how the library works inside.
+CRYPTIC = re.compile(
+    r"gufunc|mat1 and mat2|batch2|remapped shapes|broadcast together|non-singleton"
+)
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MEET = (
     "In a matrix product, the last axis of the left factor must be as long as the second-to-last "
@@ -89,11 +102,51 @@ def meaning(exception: ExceptionReport) -> str:
     missing = missing_name(exception)
     if missing:
         return _missing_name(missing, exception)
+    own = _own_name(exception) or _list_words(exception)
+    if own:
+        return own
+    sentence = of_shapes(exception)
+    if sentence:
+        return " ".join((sentence, shapes(exception))).strip()
+    return cause(exception) or shapes(exception)
+
+
+def of_shapes(exception: ExceptionReport) -> str:
+    """Return the sentence for a message of the library's, "" when the message is another."""
     for pattern, sentence in MEANINGS:
         found = re.search(pattern, exception.message)
         if found:
-            return " ".join((sentence.format(**found.groupdict()), shapes(exception))).strip()
-    return cause(exception) or shapes(exception)
+            return sentence.format(**found.groupdict())
+    return ""
+
+
+def is_cryptic(exception: ExceptionReport) -> bool:
+    """Whether the message is in the library's own terms, and a sentence says the same in words."""
+    return bool(CRYPTIC.search(exception.message)) and bool(of_shapes(exception))
+
+
+def _own_name(exception: ExceptionReport) -> str:
+    """Return what to say about a variable that is used before it is set."""
+    found = UNSET.search(exception.message)
+    if not found:
+        return ""
+    name = found[1]
+    if re.search(rf"\b{name}\s*\(", exception.code):
+        return (
+            f"Here `{name}` is a variable of this function too, so Python does not look for the "
+            "function of that name. What else could the variable be called?"
+        )
+    return f"Not every way through the code sets `{name}` before this line."
+
+
+def _list_words(exception: ExceptionReport) -> str:
+    """Return what to say where a list or tuple stands in the place of an array."""
+    found = NO_ARRAY.search(exception.message)
+    if not found:
+        return ""
+    kind = found[1] or found[2] or found[3]
+    what = "several arrays at once" if kind == "tuple" else "no array: it has no axes"
+    return f"A {kind} stands there, which is {what}. Which line makes it?"
 
 
 # Why a line outside the steps cannot be run: the exception's type, a pattern of its message, and
@@ -110,6 +163,49 @@ CAUSES = (
         "SyntaxError",
         r"[\u2018\u2019\u201c\u201d]",
         "A curly quote comes from a word processor: type it again as a plain one.",
+    ),
+    (
+        "IndentationError",
+        r"unexpected indent",
+        "That line begins further right than the one above it. All lines of a block begin in the "
+        "same column.",
+    ),
+    (
+        "IndentationError",
+        r"unindent does not match",
+        "That line begins in a column in which no line above it begins.",
+    ),
+    (
+        "IndentationError",
+        r"expected an indented block",
+        "What belongs to the line with the colon has to begin further right than that line.",
+    ),
+    ("TabError", r"", "Tabs and spaces are mixed there: use spaces only."),
+    ("SyntaxError", r"expected ':'", "A colon is missing at the end of that line."),
+    (
+        "SyntaxError",
+        r"was never closed",
+        "That bracket is opened and never closed: count the brackets from there on.",
+    ),
+    (
+        "SyntaxError",
+        r"unmatched|does not match opening",
+        "That bracket closes none that is open: count the brackets up to there.",
+    ),
+    (
+        "SyntaxError",
+        r"unterminated",
+        "A quote is opened there and never closed.",
+    ),
+    (
+        "SyntaxError",
+        r"outside function",
+        "That line stands outside the function. How far is it indented?",
+    ),
+    (
+        "SyntaxError",
+        r"^invalid syntax",
+        "Look at the line above it too: is a bracket, a comma or a colon missing?",
     ),
 )
 CONFLICT = re.compile(r"<{7}|={7}|>{7}")

@@ -158,6 +158,11 @@ def read_exercise(folder: Path) -> Exercise:
     return _exercise(facts, folder, manifest)
 
 
+def given_text(folder: Path) -> str:
+    """Return the text that holds the exercise's signatures: an author's own file."""
+    return (folder / SOLUTION).read_text(encoding="utf-8")
+
+
 def find_exercise(name: str, root: Path) -> Exercise:
     """Read the exercise `name` below `root`; the `KitError` lists the names that exist."""
     if not (root / name / MANIFEST).is_file():

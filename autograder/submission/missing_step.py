@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
@@ -43,7 +43,7 @@ def is_stub(node: DefinitionNode) -> bool:
         methods = [item for item in node.body if isinstance(item, Definition)]
         return all(is_stub(method) for method in methods)
     body = [item for item in node.body if not (_is_docstring(item) or _calls_parent(item))]
-    return all(isinstance(item, ast.Pass) or _raises_not_implemented(item) for item in body)
+    return all(isinstance(item, ast.Pass) or raises_not_implemented(item) for item in body)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -67,7 +67,8 @@ def _calls_parent(node: ast.stmt) -> bool:
     return False
 
 
-def _raises_not_implemented(node: ast.stmt) -> bool:
+def raises_not_implemented(node: ast.stmt) -> bool:
+    """Whether it is the line of a stub, `raise NotImplementedError(...)`."""
     raised = node.exc if isinstance(node, ast.Raise) else None
     name = raised.func if isinstance(raised, ast.Call) else raised
     return isinstance(name, ast.Name) and name.id == "NotImplementedError"
@@ -117,8 +118,13 @@ def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tupl
     )
 
 
-def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
-    """Return, for steps that are not written, a sentence on where in the code they seem to be."""
+def misplaced(
+    cells: Sequence[str], exercise: Exercise, given: Mapping[str, DefinitionNode] | None = None
+) -> dict[str, str]:
+    """Return, for steps that are not written, a sentence on where in the code they seem to be.
+
+    `given` are the definitions that were handed out: a step is known by its parameters too.
+    """
     names = [step.name for step in exercise.steps]
     done = written(cells, exercise)
     missing = [name for name in names if name not in done]
@@ -126,13 +132,32 @@ def misplaced(cells: Sequence[str], exercise: Exercise) -> dict[str, str]:
     found: dict[str, str] = {}
     for tree in trees:
         found |= _nested(tree, missing)
-    others = [node.name for tree in trees for node in top_level(tree) if node.name not in names]
+    own = [node for tree in trees for node in top_level(tree) if node.name not in names]
+    own = [node for node in own if node.name not in (given or ()) and not is_stub(node)][:1000]
+    others = [node.name for node in own]
     for name in missing:
-        alike = difflib.get_close_matches(name, others[:1000], n=1, cutoff=_ALIKE)
+        alike = difflib.get_close_matches(name, others, n=1, cutoff=_ALIKE)
+        alike = alike or _with_parameters_of((given or {}).get(name), own)
         if alike:
             other = clean_line(alike[0], _LONGEST_NAME)
             found.setdefault(name, f"There is a `{other}`: did you rename it?")
     return found
+
+
+def _with_parameters_of(given: DefinitionNode | None, own: Sequence[DefinitionNode]) -> list[str]:
+    """Return the names of functions that take what was handed out, or of classes with its methods.
+
+    A function without parameters is like many others, so it is not taken for any.
+    """
+    if given is None or not _form(given):
+        return []
+    return [node.name for node in own if type(node) is type(given) and _form(node) == _form(given)]
+
+
+def _form(node: DefinitionNode) -> list[str]:
+    if isinstance(node, ast.ClassDef):
+        return [item.name for item in node.body if isinstance(item, Definition)]
+    return [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
 
 
 def _nested(tree: ast.Module, names: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from autograder.submission.call_root import CallRoots
 from autograder.submission.cells import parsed
@@ -87,13 +87,20 @@ def given_imports(cells: Iterable[str], before: Iterable[str], solution: str) ->
     """Return the imports of a solution that `cells` use and the cells `before` lack."""
     used = {name for name, load in _names(cells) if load}
     bound = {name for name, load in _names(before) if not load}
-    offered = parsed(solution)
+    return imports_of(used - bound, solution)
+
+
+def imports_of(names: Container[str], text: str) -> tuple[str, ...]:
+    """Return the lines of import in a text, as far as they bind these names."""
+    offered = parsed(text)
     found = []
     for node in offered.body if offered else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [n for n in node.names if (n.asname or n.name).split(".")[0] in used - bound]
-            if names:
-                node.names = names
+            kept = [
+                each for each in node.names if (each.asname or each.name).split(".")[0] in names
+            ]
+            if kept:
+                node.names = kept
                 found.append(ast.unparse(node))
     return tuple(found)
 

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judging.explanation import cause, missing_name
-from autograder.model.exercise import SOLUTION, Exercise
+from autograder.model.exercise import Exercise, given_text
 from autograder.model.request import ExceptionReport, Failed, Reply, Request
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.file_text import is_notebook
-from autograder.submission.missing_step import misplaced
+from autograder.submission.missing_import import missing_imports, remark_on_imports
 from autograder.submission.partial_cell import (
     bound_names,
     definitions_of,
@@ -55,8 +55,9 @@ class Loaded:
         self._zygote, self._seed, self._answer = zygote, seed, answer
         self._exercise = exercise
         self._notebook = is_notebook(submission.path)
-        self._elsewhere = misplaced(submission.cells, exercise) | dict(submission.not_run)
-        self._cells = submission.cells
+        imports = missing_imports(submission.cells, exercise.library, given_text(exercise.folder))
+        self._put_back = (remark_on_imports(imports),) if imports else ()
+        self._cells = ("\n".join(imports), *submission.cells) if imports else submission.cells
         self._remarks: list[str] = []
         self._not_defined: dict[str, ExceptionReport] = {}
         self._student = self._started()
@@ -80,16 +81,16 @@ class Loaded:
         report = self._not_defined.get(request.target)
         if report is not None:
             return replace(reply, outcome=Outcome.RAISED, exception=report)
-        return replace(reply, look=self._elsewhere.get(request.target, ""))
+        return reply
 
     def remarks(self) -> tuple[str, ...]:
         """Say what raised or was left out while the cells were run."""
         remarks = tuple(dict.fromkeys(self._remarks))
         if len(remarks) <= _MOST_REMARKS:
-            return remarks
+            return (*self._put_back, *remarks)
         more = len(remarks) - _MOST_REMARKS
         lines = "line raises" if more == 1 else "lines raise"
-        return (*remarks[:_MOST_REMARKS], f"{more} more {lines} an error.")
+        return (*self._put_back, *remarks[:_MOST_REMARKS], f"{more} more {lines} an error.")
 
     def _load(self) -> None:
         for _ in range(_MOST_LOADS):
@@ -123,21 +124,16 @@ class Loaded:
 
     def _missing_imports(self) -> tuple[str, ...]:
         """Return a cell with the imports that came with the stubs; without them no step runs."""
-        solution = (self._exercise.folder / SOLUTION).read_text(encoding="utf-8")
         failures = self._failures
         missed = [missing_name(report) if report else None for report in failures]
         first = next((number for number, name in enumerate(missed) if name), None)
         if first is None:
             return ()
         before = [cell for cell, report in zip(self._cells[:first], failures) if not report]
-        imports = given_imports(self._cells, before, solution)
+        imports = given_imports(self._cells, before, given_text(self._exercise.folder))
         if not any(name in bound_names(line) for name in missed for line in imports):
             return ()
-        listed = ", ".join(f"`{line}`" for line in imports)
-        self._remarks.append(
-            f"Your code needs {listed} at the top; during grading, that was put back for you. "
-            "Without it, your code stops there."
-        )
+        self._remarks.append(remark_on_imports(imports))
         return ("\n".join(imports),)
 
     def _without_the_endless(self) -> tuple[str, ...]:

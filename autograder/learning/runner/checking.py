@@ -5,9 +5,11 @@ If a step hangs or ends Python, only that step fails: a new child is asked the r
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from autograder.errors import KitError
@@ -15,9 +17,19 @@ from autograder.learning.runner import messages
 from autograder.learning.runner.limits import GRACE, WALL
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
+from autograder.learning.shipped import original
 from autograder.model.exercise import Exercise, Step
-from autograder.model.verdict import CheckVerdict, Finding, read_check, read_finding
+from autograder.model.symbols import not_there
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, read_check, read_finding
+from autograder.submission.definitions import names_anywhere
+from autograder.submission.missing_import import (
+    missing_imports,
+    remark_on_imports,
+    remarks_on_absent,
+)
 from autograder.submission.reading import Submission, read_submission
+from autograder.submission.slip import Slip, explained
+from autograder.submission.slips import slips_in
 
 LOADING = 0.5  # the top level's share of a submission's seconds
 WHOLE = 3.0  # the limit for everything, as a multiple of a submission's seconds
@@ -92,7 +104,7 @@ class Checking:
             self.submission.path,
             self.submission.cells,
             (*self._done, *(StepRun.of(step, (late,)) for step in left)),
-            self.submission.remarks,
+            (*self.submission.remarks, *self._said),
             tuple(self._troubles[number] for number in sorted(self._troubles)),
             "".join(self._printed[number] for number in sorted(self._printed)),
         )
@@ -121,6 +133,7 @@ class Checking:
         return {
             "file": str(self.submission.path.resolve()),
             "cells": self.submission.cells,
+            "imports": self._imports,
             "skipped": sorted(self._skipped),
             "blocked": self._blocked,
             "steps": [step.name for step in self.steps[len(self._done) :]],
@@ -129,6 +142,29 @@ class Checking:
             "megabytes": limits.memory_megabytes,
             "kilobytes": limits.output_kilobytes,
         }
+
+    @cached_property
+    def _given(self) -> str:
+        """The exercise as it was handed out, "" where the kit does not have it."""
+        try:
+            return original(self.exercise, f"{self.exercise.name}.py").read_text(encoding="utf-8")
+        except (KitError, OSError):
+            return ""
+
+    @cached_property
+    def _imports(self) -> tuple[str, ...]:
+        """The lines of import that the learner's code lacks."""
+        return missing_imports(self.submission.cells, self.exercise.library, self._given)
+
+    @cached_property
+    def _slips(self) -> Mapping[str, list[Slip]]:
+        return slips_in(self.submission, self.exercise, self._given)
+
+    @property
+    def _said(self) -> tuple[str, ...]:
+        """The remarks on imports: those put back, and those that are not there in class."""
+        back = (remark_on_imports(self._imports),) if self._imports else ()
+        return (*back, *remarks_on_absent(self.submission.cells, self.exercise, self._given))
 
     def _take(self, message: dict[str, Any]) -> None:
         """Process a message of the child."""
@@ -162,8 +198,20 @@ class Checking:
                 self._ended(message["how"])
 
     def _close(self, name: str, checks: tuple[CheckRun, ...]) -> None:
+        wrong = [run.verdict.name for run in self._done if not run.verdict.passes]
+        slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
+        told = explained([run.verdict for run in checks], slips, wrong)
+        checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))
         self._done.append(StepRun.of(self.exercise.step(name), checks))
         self._asked = []
+
+    def _not_loaded_slips(self, name: str) -> Iterator[Slip]:
+        """Say of a step in a cell that was not run to its end why that is so."""
+        for number, trouble in self._troubles.items():
+            if name in names_anywhere(self.submission.cells[number]):
+                seen = re.escape(not_there(name))
+                kind = trouble.outcome
+                yield Slip((Outcome.NOT_WRITTEN,), seen, trouble.fact, trouble.look, becomes=kind)
 
     def _stuck(self, seconds: float, place: messages.CodePlace = messages.NOWHERE) -> None:
         if self._check:

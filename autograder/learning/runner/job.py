@@ -5,12 +5,14 @@ sentence that says so. Only when the process ends does the parent have to report
 """
 
 from __future__ import annotations
+import __future__
 
 import linecache
 import sys
 import types
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -23,8 +25,9 @@ from autograder.learning.runner import messages
 from autograder.learning.runner.limits import StillRunning, Watchdog
 from autograder.learning.runner.printing import TooMuchPrinted, printed
 from autograder.learning.runner.questions import Questions, arrays_to_draw
-from autograder.model.request import Failed
+from autograder.model.request import ExceptionReport, Failed
 from autograder.model.verdict import Finding, Outcome, check_facts, finding_facts
+from autograder.submission.partial_cell import statements
 
 MODULE = "submission"
 KILOBYTE = 1024
@@ -42,7 +45,8 @@ class Blocked(BaseException):
 class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
-    file, cells: the code. skipped: the numbers of cells not to run. steps: the steps to ask.
+    file, cells: the code. imports: the lines of import that it lacks. skipped: the numbers of
+    cells not to run. steps: the steps to ask.
     blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
     the limits.
     """
@@ -64,6 +68,7 @@ class Job:
         with warnings.catch_warnings():
             # If an overflow matters, a finding says so, and better.
             warnings.simplefilter("ignore")
+            exec("\n".join(self._facts["imports"]), self._names)
             for number, cell in enumerate(self._facts["cells"]):
                 if number not in self._facts["skipped"]:
                     self._load(cell, number)
@@ -83,7 +88,7 @@ class Job:
         """Run one cell; return what stopped it, or None."""
         try:
             with self._watchdog.limit(self._facts["loading_seconds"]):
-                exec(compile(cell, name, "exec", dont_inherit=True), self._names)
+                return self._run_cell(cell, name)
         except SyntaxError as error:
             return self._not_python(error, name)
         except SystemExit as error:
@@ -94,6 +99,23 @@ class Job:
             return messages.top_printed_too_much(self._facts["kilobytes"], self._place(error))
         except Exception as error:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
+
+    def _run_cell(self, cell: str, name: str) -> Finding | None:
+        """Run a cell and, where a line raises, what stands below it; return the first failure."""
+        code = compile(cell, name, "exec", dont_inherit=True)
+        try:
+            exec(code, self._names)
+        except SyntaxError:
+            raise
+        except Exception as error:
+            finding = failure(Failed(Outcome.RAISED, exception=report(error)))
+            below = _line_in(error, name)
+            flags = code.co_flags & __future__.annotations.compiler_flag
+            for statement in statements(cell):
+                if below and len(statement) - len(statement.lstrip("\n")) >= below:
+                    with suppress(Exception):  # it may follow from the first
+                        exec(compile(statement, name, "exec", flags, True), self._names)
+            return finding
         return None
 
     def _ask(self, name: str) -> None:
@@ -154,7 +176,9 @@ class Job:
     def _not_python(self, error: SyntaxError, name: str) -> Finding:
         if error.filename != name:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
-        return messages.not_python(error.lineno or 0, (error.text or "").strip(), error.msg)
+        code = (error.text or "").strip()
+        exception = ExceptionReport(type(error).__name__, error.msg, error.lineno or 0, code)
+        return messages.not_python(exception)
 
     def _place(self, error: BaseException) -> messages.CodePlace:
         """Return the innermost line of the learner's own code in a traceback."""
@@ -179,3 +203,13 @@ class Job:
             place = self._line(frame, frame.f_lineno)
             frame = frame.f_back
         self._send(event="stuck", seconds=seconds, place=place or messages.NOWHERE)
+
+
+def _line_in(error: BaseException, name: str) -> int:
+    """Return the line of the cell `name` at its top level where an error arose, 0 if none."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == name:
+            return trace.tb_lineno
+        trace = trace.tb_next
+    return 0

@@ -6,8 +6,14 @@ its function ("" at the top of the file).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from autograder.judging.explanation import cause
 from autograder.model.symbols import EXIT, LOOP, PRINT
 from autograder.model.verdict import Finding, Outcome
+
+if TYPE_CHECKING:  # it needs NumPy, which may be what does not work
+    from autograder.model.request import ExceptionReport
 
 CodePlace = tuple[int, str, str]
 NOWHERE: CodePlace = (0, "", "")
@@ -63,11 +69,12 @@ def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
-def not_python(number: int, text: str, message: str) -> Finding:
+def not_python(error: ExceptionReport) -> Finding:
     """Return the finding on a file or a cell that Python cannot read."""
-    quoted = f" `{text}`" if text else ""
-    fact = f"Python cannot read this yet: SyntaxError, line {number}:{quoted} ({message})."
-    look = "Is a bracket, a quote or a colon missing there, or on the line before?"
+    quoted = f" `{error.code}`" if error.code else ""
+    kind = f"{error.type_name}, line {error.line}:{quoted} ({error.message})"
+    fact = f"Python cannot read this yet: {kind}."
+    look = cause(error) or "Is a bracket, a quote or a colon missing there, or on the line before?"
     return Finding(Outcome.RAISED, fact, look=look)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.learning.state.scaffold import original
+from autograder.learning.shipped import original
 from autograder.learning.state.workspace import MARK
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import replace_file, write_whole

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.learning.shipped import shipped
 from autograder.learning.state.workspace import Workspace, workspace_at
-from autograder.model.exercise import MANIFEST, Exercise, find_exercise
+from autograder.model.exercise import MANIFEST, find_exercise
 
-PACKAGE = Path(__file__).resolve().parents[2]
 WORK = (".py", ".ipynb")
 
 
@@ -25,30 +25,6 @@ class CreatedWorkspace:
     workspace: Workspace
     kept: tuple[Path, ...]
     updated: tuple[Path, ...]
-
-
-def shipped() -> Path:
-    """Return the folder with the public files of all exercises; raise `KitError` if missing."""
-    for place in (PACKAGE / "assignments", PACKAGE.parent / "assignments"):
-        if any(place.glob(f"*/{MANIFEST}")):
-            return place
-    raise KitError(
-        "this installation has no exercises in it",
-        place=str(PACKAGE),
-        cure="install the kit again: python -m pip install --force-reinstall attention-kit",
-    )
-
-
-def original(exercise: Exercise, file: str) -> Path:
-    """Return the path of an exercise's original file; raise `KitError` if the kit has none."""
-    path = shipped() / exercise.name / file
-    if path.is_file():
-        return path
-    raise KitError(
-        f"the kit has no {file} of {exercise.name}",
-        place=str(exercise.folder),
-        cure="get the file from where you got the exercise",
-    )
 
 
 def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:

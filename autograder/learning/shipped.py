@@ -1,0 +1,37 @@
+"""The public files of the exercises, as they come with the package.
+
+They lie inside it in an installation, beside it in the repository.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.model.exercise import MANIFEST, Exercise
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def shipped() -> Path:
+    """Return the folder with the public files of all exercises; raise `KitError` if missing."""
+    for place in (PACKAGE / "assignments", PACKAGE.parent / "assignments"):
+        if any(place.glob(f"*/{MANIFEST}")):
+            return place
+    raise KitError(
+        "this installation has no exercises in it",
+        place=str(PACKAGE),
+        cure="install the kit again: python -m pip install --force-reinstall attention-kit",
+    )
+
+
+def original(exercise: Exercise, file: str) -> Path:
+    """Return the path of an exercise's original file; raise `KitError` if the kit has none."""
+    path = shipped() / exercise.name / file
+    if path.is_file():
+        return path
+    raise KitError(
+        f"the kit has no {file} of {exercise.name}",
+        place=str(exercise.folder),
+        cure="get the file from where you got the exercise",
+    )

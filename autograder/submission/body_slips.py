@@ -1,0 +1,99 @@
+"""Slips inside a function: what is left over, printed and not returned, or returned too early."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograder.model.signature import Definition
+from autograder.model.symbols import not_written
+from autograder.model.verdict import Outcome
+from autograder.submission.missing_step import is_stub, raises_not_implemented
+from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes, quoted
+
+_WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
+_NOTHING = r"returns None"
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+
+
+def body_slips(step: WrittenStep) -> Iterator[Slip]:
+    """Yield the slips inside the functions of a step."""
+    for name, node in step.functions:
+        yield from _leftover(step, name, node)
+        if not name.endswith(".__init__"):
+            yield from _too_early(step, node)
+            yield from _nothing_returned(step, name, node)
+        yield from _lists(step, node)
+
+
+def _leftover(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
+    """The line of a stub that stands above or below the student's code."""
+    left = next((item for item in node.body if raises_not_implemented(item)), None)
+    if left is None or is_stub(node):
+        return
+    words = f"{capitalized(step.line(left))} still raises `NotImplementedError`: delete it."
+    seen = "|".join(f"^{not_written(each)}" for each in (name, step.name))
+    yield Slip((Outcome.NOT_WRITTEN,), seen, words, becomes=Outcome.RAISED)
+
+
+def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    for loop in own_nodes(node):
+        found = loop.body if isinstance(loop, _LOOPS) else []
+        early = next((item for item in found if isinstance(item, ast.Return)), None)
+        if early:
+            fact = (
+                f"{capitalized(step.line(early))} returns inside the loop, so the loop ends in "
+                "its first round."
+            )
+            look = "Where must the `return` stand, so that every round runs?"
+            yield Slip(_WRONG, "", fact, look)
+
+
+def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
+    returns = [item for item in own_nodes(node) if isinstance(item, ast.Return)]
+    full = [item for item in returns if item.value is not None]
+    prints = [item for item in own_nodes(node) if _is_print(item)]
+    function, last = quoted(name), node.body[-1]
+    look = ""
+    if full and not any(item in node.body for item in full):
+        fact = f"{function} has a `return` in {step.line(full[0])}, but not every way leads there."
+    elif full:
+        return
+    elif returns:
+        fact = f"The `return` in {step.line(returns[0])} has no value, so {function} gives None."
+    elif prints:
+        fact = f"{capitalized(step.line(prints[-1]))} prints the result. Nothing returns it."
+        look = "What is printed is for people to read. The next step needs the value itself."
+    else:
+        fact = f"{function} ends in {step.line(last)} without a `return`, so it gives None."
+        if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
+            look = f"That line sets {quoted(last.targets[0].id)}, and the caller never sees it."
+    yield Slip((Outcome.WRONG_TYPE,), _NOTHING, fact, look)
+
+
+def _is_print(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[_, *_])):
+            return True
+    return False
+
+
+def _lists(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """The line that makes a list of what should be an array."""
+    for item in own_nodes(node):
+        match item:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_list(value):
+                words = f"{capitalized(step.line(item))} makes {quoted(name)} a list."
+            case ast.Call(func=ast.Attribute(attr="tolist")):
+                words = f"{capitalized(step.line(item))} makes a list with `tolist`."
+            case _:
+                continue
+        look = f"{words} A list does no arithmetic number by number, and has no axes."
+        yield Slip((Outcome.RAISED,), r"'list'|must be Tensor, not list", "", look)
+
+
+def _is_list(value: ast.expr) -> bool:
+    match value:
+        case ast.ListComp() | ast.List() | ast.Call(func=ast.Name(id="list" | "sorted")):
+            return True
+    return False

@@ -1,0 +1,117 @@
+"""Imports that code uses and does not have: those that every student takes for granted.
+
+They are found in the text, so a name that only a function's body uses counts too. A session in a
+notebook may still know a module that the file never imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+from autograder.judging.explanation import IMPORTS
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import LONGEST_NAME, clean_line
+from autograder.submission.cells import UNREADABLE, parsed
+from autograder.submission.definitions import top_level
+from autograder.submission.partial_cell import bound_names, imports_of
+
+_MOST_MODULES = 5
+
+
+def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str, ...]:
+    """Return the lines of import that `cells` lack.
+
+    Offered are the standard ones for the `library`, and those of `given`, the exercise's text.
+    """
+    used: set[str] = set()
+    bound: set[str] = set()
+    for cell in cells:
+        for table in _tables(cell):
+            top = table.get_type() == "module"
+            for symbol in table.get_symbols():
+                if (top or symbol.is_declared_global()) and _is_set(symbol):
+                    bound.add(symbol.get_name())
+                if symbol.is_referenced() and (top or symbol.is_global()):
+                    used.add(symbol.get_name())
+    missing = used - bound
+    lines = imports_of(missing, given)
+    left = missing.difference(*map(bound_names, lines))
+    return (*lines, *(line for name, line in _standard(library).items() if name in left))
+
+
+def remark_on_imports(lines: Iterable[str]) -> str:
+    """Return the remark that these imports were put back."""
+    listed = ", ".join(f"`{line}`" for line in lines)
+    return (
+        f"Your code needs {listed} at the top, and that was put back for you. "
+        "Without it, your code stops there."
+    )
+
+
+def absent_modules(trees: Iterable[ast.Module], library: str, given: str) -> dict[str, str]:
+    """Return the names that come from modules which are not there in class, with the module.
+
+    There are the standard library and what the exercise itself imports.
+    """
+    tree = parsed(given)
+    there = {*sys.stdlib_module_names, "numpy", library}
+    there |= {_root(node, each) for node, each in _imports([tree] if tree else [])}
+    return {
+        (each.asname or each.name).split(".")[0]: _root(node, each)
+        for node, each in _imports(trees)
+        if _root(node, each) not in there
+    }
+
+
+def remarks_on_absent(cells: Iterable[str], exercise: Exercise, given: str) -> tuple[str, ...]:
+    """Return a remark on every module that a step uses and that is not there in class."""
+    trees = [tree for cell in cells if (tree := parsed(cell))]
+    absent = absent_modules(trees, exercise.library, given)
+    names = {step.name for step in exercise.steps}
+    steps = [node for tree in trees for node in top_level(tree) if node.name in names]
+    used = {node.id for step in steps for node in ast.walk(step) if isinstance(node, ast.Name)}
+    modules = dict.fromkeys(
+        clean_line(absent[name], LONGEST_NAME) for name in absent if name in used
+    )
+    return tuple(
+        f"`{module}` is not there when your code is graded: a step that uses it stops there."
+        for module in list(modules)[:_MOST_MODULES]
+    )
+
+
+def _is_set(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+
+
+def _tables(cell: str) -> Iterator[symtable.SymbolTable]:
+    """Yield the table of names of a cell, and of every scope within it."""
+    try:
+        waiting: list[symtable.SymbolTable] = [symtable.symtable(cell, "cell", "exec")]
+    except UNREADABLE:
+        return
+    while waiting:
+        table = waiting.pop()
+        yield table
+        waiting += table.get_children()
+
+
+def _standard(library: str) -> dict[str, str]:
+    """Return the usual imports by name; PyTorch's only where the exercise uses it."""
+    with_torch = library == "torch"
+    return {name: line for name, line in IMPORTS.items() if with_torch or "torch" not in line}
+
+
+def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[ast.stmt, ast.alias]]:
+    for tree in trees:
+        for node in tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield from ((node, each) for each in node.names)
+
+
+def _root(node: ast.stmt, each: ast.alias) -> str:
+    """Return the package that an import comes from."""
+    module = node.module if isinstance(node, ast.ImportFrom) else each.name
+    return (module or "").split(".")[0]

@@ -1,0 +1,81 @@
+"""All slips of writing in one submission, by step."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Outcome
+from autograder.submission.body_slips import body_slips
+from autograder.submission.cells import parsed
+from autograder.submission.class_slips import class_slips
+from autograder.submission.definitions import top_level
+from autograder.submission.file_text import is_notebook
+from autograder.submission.handed_over import handed_over_slips
+from autograder.submission.missing_import import absent_modules
+from autograder.submission.missing_step import misplaced
+from autograder.submission.name_slips import CodeNames, name_slips
+from autograder.submission.reading import Submission
+from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words
+
+_UNGRADED = r"require grad|grad_fn|gradient"
+_SWITCHES = ("set_grad_enabled", "inference_mode")
+
+
+def slips_in(submission: Submission, exercise: Exercise, given: str) -> Mapping[str, list[Slip]]:
+    """Return the slips of every step; `given` is the text of the exercise, with its signatures."""
+    readable = [(tree, cell) for cell in submission.cells if (tree := parsed(cell))]
+    trees = [tree for tree, _ in readable]
+    notebook = is_notebook(submission.path)
+    handed_out = parsed(given)
+    originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
+    written = {node.name: (node, cell) for tree, cell in readable for node in top_level(tree)}
+    names = [step.name for step in exercise.steps]
+    known = CodeNames.of(trees, names, notebook)
+    absent = absent_modules(trees, exercise.library, given)
+    steps = [
+        WrittenStep(name, node, originals.get(name), cell, notebook)
+        for name, (node, cell) in written.items()
+        if name in names
+    ]
+    found: dict[str, list[Slip]] = {name: list(_gradients_off(trees, notebook)) for name in names}
+    for step in steps:
+        found[step.name] += body_slips(step)
+        found[step.name] += class_slips(step, trees, names)
+        found[step.name] += handed_over_slips(step, steps)
+        found[step.name] += _absent_names(step, absent, known)
+        found[step.name] += name_slips(step, known)
+    elsewhere = misplaced(submission.cells, exercise, originals) | dict(submission.not_run)
+    for name, look in elsewhere.items():
+        found[name].append(Slip((Outcome.NOT_WRITTEN,), rf"`{name}`", "", look))
+    return found
+
+
+def _gradients_off(trees: Sequence[ast.Module], notebook: bool) -> Iterator[Slip]:
+    """A switch outside the functions that keeps PyTorch from recording anything."""
+    for tree in trees:
+        for node in tree.body:
+            match node:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=arguments)) if (
+                    name in _SWITCHES and not (arguments and _is_true(arguments[0]))
+                ):
+                    fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
+                    look = "From there on, PyTorch records no gradients, in all of your code."
+                    yield Slip((Outcome.RAISED, Outcome.WRONG_VALUES), _UNGRADED, fact, look)
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def _absent_names(step: WrittenStep, absent: Mapping[str, str], names: CodeNames) -> Iterator[Slip]:
+    """The names in a step that come from a module which is not there."""
+    for name, module in absent.items():
+        setting = names.statements.get(name)
+        if setting is not None:
+            place = capitalized(line_words(setting, names.notebook))
+            fact = f"`{name}` comes from `{module}`, which is not there when your code is graded."
+            look = f"{place} imports it. The exercise needs only what it imports itself."
+            yield Slip((Outcome.RAISED,), rf"name '{re.escape(name)}' is not defined", fact, look)

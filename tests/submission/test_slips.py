@@ -1,0 +1,356 @@
+"""Slips of writing, in class and at home: each is told at its step, by its cause and its line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.batch import grade_batch
+from autograder.learning.runner.checking import check_work
+from autograder.learning.runner.process import Child
+from autograder.learning.runner.results import Checkup
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
+from autograder.submission.missing_import import missing_imports
+from autograder.submission.reading import read_submission
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMPY, TORCH = "numpy_single_head", "torch_multi_head"
+SCORES = "compute_attention_scores"
+PRODUCT = "    return queries @ keys.swapaxes(-2, -1)\n"
+LEFT_OVER = '    raise NotImplementedError("compute_attention_scores is not written yet")\n'
+MASK = "def create_causal_mask(sequence_length: int)"
+SCALED = 'attention_scores: Float[np.ndarray, "B S S"], embedding_dimension: int'
+LAYER = "SingleHeadAttention"
+Change = tuple[str, str]
+# The step, what it says, and what is changed in right code: (old, new), and more of such.
+IN_NUMPY: dict[str, tuple[str, str, Change]] = {
+    "a stub's line above the code": (
+        SCORES,
+        r"Line \d+ still raises `NotImplementedError`: delete it\.",
+        (PRODUCT, LEFT_OVER + PRODUCT),
+    ),
+    "a stub's line below the code": (
+        SCORES,
+        r"Line \d+ still raises `NotImplementedError`: delete it\.",
+        (PRODUCT, PRODUCT.replace("return", "scores =") + LEFT_OVER),
+    ),
+    "a stub's line in the class": (
+        LAYER,
+        r"Line \d+ still raises `NotImplementedError`: delete it\.",
+        (
+            "        queries, keys, values = project_qkv(",
+            "        raise NotImplementedError\n        queries, keys, values = project_qkv(",
+        ),
+    ),
+    "a misspelt function": (
+        "scale_scores",
+        "There is a `scale_score`: did you rename it",
+        ("def scale_scores(", "def scale_score("),
+    ),
+    "a renamed function, known by its parameters": (
+        "scale_scores",
+        "There is a `by_root`: did you rename it",
+        ("def scale_scores(", "def by_root("),
+    ),
+    "a misspelt class": (
+        LAYER,
+        "There is a `SingleHeadAtention`: did you rename it",
+        (f"class {LAYER}", "class SingleHeadAtention"),
+    ),
+    "a step's name given to a variable outside": (
+        "softmax",
+        r"Line \d+ gives the name `softmax` to something else",
+        (
+            "def initialize_weights",
+            "softmax = softmax(np.zeros((2, 3, 3)))\n\n\ndef initialize_weights",
+        ),
+    ),
+    "a step's name given to a variable inside": (
+        "compute_attention_weights",
+        "`softmax` is a variable of this function too",
+        ("    return softmax(scores)\n", "    softmax = softmax(scores)\n    return softmax\n"),
+    ),
+    "staticmethod": (
+        LAYER,
+        r"`@staticmethod` in line \d+ changes how Python calls `forward`",
+        ("    def forward(\n", "    @staticmethod\n    def forward(\n"),
+    ),
+    "classmethod": (
+        LAYER,
+        r"`@classmethod` in line \d+ changes how Python calls `forward`",
+        ("    def forward(\n", "    @classmethod\n    def forward(\n"),
+    ),
+    "property": (
+        LAYER,
+        r"`@property` in line \d+ forbids to call `forward`",
+        ("    def forward(\n", "    @property\n    def forward(\n"),
+    ),
+    "no self": (
+        LAYER,
+        r"first parameter of `forward` in line \d+ is not `self`",
+        ("        self, x: Float", "        x: Float"),
+    ),
+    "a method outside its class": (
+        LAYER,
+        r"Line \d+ defines `forward` outside the class",
+        ("    def forward(\n", "def forward(\n"),
+    ),
+    "a function that prints": (
+        SCORES,
+        r"Line \d+ prints the result\. Nothing returns it\.",
+        (PRODUCT, "    print(queries @ keys.swapaxes(-2, -1))\n"),
+    ),
+    "a function without a return": (
+        SCORES,
+        r"ends in line \d+ without a `return`, so it gives None\. That line sets `scores`",
+        (PRODUCT, PRODUCT.replace("return", "scores =")),
+    ),
+    "a return inside a loop": (
+        SCORES,
+        r"Line \d+ returns inside the loop, so the loop ends in its first round",
+        (
+            PRODUCT,
+            "    scores = np.zeros((len(keys), keys.shape[1], keys.shape[1]))\n"
+            "    for b in range(len(keys)):\n"
+            "        scores[b] = queries[b] @ keys[b].T\n"
+            "        return scores\n",
+        ),
+    ),
+    "an indent too many": (SCORES, "begins further right", (PRODUCT, f"    a = 1\n  {PRODUCT}")),
+    "a missing colon": (
+        "create_causal_mask",
+        "A colon is missing at the end of that line",
+        (f'{MASK} -> Real[np.ndarray, "S S"]:', f'{MASK} -> Real[np.ndarray, "S S"]'),
+    ),
+    "a bracket that is not closed": (
+        "scale_scores",
+        "opened and never closed",
+        ("np.sqrt(embedding_dimension)", "np.sqrt(embedding_dimension"),
+    ),
+    "a parameter renamed above only": (
+        "create_causal_mask",
+        r"It uses `sequence_length`, but the `def` in line \d+ has \(length\)",
+        (MASK, "def create_causal_mask(length: int)"),
+    ),
+    "parameters in another order": (
+        "scale_scores",
+        r"handed out as \(attention_scores, embedding_dimension\)",
+        (SCALED, ", ".join(reversed(re.split(r", (?=e)", SCALED)))),
+    ),
+    "a parameter too many": (
+        "softmax",
+        r"Line \d+ has the parameters \(scores, axis\)",
+        ('def softmax(scores: Float[np.ndarray, "B S S"]', 'def softmax(scores: "B S S", axis'),
+    ),
+    "forward misspelt": (
+        LAYER,
+        r"Line \d+ defines `foward`\. Is that `forward`, misspelt\?",
+        ("    def forward(", "    def foward("),
+    ),
+    "one underscore": (
+        LAYER,
+        r"Line \d+ defines `_init_`\. .* two underscores on each side",
+        ("    def __init__(", "    def _init_("),
+    ),
+    "a step looked for on self": (
+        LAYER,
+        r"Line \d+ looks for `compute_attention_weights` on `self`",
+        (" = compute_attention_weights(", " = self.compute_attention_weights("),
+    ),
+    "an attribute without self": (
+        LAYER,
+        r"Line \d+ uses `query_weights`, but it is an attribute of the object",
+        ("x, self.query_weights,", "x, query_weights,"),
+    ),
+    "a variable that nothing sets": (
+        "apply_attention",
+        "Nothing in your file sets `my_scale`",
+        ("return attention_weights @ values", "return attention_weights @ (values * my_scale)"),
+    ),
+    "a list in the place of an array": (
+        SCORES,
+        r"Line \d+ makes `keys` a list",
+        (PRODUCT, f"    keys = [key.T for key in keys]\n{PRODUCT}"),
+    ),
+    "a mask along the wrong axis": (
+        LAYER,
+        r"In `forward`, line \d+ gives `apply_mask` shapes that do not fit\. `create_causal_mask`",
+        ("create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[0])"),
+    ),
+    "a mask made a line above": (
+        LAYER,
+        r"gives `apply_mask` shapes that do not fit\. `mask` is set in line \d+\.",
+        (
+            "scores = apply_mask(scores, create_causal_mask(x.shape[1]))",
+            "mask = create_causal_mask(x.shape[0])\n            scores = apply_mask(scores, mask)",
+        ),
+    ),
+}
+HEADS = "        assert hidden_size % num_heads == 0,"
+IN_TORCH: dict[str, tuple[str, str, Change]] = {
+    "super().__init__() forgotten": (
+        "MultiHeadAttention",
+        "the first line of `__init__`",
+        ("        super().__init__()\n", ""),
+    ),
+    "gradients switched off": (
+        "MultiHeadAttention",
+        r"Line \d+ calls `set_grad_enabled`",
+        ("import torch\n", "import torch\ntorch.set_grad_enabled(False)\n"),
+    ),
+    "refused, with an exception of another kind": (
+        "MultiHeadAttention",
+        r"which is right\. Line \d+ raises `RuntimeError`, but `AssertionError` or `ValueError`",
+        (HEADS, f"        if hidden_size % num_heads:\n            raise RuntimeError\n{HEADS}"),
+    ),
+}
+RIGHT = {  # right code that lacks an import: the line that is put back
+    "numpy": (NUMPY, "import numpy as np", ("import numpy as np\n", "")),
+    "math in a function's body": (NUMPY, "import math", ("np.sqrt(emb", "math.sqrt(emb")),
+    "the annotations": (NUMPY, "jaxtyping", ("from jaxtyping import Float, Real\n", "")),
+    "torch in a function's body": (TORCH, "import torch", ("import torch\n", "")),
+    "nn": (
+        TORCH,
+        "from torch import nn",
+        ("from torch import Tensor, nn", "from torch import Tensor"),
+    ),
+    "Tensor": (TORCH, "from torch import Tensor", ("import Tensor, nn", "import nn")),
+}
+ABSENT = (
+    (
+        "import numpy as np\n",
+        "import numpy as np\nimport einops_not_here as einops\n",
+    ),
+    ("return softmax(scores)", "return einops.softmax(scores)"),
+)
+
+
+def answers(name: str, *changes: Change) -> str:
+    """The right code of an exercise, changed."""
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    kept = [line for line in text.split("\n") if not re.match(r"#|\s*### (BEGIN|END)", line)]
+    code = "\n".join(kept)
+    for old, new in changes:
+        assert old in code
+        code = code.replace(old, new, 1)
+    return code
+
+
+def graded(tmp_path: Path, name: str, table: Mapping[str, str]) -> dict[str, Verdict]:
+    """Grade each text of a table as a student's file."""
+    folder = ROOT / "solutions" / name
+    exercise, submissions = read_exercise(folder), []
+    for number, text in enumerate(table.values()):
+        file = tmp_path / str(number) / f"{name}.py"
+        file.parent.mkdir()
+        file.write_text(text, encoding="utf-8")
+        submissions.append(read_submission(file, exercise, str(number)))
+    return dict(zip(table, grade_batch(folder, submissions, graded=tmp_path), strict=True))
+
+
+def checked(tmp_path: Path, name: str, text: str) -> Checkup:
+    """Check a text as `attn check` does."""
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "assignments" / name, folder)
+    (folder / f"{name}.ipynb").unlink()
+    (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    exercise = read_exercise(folder)
+    return check_work(exercise, exercise.steps, child=Child(exercise))
+
+
+def said(verdict: Verdict) -> dict[str, str]:
+    """What is said of every step that is not right."""
+    return {step.name: step.finding.message for step in verdict.steps if step.finding}
+
+
+# Each of them starts a Python: most only in the slow tests.
+AT_HOME = [
+    pytest.param(slip, marks=() if number % 5 == 0 else pytest.mark.slow)
+    for number, slip in enumerate(IN_NUMPY)
+]
+
+
+@pytest.fixture(scope="module")
+def in_class(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for name, table in ((NUMPY, IN_NUMPY), (TORCH, IN_TORCH)):
+        texts = {slip: answers(name, change) for slip, (_, _, change) in table.items()}
+        verdicts = graded(tmp_path_factory.mktemp(name), name, texts)
+        found |= {slip: said(verdict) for slip, verdict in verdicts.items()}
+    return found
+
+
+@pytest.mark.parametrize("slip", [*IN_NUMPY, *IN_TORCH])
+def test_a_slip_is_told_in_class_at_its_step_and_at_no_other(
+    in_class: dict[str, dict[str, str]], slip: str
+) -> None:
+    step, words, _ = (IN_NUMPY | IN_TORCH)[slip]
+    messages = in_class[slip]
+    assert re.search(words, messages.pop(step))
+    assert set(messages) <= ({"CausalMultiHeadAttention"} if slip in IN_TORCH else set())
+
+
+@pytest.mark.parametrize("slip", AT_HOME)
+def test_a_slip_is_told_at_home_in_the_same_words(tmp_path: Path, slip: str) -> None:
+    step, words, change = IN_NUMPY[slip]
+    runs = checked(tmp_path, NUMPY, answers(NUMPY, change)).steps
+    (finding,) = (run.verdict.finding for run in runs if run.verdict.name == step)
+    assert finding and re.search(words, finding.message)
+
+
+@pytest.mark.parametrize("missing", RIGHT)
+def test_an_import_is_put_back_wherever_it_is_used(tmp_path: Path, missing: str) -> None:
+    name, line, change = RIGHT[missing]
+    text = answers(name, change)
+    verdict = graded(tmp_path, name, {missing: text})[missing]
+    assert said(verdict) == {}
+    assert any(line in remark and "put back" in remark for remark in verdict.remarks)
+    checkup = checked(tmp_path, name, text)
+    assert checkup.passes and set(verdict.remarks) == set(checkup.remarks)
+
+
+def test_nothing_is_put_back_that_the_code_sets_itself() -> None:
+    given = answers(NUMPY)
+    for code in ("np = 1\nnp", "def f(math): return math", "import math\ndef f(): math.pi"):
+        assert missing_imports([code], "numpy", given) == ()
+    assert missing_imports(["def f(): return math.pi"], "numpy", given) == ("import math",)
+    assert missing_imports(["def f(): return torch.ones(1)"], "numpy", given) == ()
+
+
+def test_a_module_that_is_not_there_is_told_at_the_step_that_uses_it(tmp_path: Path) -> None:
+    text = answers(NUMPY, *ABSENT)
+    home, told = checked(tmp_path, NUMPY, text), "`einops_not_here`, which is not there"
+    in_class = said(graded(tmp_path, NUMPY, {"absent": text})["absent"])
+    assert in_class.keys() == {"compute_attention_weights"}
+    assert told in in_class["compute_attention_weights"]
+    at_home = {run.verdict.name: run.verdict.finding for run in home.steps}
+    finding = at_home["compute_attention_weights"]
+    assert finding and told in finding.message and at_home["softmax"] is None
+
+
+def test_the_library_s_own_terms_come_after_the_sentence(tmp_path: Path) -> None:
+    text = answers(NUMPY, (PRODUCT, "    return queries @ keys\n"))
+    (step,) = (each for each in graded(tmp_path, NUMPY, {"": text})[""].steps if each.finding)
+    assert step.finding and "gufunc" not in step.finding.message
+    named = step.finding.misconception
+    assert named or "In a matrix product" in step.finding.message
+
+
+def test_in_a_notebook_lines_are_counted_by_cell(tmp_path: Path) -> None:
+    code = "def softmax(scores):\n    x = scores\n    raise NotImplementedError\n"
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": code}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    file = tmp_path / f"{NUMPY}.ipynb"
+    file.write_text(json.dumps(notebook), encoding="utf-8")
+    folder = ROOT / "solutions" / NUMPY
+    submission = read_submission(file, read_exercise(folder), "anna")
+    (verdict,) = grade_batch(folder, [submission], graded=tmp_path)
+    assert said(verdict)["softmax"] == (
+        "Line 3 of its cell still raises `NotImplementedError`: delete it."
+    )
