@@ -25,6 +25,7 @@ from autograder.checks.recording import record_examples
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.judging.asking import ask_example
+from autograder.judging.conditions import STANDING
 from autograder.judging.examples import FILE, Example, read_examples, write_examples
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
@@ -81,7 +82,11 @@ def findings(examples: tuple[Example, ...], known: Misconception) -> list[Findin
     """What the examples of its step say to one who made this mistake."""
     respondent = answers(**{known.step: known.wrong})
     with np.errstate(all="ignore"):
-        asked = [ask_example(each, respondent) for each in examples if each.step == known.step]
+        asked = [
+            ask_example(each, respondent)
+            for each in examples
+            if each.step == known.step and not each.check.startswith(STANDING)
+        ]
     return [each.finding for each in asked]
 
 
@@ -123,7 +128,7 @@ def test_the_file_says_what_the_live_check_says(
     due = []
     with np.errstate(all="ignore"):
         for example in live:
-            if example.step == known.step:
+            if example.step == known.step and not example.check.startswith(STANDING):
                 reply = respondent.ask(example.request)
                 candidates = REFERENCE.replay.singles(example.request)
                 due.append(judge(example.expectation, example.request, reply, candidates))

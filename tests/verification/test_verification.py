@@ -133,9 +133,9 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
     )
     trial = trial_of(weak, "scale_scores")
     assert kill_matrix(trial).gaps() == (), "on the exercise's own inputs it shows"
-    many = on_many_inputs(trial, range(FIRST_SEED + 6, FIRST_SEED + 8))
+    many = on_many_inputs(trial, range(FIRST_SEED + 45, FIRST_SEED + 47))
     (escaped,) = [gap for gap in many.gaps if "catches scores_not_scaled" in gap]
-    assert escaped.startswith("with seed 2000007, no check of scale_scores"), escaped
+    assert escaped.startswith("with seed 2000046, no check of scale_scores"), escaped
     assert (many.seeds, many.least_margin) == (2, 0.0)
 
 
