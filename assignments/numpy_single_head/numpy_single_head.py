@@ -16,7 +16,7 @@
 #
 # | letter | axis | in the checks |
 # |---|---|---|
-# | `B` | batch: how many sequences at once | 2 or 3 |
+# | `B` | batch: how many sequences at once | 2 to 4 |
 # | `S` | sequence: how many tokens in each | 3 to 10 |
 # | `D` | embedding: how many numbers describe one token | 3 to 64 |
 #

@@ -31,10 +31,10 @@ from autograder.checks.standing import standing_checks
 from autograder.checks.student import Recorder, Student
 from autograder.errors import KitError
 from autograder.judging.conditions import STANDING
-from autograder.judging.diagnosis import reconciled
-from autograder.judging.expectation import CheckFailed
+from autograder.judging.expectation import CheckFailed, Expectation, judge
+from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import GRADERS, SOLUTION, Step
-from autograder.model.request import Reply, Respondent
+from autograder.model.request import Reply, Request, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 PUBLIC_DECIMALS = 1
@@ -299,18 +299,35 @@ class GradingPlugin:
     def _checks(self, step: Step, running: _Running) -> tuple[CheckVerdict, ...]:
         checks: list[CheckVerdict] = []
         suspects: frozenset[str] | None = None
+        passed: list[PassedQuestion] = []
         for item in self._items:
             if step_of(item) == step.name:
                 if checks and checks[-1].outcome in FINAL:
                     break
                 if item.name.startswith(STANDING) and not all(each.passes for each in checks):
                     break
-                checks.append(self._run(item, replace(running, suspects=suspects)))
+                asked: list[PassedQuestion] = []
+                note = _noting(asked)
+                checks.append(self._run(item, replace(running, suspects=suspects, record=note)))
                 suspects = suspects_after(checks[-1].finding, suspects)
+                # A check ends with the first question that is not answered right.
+                passed += asked if checks[-1].passes else asked[:-1]
         if not checks:  # nothing was asked, so nothing is right
             raise self._wrong(f"the step {step.name} has no check", "write one in graders.py")
-        findings = reconciled([check.finding for check in checks])
-        return tuple(replace(check, finding=finding) for check, finding in zip(checks, findings))
+        found = [check.finding for check in checks]
+        findings = reconciled(found, passed, lambda name: self._shows(name, passed))
+        return tuple(
+            CheckVerdict.of(check.name, check.title, finding)
+            for check, finding in zip(checks, findings)
+        )
+
+    def _shows(self, name: str, passed: Iterable[PassedQuestion]) -> bool:
+        """Say whether a known mistake would have failed a question that was answered right."""
+        for each in passed:
+            known = self.reference.replay.again(each.request, name)
+            if known and judge(each.expectation, each.request, known.reply, ()):
+                return True
+        return False
 
     def _chain(self, respondent: Respondent) -> ChainVerdict:
         items = [item for item in self._items if item.get_closest_marker("chain_of_steps")]
@@ -376,6 +393,15 @@ class GradingPlugin:
 
     def _wrong(self, fact: str, cure: str) -> KitError:
         return KitError(fact, place=str(self.reference.exercise.folder / GRADERS), cure=cure)
+
+
+def _noting(asked: list[PassedQuestion]) -> Recorder:
+    """Return a recorder that puts every question into `asked`."""
+
+    def record(request: Request, expectation: Expectation) -> None:
+        asked.append(PassedQuestion(request, expectation))
+
+    return record
 
 
 def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:

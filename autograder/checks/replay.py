@@ -9,16 +9,13 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from autograder.judging.diagnosis import Candidate
+from autograder.judging.diagnosis import PAIR, Candidate
 from autograder.model.request import Request
 from autograder.model.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     from autograder.checks.known_mistake import Misconception
     from autograder.checks.reference import Reference
-
-
-_PAIR = " and "  # between the names of two mistakes; no single name holds it
 
 
 class Replay:
@@ -61,6 +58,17 @@ class Replay:
             self._pairs[request.key] = tuple(self._paired(request, None))
         return self._pairs[request.key]
 
+    def again(self, request: Request, name: str) -> Candidate | None:
+        """Return what the mistake, or the pair, of this name makes of `request`.
+
+        None when it cannot show there.
+        """
+        known = self._reference.misconceptions
+        mistakes = [mistake for mistake in known if mistake.name in name.split(PAIR)]
+        if request.method is None:
+            mistakes = [mistake for mistake in mistakes if mistake.step == request.target]
+        return self._replayed(request, *mistakes) if mistakes else None
+
     def _paired(self, request: Request, suspects: frozenset[str] | None) -> Iterator[Candidate]:
         if request.method is None:
             return
@@ -87,12 +95,12 @@ def suspects_after(
     if finding is None or finding.outcome is not Outcome.WRONG_VALUES:
         return suspects
     names = frozenset(name for name, _ in finding.matches)
-    explained_by_one = names and not any(_PAIR in name for name in names)
+    explained_by_one = names and not any(PAIR in name for name in names)
     return suspects if explained_by_one else names
 
 
 def _name(*mistakes: Misconception) -> str:
-    return _PAIR.join(mistake.name for mistake in mistakes)
+    return PAIR.join(mistake.name for mistake in mistakes)
 
 
 def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:

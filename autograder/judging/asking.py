@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.judging.conditions import STANDING, explained
-from autograder.judging.diagnosis import reconciled
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Expectation, judge
+from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Respondent
 from autograder.model.verdict import CheckVerdict, Finding, StepVerdict
@@ -72,5 +72,12 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
 
 def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
     """Return the examples of a step, named by the one mistake that explains all, if any."""
-    findings = reconciled([each.finding for each in asked])
+    right = [each.example for each in asked if each.finding is None]
+    # An example holds the mistakes that fail it.
+    ruled_out = {mistake.name for example in right for mistake in example.mistakes}
+    findings = reconciled(
+        [each.finding for each in asked],
+        [PassedQuestion(example.request, example.expectation) for example in right],
+        ruled_out.__contains__,
+    )
     return tuple(replace(each, finding=finding) for each, finding in zip(asked, findings))

@@ -248,6 +248,7 @@ def _values(
         f"{count.capitalize()} as expected.{_lower_words(actual, expected, form)}",
         right=right,
         look=f"For example, {place_words(wrong, axes)} it is {given}, but {wanted} is expected.",
+        vague=True,
     )
 
 

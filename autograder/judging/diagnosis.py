@@ -2,24 +2,31 @@
 
 Counterfactual replay comes first: every known wrong implementation of the step is
 run on the same inputs, and one that gives the student's own result names the mistake.
-When none does, a fingerprint of the difference (a constant factor, swapped axes, the
-rows that agree) says more than "values differ".
+When none does, a claim about the difference (a constant factor, swapped axes, the
+rows that agree) says more than "values differ". What a check finds is told for good only when
+all findings of a step are put together (`reconciliation.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 
+from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, compare, compare_form
+from autograder.judging.description import described
+from autograder.judging.difference import near, numbers
 from autograder.judging.explanation import is_cryptic, meaning
-from autograder.judging.fingerprint import fingerprint, near, numbers
-from autograder.model.request import ExceptionReport, Failed, Reply, Returned
+from autograder.model.claim import Claim
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import Evidence, Finding, Outcome
 from autograder.protocol.wire import Value
+
+PAIR = " and "  # between the names of two mistakes made together; no single name holds it
 
 
 @dataclass(frozen=True)
@@ -36,23 +43,40 @@ class Candidate:
 
 
 def diagnose(
-    reply: Reply, expected: Value, form: ResultSpec, candidates: Iterable[Candidate]
+    reply: Reply,
+    expected: Value,
+    form: ResultSpec,
+    candidates: Iterable[Candidate],
+    request: Request | None = None,
 ) -> Finding | None:
-    """Return what is wrong with `reply`, named when it can be; None when it is right."""
+    """Return what is wrong with `reply`, named when it can be; None when it is right.
+
+    `request` is the question, whose arguments and sizes may tell more about a wrong answer.
+    """
     finding = failure(reply) if isinstance(reply, Failed) else compare(reply.value, expected, form)
-    # Where only precision is lacking, no known mistake fits better than saying so.
-    if finding is None or finding.outcome is Outcome.NOT_WRITTEN or _coarse(reply, expected, form):
+    if finding is None or finding.outcome is Outcome.NOT_WRITTEN:
         return finding
-    matching = [
-        candidate
-        for candidate in candidates
-        if same(reply, candidate.reply, form) and not _right(candidate.reply, expected, form)
-    ]
-    if matching:
-        return named(finding, matching)
-    if isinstance(reply, Failed) or finding.outcome is Outcome.WRONG_TYPE:
-        return finding
-    return replace(finding, look=fingerprint(reply.value, expected, form) or finding.look)
+    known = [each for each in candidates if not _right(each.reply, expected, form)]
+    matching = [each for each in known if same(reply, each.reply, form)]
+    if isinstance(reply, Failed):
+        return named(finding, matching, _names(each for each in known if _ends_alike(reply, each)))
+    if _coarse(reply, expected, form):
+        # Where only precision is lacking, no known mistake fits better than saying so.
+        return replace(finding, evidence=Evidence(finding, _names(matching)))
+    claims = cache(partial(claims_about, reply.value, expected, form, request))
+    return named(finding, matching, claims=claims)
+
+
+def _names(candidates: Iterable[Candidate]) -> tuple[str, ...]:
+    return tuple(candidate.name for candidate in candidates)
+
+
+def _ends_alike(reply: Failed, candidate: Candidate) -> bool:
+    """Say whether a mistake raises the same kind of exception; how it words it may differ."""
+    other = candidate.reply
+    if not isinstance(other, Failed) or not reply.exception or not other.exception:
+        return False
+    return reply.exception.type_name == other.exception.type_name
 
 
 def _coarse(reply: Reply, expected: Value, form: ResultSpec) -> bool:
@@ -66,41 +90,39 @@ def _right(reply: Reply, expected: Value, form: ResultSpec) -> bool:
     return isinstance(reply, Returned) and compare(reply.value, expected, form) is None
 
 
-def named(finding: Finding, matching: Iterable[Candidate]) -> Finding:
+def named(
+    finding: Finding,
+    matching: Iterable[Candidate],
+    also: tuple[str, ...] = (),
+    claims: Callable[[], tuple[Claim, ...]] | None = None,
+    binding: bool = True,
+) -> Finding:
     """Trace a difference to the known mistakes that give the same result, and name the first.
 
-    The bare difference moves to the details. Without a match the finding stays as it is.
+    The bare difference moves to the details. Without a match, the first of the `claims` is told.
+    No mistake is told of the step that does not match here, except those named in `also`; all
+    may be if the finding is not `binding`.
     """
     matches = tuple((candidate.name, candidate.words) for candidate in matching)
-    if not matches:
-        return finding
-    seen = f"{finding.fact} {finding.look}".strip()
-    return _worded(replace(finding, matches=matches, details=(*finding.details, seen)), *matches[0])
+    allowed = (*(name for name, _ in matches), *also) if binding else None
+    evidence = Evidence(finding, allowed, claims)
+    if matches:
+        return replace(worded(finding, *matches[0]), matches=matches, evidence=evidence)
+    told = described(finding, claims()) if claims else finding
+    return replace(told, evidence=evidence)
 
 
-def _worded(finding: Finding, name: str, words: str) -> Finding:
+def worded(finding: Finding, name: str, words: str) -> Finding:
+    """Return a finding in the words of a known mistake, with its bare fact among the details."""
     fact, _, look = words.partition("\n\n")
+    seen = f"{finding.fact} {finding.look}".strip()
     return replace(
-        finding, misconception=name, fact=" ".join(fact.split()), look=" ".join(look.split())
+        finding,
+        misconception=name,
+        fact=" ".join(fact.split()),
+        look=" ".join(look.split()),
+        details=(*finding.details, seen),
     )
-
-
-def reconciled(findings: Sequence[Finding | None]) -> tuple[Finding | None, ...]:
-    """Name the one mistake that explains all findings of a step, where several explain some.
-
-    Two mistakes may give the same result on the inputs of one check and not on another's.
-    """
-    matched = [dict(finding.matches) for finding in findings if finding and finding.matches]
-    common = [name for name in (matched[0] if matched else ()) if all(name in m for m in matched)]
-    return tuple(_settled(finding, common[0] if common else None) for finding in findings)
-
-
-def _settled(finding: Finding | None, name: str | None) -> Finding | None:
-    if finding is None or not finding.matches:
-        return finding
-    words = dict(finding.matches)
-    worded = _worded(finding, name, words[name]) if name in words else finding
-    return replace(worded, matches=())
 
 
 def same(reply: Reply, other: Reply, form: ResultSpec) -> bool:

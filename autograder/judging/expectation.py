@@ -98,7 +98,7 @@ def judge(
 def _agrees(
     expectation: Agrees, request: Request, reply: Reply, candidates: Iterable[Candidate]
 ) -> Finding | None:
-    finding = diagnose(reply, expectation.expected, expectation.form, candidates)
+    finding = diagnose(reply, expectation.expected, expectation.form, candidates, request)
     if finding or isinstance(reply, Failed):
         return finding
     return (
@@ -161,6 +161,7 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
             if isinstance(candidate.reply, Returned)
             and _changed(before, candidate.reply.after, request.dtype) == changed
         ],
+        binding=False,  # what is done to the arguments says nothing about the result
     )
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from autograder.model.claim import Claim
 from autograder.model.exercise import Step
 
 
@@ -45,8 +46,9 @@ class Finding:
     `right` is what the answer has right so far, `fact` the one thing that is not,
     `look` where to look next. `misconception` names the known wrong
     implementation that gives the same array, when there is one. `details` are
-    folded away where the finding is shown. `matches` are all known mistakes that give
-    this result, with their words, until the findings of a step are reconciled.
+    folded away where the finding is shown. `vague` is True when all that is known is that
+    numbers differ. Until the findings of a step are reconciled, `matches` are all known mistakes
+    that give this result, with their words, and `evidence` is what else the finding rests on.
     """
 
     outcome: Outcome
@@ -55,7 +57,9 @@ class Finding:
     look: str = ""
     misconception: str | None = None
     details: tuple[str, ...] = ()
+    vague: bool = False
     matches: tuple[tuple[str, str], ...] = ()
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @property
     def message(self) -> str:
@@ -66,6 +70,33 @@ class Finding:
     def line(self) -> str:
         """The finding in one line, for a table."""
         return self.fact.split("\n", 1)[0]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a finding rests on, for weighing it against the other findings of its step.
+
+    `bare` is the finding before it was named or described. `allowed` are the known mistakes
+    that it agrees with, None when it agrees with every one. `claims` gives what is true of the
+    result, and is None where the bare finding says it all.
+    """
+
+    bare: Finding
+    allowed: tuple[str, ...] | None
+    claims: Callable[[], tuple[Claim, ...]] | None = None
+
+
+def telling(findings: Sequence[Finding | None]) -> int | None:
+    """Return the place of the finding to read first, or None when there is no finding.
+
+    It is the first that is named, else the first that says more than that numbers differ.
+    """
+    ranks = {
+        place: (finding.misconception is None, finding.vague)
+        for place, finding in enumerate(findings)
+        if finding
+    }
+    return min(ranks, key=lambda place: ranks[place], default=None)
 
 
 @dataclass(frozen=True)
@@ -106,9 +137,10 @@ class StepVerdict:
 
     @classmethod
     def of(cls, step: Step, checks: tuple[CheckVerdict, ...], leaning: bool = False) -> StepVerdict:
-        """Return the verdict on a step; its outcome is that of the first check that failed."""
+        """Return the verdict on a step; its outcome is that of the check that is told first."""
+        told = _told(checks)
         failed = (check.outcome for check in checks if not check.passes)
-        outcome = next(failed, Outcome.PASSED)
+        outcome = told.outcome if told else next(failed, Outcome.PASSED)
         points = step.points if outcome is Outcome.PASSED else 0.0
         return cls(step.name, step.title, outcome, points, step.points, checks, leaning)
 
@@ -124,13 +156,18 @@ class StepVerdict:
 
     @property
     def failing(self) -> CheckVerdict | None:
-        """The first check that found something, or None when every check passed."""
-        return next((check for check in self.checks if check.finding), None)
+        """The check whose finding is to be read first, or None when every check passed."""
+        return _told(self.checks)
 
     @property
     def finding(self) -> Finding | None:
         """The first thing to look at, or None when every check passed."""
         return self.failing.finding if self.failing else None
+
+
+def _told(checks: tuple[CheckVerdict, ...]) -> CheckVerdict | None:
+    place = telling([check.finding for check in checks])
+    return None if place is None else checks[place]
 
 
 @dataclass(frozen=True)
@@ -183,7 +220,8 @@ class Verdict:
 
     def to_json(self) -> str:
         """Return the verdict as JSON text, keys in the order of the fields."""
-        facts = {"points": self.points, "max_points": self.max_points} | asdict(self)
+        facts = {"points": self.points, "max_points": self.max_points}
+        facts |= asdict(self, dict_factory=_without_evidence)
         return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -197,11 +235,15 @@ class Verdict:
         return cls(**fields)
 
 
+def _without_evidence(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if name != "evidence"}
+
+
 def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
     """Return a finding as facts for JSON, without the known mistakes that match it."""
     if finding is None:
         return None
-    facts = asdict(finding)
+    facts = asdict(finding, dict_factory=_without_evidence)
     del facts["matches"]
     return facts
 
@@ -216,7 +258,8 @@ def read_finding(facts: Mapping[str, Any] | None) -> Finding | None:
 
 def check_facts(check: CheckVerdict) -> dict[str, Any]:
     """Return the verdict of a check as facts for JSON."""
-    return {**asdict(check), "finding": finding_facts(check.finding)}
+    facts = asdict(check, dict_factory=_without_evidence)
+    return {**facts, "finding": finding_facts(check.finding)}
 
 
 def read_check(facts: Mapping[str, Any]) -> CheckVerdict:

@@ -16,7 +16,7 @@ from autograder.judging.asking import AskedExample
 from autograder.judging.compare import FLOOR, arrays_of, compare_form
 from autograder.judging.expectation import Agrees
 from autograder.model.request import Returned
-from autograder.model.verdict import Outcome
+from autograder.model.verdict import Outcome, telling
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Picture:
 
 
 def picture_of(asked: Sequence[AskedExample]) -> Picture:
-    """Draw the first wrong example, or else the learner's own attention, if there is any."""
-    wrong = next((each for each in asked if each.finding), None)
-    return _counter_example(wrong) if wrong else _own_attention(asked)
+    """Draw the wrong example that is told, or else the learner's own attention, if any."""
+    wrong = telling([each.finding for each in asked])
+    return _own_attention(asked) if wrong is None else _counter_example(asked[wrong])
 
 
 def _counter_example(asked: AskedExample) -> Picture:

@@ -27,10 +27,10 @@ from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
 from autograder.judging.conditions import STANDING
-from autograder.judging.diagnosis import reconciled
 from autograder.judging.expectation import Agrees, CheckFailed, Expectation
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
+from autograder.judging.reconciliation import reconciled
 from autograder.model.exercise import SOLUTION
 from autograder.model.request import Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding

@@ -45,10 +45,24 @@ class StepChecks:
     width: str = "head_dim"
 
     def score_values(self, *marks):
+        stays = pytest.mark.stays(
+            "with equal sizes, mistakes that raise one and the same error elsewhere give numbers "
+            "of their own, so a student is told which of them it is"
+        )
+        title = "entry (i, j) is query i times key j, unscaled"
+        return self._scores(title, stays, *marks)
+
+    def scores_of_other_sizes(self, *marks):
+        stays = pytest.mark.stays(
+            "the other worked example has equal sizes, where a wrong axis can go unseen; in this "
+            "one all sizes differ"
+        )
+        return self._scores("the same, with sizes that all differ", stays, *marks)
+
+    def _scores(self, title, *marks):
         def check(student, draw):
             student(draw(self.vectors), draw(self.vectors)).agrees()
 
-        title = "entry (i, j) is query i times key j, unscaled"
         return _check(check, "compute_attention_scores", title, marks)
 
     def scaled_values(self, *marks):

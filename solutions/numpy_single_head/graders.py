@@ -44,7 +44,7 @@ def steps_of_64ths(array):
 
 
 @pytest.mark.step("softmax")
-@PUBLIC(B=3)
+@PUBLIC(B=4)
 @SIZES
 def test_softmax_values(student, draw):
     """every row of scores becomes weights that sum to 1"""
@@ -102,6 +102,7 @@ def test_projection_values(student, draw):
 
 
 test_score_values = steps.score_values(PUBLIC(B=2, S=3, D=3), SQUARE)
+test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
 
 
 @pytest.mark.step("scale_scores")
@@ -121,7 +122,7 @@ def test_mask_values(student, draw):
 
 
 @pytest.mark.step("apply_mask")
-@PUBLIC(B=3)
+@PUBLIC(B=4)
 @SIZES
 def test_masked_values(student, draw):
     """forbidden scores are very negative, the others stay"""

@@ -60,7 +60,8 @@ def test_split_values(student, draw):
 
 
 test_score_values = steps.score_values(PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE)
-test_scaled_values = steps.scaled_values(PUBLIC(S=3), SIZES)
+test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
+test_scaled_values = steps.scaled_values(PUBLIC, SIZES)
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)

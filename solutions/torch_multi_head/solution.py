@@ -9,13 +9,13 @@
 #
 # | name | axis | for example |
 # |---|---|---|
-# | `B` | batch: how many sequences at once | 2 |
-# | `S` | sequence: how many tokens in each | 4 |
+# | `B` | batch: how many sequences at once | 3 |
+# | `S` | sequence: how many tokens in each | 5 |
 # | `C` | hidden size: how many numbers describe one token | 8 |
 # | `heads` | heads: how many there are | 2 |
 # | `head_dim` | head size: how many numbers a query, key or value of one head has | 4 |
 #
-# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. In the example, `S` and `head_dim` are both 4. The checks also use sizes that are all different.
+# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it.
 #
 # **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
 
@@ -64,7 +64,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # $$(B, S, 3, \mathit{heads}, \mathit{head\_dim}) \;\to\; 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
 #
-# With the sizes of the example, (2, 4, 24) becomes (2, 4, 3, 2, 4), and that becomes (2, 2, 4, 4) three times.
+# With the sizes of the example, (3, 5, 24) becomes (3, 5, 3, 2, 4), and that becomes (3, 2, 5, 4) three times.
 #
 # **A reshape moves nothing.** It reads the same numbers in the same order and cuts them up differently. Only a transpose makes two axes change places. A reshape straight to `(B, heads, S, head_dim)` has the right shape but the wrong numbers. A head would get whole tokens instead of its part of every token.
 

@@ -62,6 +62,7 @@ def test_projection_values(student, draw):
 
 
 test_score_values = steps.score_values(PUBLIC(B=2, S=3, head_dim=3), SQUARE)
+test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
 test_scaled_values = steps.scaled_values(PUBLIC, SIZES)
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES)

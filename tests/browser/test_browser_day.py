@@ -53,7 +53,7 @@ def test_a_student_fetches_works_validates_hands_in_and_reads_the_feedback(
     notebook.write_step("softmax", WRONG_SOFTMAX)
     notebook.run("step-softmax", "check-softmax")
     expect(card).to_contain_text("softmax: 1 of 4 public checks pass.")
-    expect(card).to_contain_text("The shape of the result is right, (B=3, S=3, S=3).")
+    expect(card).to_contain_text("The shape of the result is right, (B=4, S=3, S=3).")
     expect(card).to_contain_text("Your softmax runs down the columns")
     expect(card.locator("table")).to_have_count(3)  # yours, expected, difference
     for rung, words in enumerate(("One row of scores", "last axis", "keep that axis"), start=1):

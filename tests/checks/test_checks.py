@@ -211,7 +211,7 @@ def test_what_is_not_written_is_no_mistake() -> None:
     ("factor", "words"), [(2.0, "2 times"), (-1.0, "-1 times"), (0.125, "0.125")]
 )
 def test_a_constant_factor_is_told(factor: float, words: str) -> None:
-    assert words in found(factor * DUE).look
+    assert words in found(factor * DUE).fact
 
 
 def test_swapped_axes_are_told_by_their_letters() -> None:
@@ -219,13 +219,13 @@ def test_swapped_axes_are_told_by_their_letters() -> None:
     assert "axis 1 (S)" in look and "axis 2 (D)" in look and "swapped" in look
     square = RNG.standard_normal((2, 5, 5))
     finding = diagnose(Returned(square.swapaxes(1, 2)), square, ONE, ())
-    assert finding and "axis 1 (S)" in finding.look and "axis 2 (D)" in finding.look
+    assert finding and "axis 1 (S)" in finding.fact and "axis 2 (D)" in finding.fact
 
 
 def test_rows_that_are_right_are_told() -> None:
     changed = DUE.copy()
     changed[:, :3] += RNG.standard_normal((2, 3, 5))
-    look = found(changed).look
+    look = found(changed).fact
     assert "axis 1 (S)" in look and "entry 3 is right" in look
 
 

@@ -156,7 +156,7 @@ def test_a_known_mistake_in_half_precision_is_the_same_mistake() -> None:
 
 def test_a_factor_in_half_precision_is_seen() -> None:
     finding = diagnose(Returned((2 * DUE).astype(np.float16)), DUE, FORM, ())
-    assert finding and "2 times" in finding.look and "float16" in finding.fact
+    assert finding and "2 times" in finding.fact and "float16" in finding.fact
 
 
 def test_draws_and_layers_in_half_precision_are_told_so() -> None:

@@ -1,0 +1,132 @@
+"""What is true of a wrong result that no catalogue knows, the most specific claim first.
+
+Claims are computed, never guessed: each holds for all the numbers that it is about, within the
+tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.judging.compare import ResultSpec, agree, arrays_of
+from autograder.judging.difference import RESULT, Difference, near, numbers
+from autograder.judging.entry_claims import (
+    about_closeness,
+    about_entries,
+    about_floor,
+    about_rows,
+    about_triangle,
+)
+from autograder.judging.number_claims import about_numbers
+from autograder.judging.order_claims import about_axes, about_order
+from autograder.judging.part_claims import about_parts, about_type
+from autograder.judging.precision import LOWER, asked_precision, is_lower
+from autograder.judging.question_sizes import sizes_of
+from autograder.judging.shape_claims import about_shape
+from autograder.judging.share_claims import about_row_sums, about_shares
+from autograder.model.claim import Claim
+from autograder.model.request import Request
+from autograder.protocol.wire import Value
+
+MOST_NUMBERS = 1 << 16  # of an array that is described
+# The most specific first: a factor says more than rows that are right.
+_SAME_SHAPE = (
+    about_axes,
+    about_floor,
+    about_shares,
+    about_numbers,
+    about_triangle,
+    about_order,
+    about_rows,
+    about_closeness,
+    about_entries,
+    about_row_sums,
+)
+
+
+def claims_about(
+    returned: Value, expected: Value, form: ResultSpec, request: Request | None = None
+) -> tuple[Claim, ...]:
+    """Return what is true of a wrong result, or nothing; `request` is the question to it."""
+    with np.errstate(all="ignore"):
+        return tuple(_claims(returned, expected, form, request))
+
+
+def _claims(
+    returned: Value, expected: Value, form: ResultSpec, request: Request | None
+) -> Iterator[Claim]:
+    if len(form.names) == 1:
+        yield from about_type(returned, form)
+    given, wanted = arrays_of(returned, form), arrays_of(expected, form)
+    if not all(isinstance(part, np.ndarray | float) for part in wanted):
+        return
+    arrays = [np.asarray(part) for part in wanted]
+    yield from about_parts(given, arrays, form)
+    sizes = sizes_of(expected, form, request)
+    for name, axes, part, whole in zip(form.names, form.axes, given, arrays):
+        if not _describable(part, whole):
+            continue
+        label = f"`{name}`" if len(form.names) > 1 else RESULT
+        actual = numbers(part, form)
+        if (
+            actual.shape == whole.shape
+            and agree(actual, numbers(whole, form), form.precision).all()
+        ):
+            continue
+        seen = Difference(actual, numbers(whole, form), label, axes, near(part, form), sizes)
+        found = [*_argument(seen, request), *_of_one(seen)]
+        if found:
+            lower = _lower_words(part, whole, form)
+            yield from (replace(claim, fact=f"{claim.fact}{lower}") for claim in found)
+            return
+
+
+def _describable(part: Value, whole: np.ndarray) -> bool:
+    if not isinstance(part, np.ndarray) or part.dtype.kind not in "biuf":
+        return False
+    return 0 < part.size <= MOST_NUMBERS and 0 < whole.size <= MOST_NUMBERS
+
+
+def _lower_words(part: np.ndarray, whole: np.ndarray, form: ResultSpec) -> str:
+    """Name the precision of an array that has less than was asked for."""
+    lower = is_lower(part, asked_precision(whole, form.precision))
+    return f" Its numbers are {LOWER[part.dtype.name]}." if lower else ""
+
+
+def _of_one(seen: Difference) -> Iterator[Claim]:
+    if seen.actual.shape != seen.expected.shape:
+        for about in (about_axes, about_shape):
+            for claim in about(seen):
+                yield replace(claim, leads=False)
+    elif not np.isfinite(seen.actual).all():
+        for claim in about_entries(seen):
+            yield replace(claim, leads=False)
+    elif not seen.agree(seen.actual, seen.expected).all():  # in its own, lower precision
+        for about in _SAME_SHAPE:
+            yield from about(seen)
+
+
+def _argument(seen: Difference, request: Request | None) -> Iterator[Claim]:
+    """Give the argument that came back unchanged, if one did."""
+    if request is None or request.read:
+        return
+    arguments = request.method_arguments if request.method else request.arguments
+    for number, value in enumerate(arguments, start=1):
+        if (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind == "f"
+            and value.shape == seen.actual.shape
+            and value.size > 1
+            and np.ptp(value) > 0
+            and seen.agree(seen.actual, value).all()
+        ):
+            yield Claim(
+                f"argument {number}",
+                f"{seen.label} is argument number {number}, unchanged.",
+                "Which line computes something new from it, and is that what you return?",
+                leads=seen.actual.shape == seen.expected.shape,
+            )
+            return

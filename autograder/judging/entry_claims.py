@@ -1,0 +1,160 @@
+"""Claims about a part of a result: entries that are right, alike, or off in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from autograder.judging.compare import FLOOR
+from autograder.judging.difference import Difference
+from autograder.model.claim import Claim
+
+MOST_PLACES = 6  # that are listed one by one
+
+
+def about_floor(seen: Difference) -> Iterator[Claim]:
+    """Give what is true of forbidden scores, where all the others are right."""
+    forbidden = seen.expected == FLOOR  # where scores are compared, what is lower was raised to it
+    if not forbidden.any() or forbidden.all():
+        return
+    wrong = forbidden & ~seen.agree(seen.actual, seen.expected)
+    if not wrong.any() or not seen.agree(seen.actual, seen.expected)[~forbidden].all():
+        return
+    ends = seen.actual[wrong].min(), seen.actual[wrong].max()
+    low, high = (float(end) + 0.0 for end in ends)  # 0 and not -0
+    numbers = f"{low:.4g}" if low == high else f"numbers from {low:.4g} to {high:.4g}"
+    fact = (
+        f"The allowed scores are right. Forbidden ones hold {numbers}, but a very negative number "
+        "such as -1e9 is expected there."
+    )
+    look = "What share does such a score get in the softmax?"
+    yield Claim("floor", fact, look)
+
+
+def about_rows(seen: Difference) -> Iterator[Claim]:
+    """Give what is true of whole rows along an axis of a result with the expected shape."""
+    for axis in range(seen.expected.ndim):
+        if seen.expected.shape[axis] > 1:
+            claim = _alike(seen, axis)
+            if claim:
+                yield claim
+    for axis in reversed(range(seen.expected.ndim)):
+        claim = _row_factor(seen, axis) or _row_offset(seen, axis)
+        if claim:
+            yield claim
+            return
+
+
+def _alike(seen: Difference, axis: int) -> Claim | None:
+    actual, expected = (np.moveaxis(each, axis, 0) for each in (seen.actual, seen.expected))
+    if not seen.agree(actual, np.broadcast_to(actual[:1], actual.shape)).all():
+        return None
+    if seen.agree(expected, np.broadcast_to(expected[:1], expected.shape)).all():
+        return None
+    return Claim(
+        "alike",
+        f"{seen.label} is the same for every entry along {seen.axis(axis)}. It is expected to "
+        "differ.",
+        "Where does your code look at the entries one by one?",
+    )
+
+
+def _row_factor(seen: Difference, axis: int) -> Claim | None:
+    if seen.expected.shape[axis] < 2:
+        return None
+    actual, expected = (np.asarray(each, np.float64) for each in (seen.actual, seen.expected))
+    weight = (expected * expected).sum(axis=axis, keepdims=True)
+    if not weight.all() or not np.isfinite(weight).all():
+        return None
+    factors = (actual * expected).sum(axis=axis, keepdims=True) / weight
+    if (
+        (np.abs(factors) < 1e-3).any()
+        or np.ptp(factors) < 1e-3
+        or not seen.holds(seen.expected * factors)
+    ):
+        return None
+    low, high = float(factors.min()), float(factors.max())
+    sums = " So the sums of the rows differ from 1." if seen.shares else ""
+    return Claim(
+        "row factor",
+        f"Along {seen.axis(axis)}{seen.of_label}, the entries of a row are in the right "
+        "proportion. But each row is multiplied by a number of its own, from "
+        f"{low:.4g} to {high:.4g}.{sums}",
+        "Which sum or size do you divide by?",
+    )
+
+
+def _row_offset(seen: Difference, axis: int) -> Claim | None:
+    if seen.expected.shape[axis] < 2:
+        return None
+    off = np.median(seen.actual - seen.expected, axis=axis, keepdims=True)
+    if not np.isfinite(off).all() or np.ptp(off) < 1e-3 or not seen.holds(seen.expected + off):
+        return None
+    low, high = float(off.min()), float(off.max())
+    return Claim(
+        "row offset",
+        f"Along {seen.axis(axis)}{seen.of_label}, the entries of each row are all off by "
+        f"one and the same number: from {low:.4g} to {high:.4g}.",
+        "What is added to, or taken away from, whole rows?",
+    )
+
+
+def about_triangle(seen: Difference) -> Iterator[Claim]:
+    """Give on which side of the diagonal all wrong entries of a square lie."""
+    if not seen.square:
+        return
+    wrong = ~seen.agree(seen.actual, seen.expected)
+    size = seen.expected.shape[-1]
+    above = np.triu(np.ones((size, size), bool), k=1)
+    diagonal, below = np.eye(size, dtype=bool), above.T
+    sides = {"above the diagonal": above, "on the diagonal": diagonal, "below the diagonal": below}
+    hit = [words for words, side in sides.items() if (wrong & side).any()]
+    if len(hit) == 1 and size > 2:
+        fact = f"{seen.label} is right except {hit[0]}."
+        look = "There, a query meets the key of its own token."
+        if hit[0] == "above the diagonal":
+            look = "There, a query meets the keys of later tokens."
+        if hit[0] == "below the diagonal":
+            look = "There, a query meets the keys of earlier tokens."
+        yield Claim(hit[0], fact, look)
+
+
+def about_entries(seen: Difference) -> Iterator[Claim]:
+    """Give which entries along one axis are right, where the others are not."""
+    right = seen.agree(seen.actual, seen.expected)
+    for axis in range(seen.expected.ndim):
+        others = tuple(other for other in range(seen.expected.ndim) if other != axis)
+        whole = right.all(axis=others)
+        if 0 < whole.sum() < whole.size:
+            entries = _entries([int(place) for place in np.flatnonzero(whole)], whole.size)
+            along = f"Along {seen.axis(axis)}{seen.of_label}"
+            yield Claim(f"entries {axis}", f"{along}, {entries} right, but the others are not.")
+            return
+
+
+def _entries(places: list[int], count: int) -> str:
+    """Name the entries at `places` of `count`; when they are too many to list, say how many."""
+    if len(places) == 1:
+        return f"entry {places[0]} is"
+    first, last = places[0], places[-1]
+    if len(places) == last - first + 1 > 2:
+        return f"the entries {first} to {last} are"
+    if len(places) <= MOST_PLACES:
+        return f"the entries {', '.join(map(str, places[:-1]))} and {last} are"
+    return f"{len(places)} of the {count} entries are"
+
+
+def about_closeness(seen: Difference) -> Iterator[Claim]:
+    """Give to how many digits a result agrees, where it is nearly right."""
+    size = float(np.abs(seen.expected).max(initial=0.0))
+    off = float(np.abs(seen.actual - seen.expected).max(initial=0.0))
+    if size == 0 or not 0 < off < 5e-3 * size:
+        return
+    digits = int(np.floor(-np.log10(off / size)))
+    yield Claim(
+        "close",
+        f"{seen.label} is nearly right: its numbers agree with the expected ones to about {digits} "
+        "digits, which is not enough.",
+        "Where is a small number added, or precision lost?",
+    )

@@ -1,0 +1,152 @@
+"""Claims about shares: how sharp the rows are, what sums to 1 in their place, what is masked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from autograder.judging.difference import Difference
+from autograder.model.claim import Claim, Measure
+
+MOST_AXES = 4
+
+
+def about_shares(seen: Difference) -> Iterator[Claim]:
+    """Give what is true of a result whose expected rows are shares that sum to 1."""
+    if not seen.shares or not np.isfinite(seen.actual).all():
+        return
+    found = _temperature(seen) or _equal_shares(seen)
+    if found:
+        yield found
+    elif _sums_to_one(seen, (seen.expected.ndim - 1,)):
+        yield from _masked(seen)
+    else:
+        yield from _other_sums(seen)
+
+
+def _temperature(seen: Difference) -> Claim | None:
+    """Claim that the rows are those of scores times a number, if there is such a number."""
+    expected, actual = (np.asarray(each, np.float64) for each in (seen.expected, seen.actual))
+    told = (expected > 1e-6) & (actual > 1e-12)
+    if told.sum(axis=-1).max() < 2:
+        return None
+    ours, theirs = (_apart(each, told) for each in (expected, actual))
+    spread = float((ours * ours).sum())
+    if spread < 1e-6:
+        return None
+    times = float((ours * theirs).sum()) / spread
+    if times < 1e-3:
+        return None
+    powers = np.where(expected > 0, expected, 0.0) ** times
+    wanted = powers / powers.sum(axis=-1, keepdims=True)
+    if not seen.agree(seen.actual, wanted.astype(seen.expected.dtype)).all():
+        return None
+    way, largest = ("sharp", "too large") if times > 1 else ("flat", "too small")
+    return Claim(
+        "temperature",
+        f"Each row sums to 1, but is too {way}: its largest share is {largest}. It is the softmax "
+        f"of {times:.4g} times the right scores.",
+        "What are the scores multiplied or divided by before the softmax?",
+        Measure(times, seen.sizes),
+    )
+
+
+def _apart(shares: np.ndarray, told: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the shares that are `told`, less their mean in each row; else 0."""
+    logarithms = np.where(told, np.log(np.where(told, shares, 1.0)), 0.0)
+    count = np.maximum(told.sum(axis=-1, keepdims=True), 1)
+    return np.where(told, logarithms - logarithms.sum(axis=-1, keepdims=True) / count, 0.0)
+
+
+def _equal_shares(seen: Difference) -> Claim | None:
+    count = seen.expected.shape[-1]
+    if not seen.agree(seen.actual, np.full_like(seen.expected, 1 / count)).all():
+        return None
+    return Claim(
+        "equal shares",
+        "Each row sums to 1, as expected, but all its shares are equal: 1 divided by the size of "
+        f"{seen.axis(seen.expected.ndim - 1)}.",
+        "Do your weights depend on the scores?",
+    )
+
+
+def about_row_sums(seen: Difference) -> Iterator[Claim]:
+    """Give how shares of the right sum differ from the expected ones, where nothing else does."""
+    if not seen.shares or (seen.actual < 0).any():
+        return
+    if not _sums_to_one(seen, (seen.expected.ndim - 1,)):
+        return
+    ours, theirs = seen.actual.max(axis=-1), seen.expected.max(axis=-1)
+    differ = ~seen.agree(ours, theirs)
+    if differ.all() and differ.size > 3 and (ours < theirs).all():
+        yield Claim(
+            "flat",
+            "Each row sums to 1, but is too flat: its largest share is too small.",
+            "What makes the scores too small, or the shares too equal?",
+        )
+    elif differ.all() and differ.size > 3 and (ours > theirs).all():
+        yield Claim(
+            "sharp",
+            "Each row sums to 1, but is too sharp: its largest share is too large.",
+            "What makes the scores too large before the softmax?",
+        )
+    else:
+        yield Claim(
+            "rows sum to 1",
+            "Each row sums to 1, as expected, but the shares in it are not the right ones.",
+            "Are the scores right that go into the softmax?",
+        )
+
+
+def _masked(seen: Difference) -> Iterator[Claim]:
+    """Give what is true of the keys that a query may not see, in a square of shares."""
+    size = seen.expected.shape[-1]
+    if not seen.square or size < 2:
+        return
+    later = np.triu(np.ones((size, size), bool), k=1)
+    here, there = (np.where(later, each, 0.0) for each in (seen.actual, seen.expected))
+    if (there == 0).all() and (here[..., :-1, :] > 0).any(axis=-1).all():
+        yield Claim(
+            "future",
+            "Each row sums to 1, but queries give shares to later keys: they see the future.",
+            "Which entries of the scores belong to later keys?",
+        )
+    elif (here == 0).all() and (there[..., :-1, :] > 0).any(axis=-1).all():
+        yield Claim(
+            "no future",
+            "Each row sums to 1, but later keys get no share. Here every query may see them.",
+            "Where are scores forbidden?",
+        )
+
+
+def _other_sums(seen: Difference) -> Iterator[Claim]:
+    """Give over which axes the shares sum to 1, where it is not over each row."""
+    count = seen.expected.ndim
+    if count > MOST_AXES or (seen.actual < 0).any():
+        return
+    for many in range(1, count + 1):
+        for axes in combinations(range(count), many):
+            entries = int(np.prod([seen.expected.shape[axis] for axis in axes]))
+            if entries > 1 and seen.actual.size >= 3 and _sums_to_one(seen, axes):
+                yield _summed_over(seen, axes)
+                return
+
+
+def _summed_over(seen: Difference, axes: tuple[int, ...]) -> Claim:
+    names = [seen.axis(axis) for axis in axes]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    together = " together" if len(names) > 1 else ""
+    last = seen.axis(seen.expected.ndim - 1)
+    return Claim(
+        f"sums over {axes}",
+        f"The shares sum to 1 along {listed}{together}. They are expected to sum to 1 along {last} "
+        "alone.",
+        "Along which axis do the keys of one query lie?",
+    )
+
+
+def _sums_to_one(seen: Difference, axes: tuple[int, ...]) -> bool:
+    sums = np.asarray(seen.actual.sum(axis=axes))
+    return bool(seen.agree(sums, np.ones_like(sums)).all())
