@@ -24,11 +24,13 @@ from autograder.checks.author_error import author_error
 from autograder.checks.chain import Chain, Run, broken_by, traced_back
 from autograder.checks.draw import Draw
 from autograder.checks.marks import step_of, title_of
+from autograder.checks.one_piece import Asked, OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import charged, end_to_end, faulty_steps
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.replay import suspects_after
 from autograder.checks.standing import standing_checks
 from autograder.checks.student import Recorder, Student
+from autograder.checks.whole_layer import WholeLayer, with_layer
 from autograder.errors import KitError
 from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import CheckFailed, Expectation, judge
@@ -42,6 +44,8 @@ PUBLIC_DECIMALS = 1
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
 # No other check of the step could see anything new.
 FINAL = (Outcome.NOT_WRITTEN, Outcome.INFRASTRUCTURE, *STUCK)
+# What says nothing against the code that is judged.
+UNSEEN = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
 NAMED = re.compile(r"`(\w+)[^`]*`")  # the step in "`Layer.forward` is not written yet."
 
 
@@ -87,6 +91,7 @@ class GradingPlugin:
         self._items: list[pytest.Item] = []
         self._running = _Running()
         self._seed: int | None = None  # of the inputs; None: the exercise's own
+        self._layer = WholeLayer(reference, self._sees)
 
     # What pytest calls.
 
@@ -199,11 +204,13 @@ class GradingPlugin:
         on_step: Callable[[StepVerdict], None] = lambda step: None,
         *,
         seed: int | None = None,
+        layer_earns_steps: bool = True,
     ) -> JudgedSteps:
         """Run every check against `respondent`, step by step, then the chain.
 
         `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
-        from `seed`, or from the exercise's own when it is None.
+        from `seed`, or from the exercise's own when it is None. With `layer_earns_steps`, a layer
+        that is right by itself earns the points of steps that are not written and that it does.
         """
         begun = time.monotonic()
         self._draw_from(seed)
@@ -216,7 +223,11 @@ class GradingPlugin:
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), steps)
-        return JudgedSteps(steps, end_to_end(chain, steps, self._layers), time.monotonic() - begun)
+        chain = end_to_end(chain, steps, self._layers)
+        chain = with_layer(chain, self._layer.verdict(steps))
+        earned = self._layer.credited(steps) if layer_earns_steps else steps
+        told = tuple(self._diagnosed(step, earned, respondent) for step in earned)
+        return JudgedSteps(told, chain, time.monotonic() - begun)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`."""
@@ -237,6 +248,48 @@ class GradingPlugin:
             if item.get_closest_marker(mark)
         }
         return list(reversed(functions.values()))
+
+    def _diagnosed(
+        self, step: StepVerdict, steps: tuple[StepVerdict, ...], respondent: Respondent
+    ) -> StepVerdict:
+        """Say what is wrong inside a layer that is written in one piece; no outcome changes."""
+        layer = self._layer.step
+        if layer is None or step.name != layer.name or not is_in_one_piece(layer.name, steps):
+            return step
+        failing = step.failing
+        if failing is None or failing.finding is None:
+            return step
+        asked = probes(self.reference, self._asked(step))
+        inside = OnePiece(self.reference, respondent, asked).diagnosed(failing.finding)
+        checks = (
+            replace(check, finding=inside) if check is failing else check for check in step.checks
+        )
+        return replace(step, checks=tuple(checks))
+
+    def _asked(self, step: StepVerdict) -> list[Request]:
+        """Return what the failing checks of a step ask, on these inputs and on others."""
+        asked = Asked(self.reference)
+        names = {check.name for check in step.checks if check.finding}
+        kept = self._seed
+        for seed in (kept, (kept or 0) + 1):
+            self._seed = seed
+            for item in self._items:
+                if step_of(item) == step.name and item.name in names:
+                    self._run(item, _Running(asked, naming=False))
+        self._seed = kept
+        return asked.requests
+
+    def _sees(self, step: Step, respondent: Respondent) -> bool:
+        """Say whether a check of a step finds something wrong, on the exercise's own inputs."""
+        kept = self._seed
+        self._draw_from(None)
+        try:
+            items = (item for item in self._items if step_of(item) == step.name)
+            checks = (self._run(item, _Running(respondent, naming=False)) for item in items)
+            outcomes = (check.outcome for check in checks)
+            return any(outcome not in UNSEEN for outcome in outcomes)
+        finally:
+            self._draw_from(kept)
 
     def _draw_from(self, seed: int | None) -> None:
         if seed != self._seed:

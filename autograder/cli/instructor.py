@@ -113,6 +113,11 @@ def release(
     help="Grade even if this machine cannot isolate submissions. Only for code you trust.",
 )
 @click.option("--again", is_flag=True, help="Also judge again what was judged before.")
+@click.option(
+    "--steps-earn-alone",
+    is_flag=True,
+    help="Do not let a right class earn the points of its steps [default: as the course says].",
+)
 def grade(
     submissions: Path,
     exercise: str | None,
@@ -121,6 +126,7 @@ def grade(
     processes: int | None,
     allow_protection: str | None,
     again: bool,
+    steps_earn_alone: bool,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
     from autograder.cli.grade import grade_path
@@ -131,7 +137,12 @@ def grade(
         exercise=exercise,
         solutions=solutions,
         output=output,
-        options=GradingOptions(processes, allow_protection == "process", again),
+        options=GradingOptions(
+            processes,
+            allow_protection == "process",
+            again,
+            layer_earns_steps=False if steps_earn_alone else None,
+        ),
         console=OUT,
     )
     OUT.print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)

@@ -54,5 +54,13 @@ def course_task(
     folders = [(student, course.submitted(facts.name, student)) for student in students]
     target = output or course.graded(facts.name)
     hand_ins = course_roster(folders)
-    task = ClassTask(facts, hand_ins, path, target, output is not None, course.secret_folder)
+    task = ClassTask(
+        facts,
+        hand_ins,
+        path,
+        target,
+        output is not None,
+        course.secret_folder,
+        course.layer_earns_steps,
+    )
     return CourseTask(course, task)

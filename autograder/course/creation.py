@@ -28,16 +28,21 @@ FORMAT_VERSION = 1
 GRADEBOOK = "gradebook.db"
 HEAD = "# What grading this course relies on. Keep the solutions out of source/.\n"
 LARGEST_FACTS = 1 << 16  # bytes
+EARNS = "layer_earns_steps"  # the setting: does a right layer earn the points of its steps?
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 
 @dataclass(frozen=True)
 class Course:
-    """An nbgrader course directory, and where its solutions are."""
+    """An nbgrader course directory, where its solutions are, and its settings.
+
+    With `layer_earns_steps`, a right layer earns the points of the steps that it does.
+    """
 
     directory: Path
     solutions: Path
     exercises: tuple[str, ...]
+    layer_earns_steps: bool = True
 
     def exercise(self, name: str) -> Exercise:
         """Read the instructor's copy of the exercise `name`.
@@ -153,9 +158,14 @@ def read_course(directory: Path) -> Course:
             place=str(path),
             cure='write it as exercises = ["numpy_single_head"]',
         )
+    earns = facts.get(EARNS, True)
+    if type(earns) is not bool:
+        raise KitError(
+            f"{EARNS} is neither true nor false", place=str(path), cure=f"write {EARNS} = true"
+        )
     root = directory.resolve()
     refuse_solutions_within(root / solutions, root)
-    return Course(root, (root / solutions).resolve(), tuple(exercises))
+    return Course(root, (root / solutions).resolve(), tuple(exercises), earns)
 
 
 def _may_have_handed_in(folder: Path, exercise: str) -> bool:

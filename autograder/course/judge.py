@@ -32,7 +32,8 @@ def judge(
     """
     submissions = read_class(grader(), exercise, course_roster([(student, folder)]))
     journal = _prepared(course.graded(exercise.name) / JOURNAL)
-    run = GradingRun(journal, input_secret(course.secret_folder), allow_process, course.directory)
+    secret, earns = input_secret(course.secret_folder), course.layer_earns_steps
+    run = GradingRun(journal, secret, allow_process, course.directory, earns)
     return grade_class(exercise, submissions, run=run, pool=grader())[0]
 
 

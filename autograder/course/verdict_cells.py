@@ -18,9 +18,9 @@ from nbformat.v4 import new_output
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
-from autograder.model.symbols import mark, number
+from autograder.model.symbols import number, step_mark
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
-from autograder.reports.advice import chain_sentence, step_note
+from autograder.reports.advice import chain_finding, chain_sentence, step_note
 from autograder.reports.finding import finding_text, folded_html, html, shown, step_text
 from autograder.reports.levels import unprotected_words
 
@@ -114,13 +114,14 @@ def _score(step: StepVerdict, most: float) -> float:
 
 def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str, ...]:
     points = f"{number(step.points)} of {number(step.max_points)} points"
-    sign = mark(step.outcome)
+    sign = step_mark(step)
     ended = " ".join((sign.words, step_note(exercise, verdict, step))).strip()
     words = [f"{sign.sign} {step.name}: {ended}, {points}.", *step_text(step).finding.parts]
     if step.name == verdict.steps[-1].name:
         whole = "End to end" if verdict.chain.asked else "All steps"
         words.append(f"{whole}: {chain_sentence(exercise, verdict)}")
-        words += finding_text(verdict.chain.finding).parts if verdict.chain.finding else ()
+        found = chain_finding(verdict)
+        words += finding_text(found).parts if found else ()
         words += [*verdict.remarks, unprotected_words([verdict])]
     return tuple(shown(part) for part in words if part)
 

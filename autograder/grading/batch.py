@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -36,6 +37,17 @@ from autograder.submission.slip import explained_step
 from autograder.submission.slips import slips_in
 
 
+@dataclass(frozen=True)
+class Judging:
+    """What one batch is judged with; see `grade_batch`."""
+
+    plugin: GradingPlugin
+    reference: Reference
+    zygote: Zygote
+    secret: bytes
+    layer_earns_steps: bool
+
+
 def grade_batch(
     folder: Path,
     submissions: Sequence[Submission],
@@ -44,20 +56,22 @@ def grade_batch(
     *,
     secret: bytes = b"",
     graded: Path | None = None,
+    layer_earns_steps: bool = True,
     progress: WorkProgress | None = None,
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
 
     What the journal in `journal_file` (prepared before) holds is not judged again, and a verdict
     counts once the journal holds it. Hidden inputs are drawn from `secret` and a submission's code.
-    All hand-ins lie in `graded`; workers see no folder of packages that holds it. `progress` gets
+    All hand-ins lie in `graded`; workers see no folder of packages that holds it. With
+    `layer_earns_steps`, a right layer earns the points of the steps that it does. `progress` gets
     every verdict, and every step on the way. Raises `KitError` when the exercise cannot be used or
     the sandbox falls short of the demand, and MemoryError.
     """
     reference, sender = read_reference(folder), progress or WorkProgress(lambda message: None, None)
     journal = Journal(journal_file) if journal_file else None
     digest = exercise_hash(folder)
-    keys = [judging_key(submission, digest, allow_process) for submission in submissions]
+    keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in submissions]
     known: dict[int, Verdict] = {}
     for number, (key, submission) in enumerate(zip(keys, submissions)):
         if found := _found(journal, key, submission, reference.exercise):
@@ -65,11 +79,13 @@ def grade_batch(
             sender.done(found, number)
 
     def judge(plugin: GradingPlugin) -> None:
+        judging = Judging(plugin, reference, zygote, secret, layer_earns_steps)
+        tried = partial(_tried, judging, progress=sender)
         for number in [each for each in range(len(submissions)) if each not in known]:
             sender.begin(number)
-            verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
+            verdict = tried(submissions[number])
             if verdict.infrastructure:
-                verdict = _tried(plugin, reference, zygote, submissions[number], secret, sender)
+                verdict = tried(submissions[number])
             known[number] = _kept(journal, keys[number], verdict, reference, submissions[number])
             sender.done(known[number])
 
@@ -106,17 +122,10 @@ def _kept(
     return verdict
 
 
-def _tried(
-    plugin: GradingPlugin,
-    reference: Reference,
-    zygote: Zygote,
-    submission: Submission,
-    secret: bytes,
-    progress: WorkProgress,
-) -> Verdict:
+def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:
     """Judge one submission; a fault of ours takes no points, and nobody else's verdict."""
     try:
-        return _judged(plugin, reference, zygote, submission, secret, progress)
+        return _judged(judging, submission, progress)
     except (KitError, MemoryError):
         raise  # about the exercise or the machine, or a bound of this process
     except Exception as error:
@@ -124,7 +133,7 @@ def _tried(
             raise MemoryError(str(error)) from error
         place = traceback.extract_tb(error.__traceback__)[-1]
         detail = f"{type(error).__name__}: {error}, in {Path(place.filename).name}:{place.lineno}"
-        return infrastructure(reference.exercise, submission, detail)
+        return infrastructure(judging.reference.exercise, submission, detail)
 
 
 @cache
@@ -136,15 +145,8 @@ def _zygote(
     return zygote.__enter__()
 
 
-def _judged(
-    plugin: GradingPlugin,
-    reference: Reference,
-    zygote: Zygote,
-    submission: Submission,
-    secret: bytes,
-    progress: WorkProgress,
-) -> Verdict:
-    exercise = reference.exercise
+def _judged(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:
+    exercise, zygote, secret = judging.reference.exercise, judging.zygote, judging.secret
     if submission.rejected:
         return without_judging(exercise, submission, submission.rejected)
 
@@ -155,9 +157,11 @@ def _judged(
 
     seed = input_seed(secret, exercise, submission.code_hash)
     generators = worker_seed(secret, exercise, submission.code_hash)
-    answer = partial(reference_answer, reference)
+    answer = partial(reference_answer, judging.reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
-        judged = plugin.judged_by(loaded, send_step, seed=seed)
+        judged = judging.plugin.judged_by(
+            loaded, send_step, seed=seed, layer_earns_steps=judging.layer_earns_steps
+        )
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
     return Verdict(
         exercise=submission.exercise,

@@ -27,17 +27,20 @@ from autograder.submission.reading import Submission
 @dataclass(frozen=True)
 class GradingOptions:
     """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
-    and whether to judge `again` what has been judged before."""
+    whether to judge `again` what has been judged before, and whether a right layer earns the
+    points of the steps that it does (None: as the course says)."""
 
     processes: int | None = None
     allow_process: bool = False
     again: bool = False
+    layer_earns_steps: bool | None = None
 
 
 @dataclass(frozen=True)
 class ClassTask:
     """One class and one exercise: who handed in what and where, where results go (and whether
-    somebody named that folder), and where the secret of its inputs lies."""
+    somebody named that folder), where the secret of its inputs lies, and whether its course lets a
+    right layer earn the points of the steps that it does."""
 
     exercise: Exercise
     hand_ins: tuple[HandIn, ...]
@@ -45,6 +48,12 @@ class ClassTask:
     output: Path
     output_named: bool
     secret: Path
+    layer_earns_steps: bool = True
+
+    def earns(self, options: GradingOptions) -> bool:
+        """Whether a right layer earns the points of its steps: options overrule the course."""
+        chosen = options.layer_earns_steps
+        return self.layer_earns_steps if chosen is None else chosen
 
 
 def grade_task(
@@ -58,12 +67,18 @@ def grade_task(
     if broken := journal.prepare():
         console.print(Text(broken, style="yellow"))
     submissions = read_class(pool, exercise, task.hand_ins)
-    kept = _kept(journal, exercise, submissions, options)
+    kept = _kept(journal, task, submissions, options)
     if kept:
         count = f"{len(kept)} of {len(submissions)} submissions"
         console.print(Text(f"{count} were judged before and have not changed since"))
     left = [submission for submission in submissions if submission.student not in kept]
-    run = GradingRun(journal.path, input_secret(task.secret), options.allow_process, task.graded)
+    run = GradingRun(
+        journal.path,
+        input_secret(task.secret),
+        options.allow_process,
+        task.graded,
+        task.earns(options),
+    )
     with Progress(*_COLUMNS, console=console) as progress:
         bar = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
         judged = grade_class(
@@ -95,12 +110,13 @@ _COLUMNS = (
 
 
 def _kept(
-    journal: Journal, exercise: Exercise, submissions: Sequence[Submission], options: GradingOptions
+    journal: Journal, task: ClassTask, submissions: Sequence[Submission], options: GradingOptions
 ) -> dict[str, Verdict]:
     """Return the verdicts that the journal holds, by student; none when all is judged again."""
+    exercise, earns = task.exercise, task.earns(options)
     digest = exercise_hash(exercise.folder)
     keys = {
-        submission.student: judging_key(submission, digest, options.allow_process)
+        submission.student: judging_key(submission, digest, options.allow_process, earns)
         for submission in submissions
     }
     try:

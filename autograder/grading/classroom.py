@@ -37,13 +37,15 @@ class GradingRun:
     """How a class is judged: where verdicts are kept, from which secret inputs are drawn.
 
     `journal` has been prepared before; `allow_process` accepts a machine that does not isolate.
-    All hand-ins lie in `graded`.
+    All hand-ins lie in `graded`. With `layer_earns_steps`, a right layer earns the points of the
+    steps that it does.
     """
 
     journal: Path | None = None
     secret: bytes = b""
     allow_process: bool = False
     graded: Path | None = None
+    layer_earns_steps: bool = True
 
 
 def read_class(
@@ -138,6 +140,7 @@ def _judge(
         run.journal,
         secret=run.secret,
         graded=run.graded,
+        layer_earns_steps=run.layer_earns_steps,
         progress=progress,
     )
 
@@ -168,7 +171,9 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
     if run.journal is None:
         return verdict
     try:
-        key = judging_key(submission, verdict.exercise_hash, run.allow_process)
+        key = judging_key(
+            submission, verdict.exercise_hash, run.allow_process, run.layer_earns_steps
+        )
         Journal(run.journal).keep(key, verdict)
     except JournalFault as fault:
         return infrastructure(exercise, submission, str(fault))

@@ -43,14 +43,19 @@ class JournalFault(Exception):
     """The journal cannot be read or written; the text says why."""
 
 
-def judging_key(submission: Submission, exercise_hash: str, allow_process: bool) -> str:
+def judging_key(
+    submission: Submission,
+    exercise_hash: str,
+    allow_process: bool,
+    layer_earns_steps: bool = True,
+) -> str:
     """Return the key of all that decides the verdict on `submission`, whoever handed it in.
 
     It consists of the exercise's name, the hashes of the code and the exercise, and a hash of the
     rest.
     """
     demand = "process" if allow_process else "isolated"
-    rest = hash_of([submission.remarks, demand])
+    rest = hash_of([submission.remarks, demand, *([] if layer_earns_steps else ["steps alone"])])
     return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
 
 

@@ -23,7 +23,8 @@ def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
 
     Every value has the type that its field declares, and numbers are finite; the steps are the
     exercise's, in its order, with its titles and points; a step has all of its points when all of
-    its checks passed, else none; the chain breaks nowhere or at one of the steps.
+    its checks passed or a right layer does its work, else none; the chain breaks nowhere or at one
+    of the steps.
     """
     if not _has_type(verdict, Verdict) or len(verdict.steps) != len(exercise.steps):
         return False
@@ -33,6 +34,7 @@ def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
         verdict.exercise == exercise.name
         and verdict.seconds >= 0
         and all(_fits(judged, step) for judged, step in zip(verdict.steps, exercise.steps))
+        and _layer_fits(verdict)
         and (chain.breaks_at is None or chain.breaks_at in names)
         and (chain.outcome is not Outcome.PASSED or chain.breaks_at is None)
     )
@@ -44,8 +46,21 @@ def _fits(judged: StepVerdict, step: Step) -> bool:
         bool(judged.checks)
         and all((check.finding is None) == check.passes for check in judged.checks)
         and judged.outcome not in _NEVER_KEPT
-        and judged == StepVerdict.of(step, judged.checks, judged.leaning)
+        and judged == StepVerdict.of(step, judged.checks, judged.leaning, judged.by_layer)
+        and (not judged.by_layer or judged.outcome is Outcome.NOT_WRITTEN)
     )
+
+
+def _layer_fits(verdict: Verdict) -> bool:
+    """Whether the layer ended as its own step did; only a right one earns points of others."""
+    layer = verdict.chain.layer
+    if layer is None:
+        return not any(step.by_layer for step in verdict.steps)
+    own = [step for step in verdict.steps if step.name == layer.name]
+    if len(own) != 1 or own[0].outcome is not layer.outcome:
+        return False
+    right = layer.is_right and not own[0].leaning and not own[0].by_layer
+    return right or not any(step.by_layer for step in verdict.steps)
 
 
 def _has_type(value: object, declared: Any) -> bool:

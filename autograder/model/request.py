@@ -13,7 +13,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
 
 from autograder.model.verdict import Outcome
 from autograder.protocol.wire import Value, encode
@@ -124,6 +126,14 @@ class Failed:
 Reply = Returned | Failed
 
 
+@dataclass(frozen=True)
+class Sighting:
+    """An array that a student's code computed on the way, and the number of its line."""
+
+    line: int
+    array: np.ndarray
+
+
 class Respondent(Protocol):
     """Answers requests with a student's code."""
 
@@ -132,5 +142,17 @@ class Respondent(Protocol):
 
         While it runs, the names in `leaning_on` (earlier steps) are answered by the
         reference instead of the student's own code.
+        """
+        ...
+
+
+@runtime_checkable
+class Traceable(Protocol):
+    """Shows what a student's code computes on the way to an answer."""
+
+    def trace(self, request: Request) -> tuple[Sighting, ...]:
+        """Return the arrays that are seen while `request` is answered, in order; none on failure.
+
+        They come from untrusted code, and need not be what it computed.
         """
         ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import Finding, Outcome, StepVerdict
 
 RIGHT, WRONG, ABSENT = "✓", "✗", "·"
 HIDDEN = "Hidden graders ask the same questions with other inputs, after you hand in."
@@ -63,9 +63,17 @@ MARKS: dict[Outcome, Mark] = {
     ),
 }
 
+# A step that is not written, whose points come from a right layer that does its work.
+BY_LAYER = Mark(
+    "+",
+    "done by your layer",
+    "You did not write this step as a function. Your layer does its work, so you get its points.",
+)
+
 # What each sign stands for, in the order of a legend.
 KEY: dict[str, str] = {
     RIGHT: "right",
+    BY_LAYER.sign: "done by the layer",
     WRONG: "wrong",
     "!": "error",
     ABSENT: "not written",
@@ -85,15 +93,25 @@ def mark(outcome: Outcome) -> Mark:
     return MARKS[outcome]
 
 
-def key(outcomes: Iterable[Outcome]) -> tuple[str, ...]:
-    """Return what the signs of these outcomes stand for, as "✓ right", in the order of KEY."""
-    signs = {mark(outcome).sign for outcome in outcomes}
+def step_mark(step: StepVerdict) -> Mark:
+    """Return the mark of a step: that of its outcome, unless the layer does its work."""
+    return BY_LAYER if step.by_layer else mark(step.outcome)
+
+
+def key(outcomes: Iterable[Outcome], *more: Mark) -> tuple[str, ...]:
+    """Return what the signs of these outcomes, and of `more` marks, stand for, as "✓ right".
+
+    They are in the order of KEY.
+    """
+    signs = {mark(outcome).sign for outcome in outcomes} | {each.sign for each in more}
     return tuple(f"{sign} {words}" for sign, words in KEY.items() if sign in signs)
 
 
 def tone(sign: str) -> str:
     """Return the color family of a sign: "right", "wrong" or "other"."""
-    return {RIGHT: "right", WRONG: "wrong", "!": "wrong", "☠": "wrong"}.get(sign, "other")
+    return {RIGHT: "right", BY_LAYER.sign: "right", WRONG: "wrong", "!": "wrong", "☠": "wrong"}.get(
+        sign, "other"
+    )
 
 
 def style(sign: str) -> str:

@@ -2,7 +2,8 @@
 
 Everything downstream (gradebook, feedback, reports, exports) reads these
 values and nothing else. The outcomes are a closed enum: only `passed` earns
-points, and `infrastructure` is a fault of ours, which grades nobody.
+points, by the step itself or by a layer that does its work, and
+`infrastructure` is a fault of ours, which grades nobody.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ class StepVerdict:
 
     `leaning` is True when the step is right only with the reference's answers
     in place of the student's earlier steps, which are wrong themselves.
+    `by_layer` is True when the step is not written, and its points come from
+    the student's layer, which is right by itself and does the step's work.
     """
 
     name: str
@@ -134,15 +137,22 @@ class StepVerdict:
     max_points: float
     checks: tuple[CheckVerdict, ...]
     leaning: bool = False
+    by_layer: bool = False
 
     @classmethod
-    def of(cls, step: Step, checks: tuple[CheckVerdict, ...], leaning: bool = False) -> StepVerdict:
+    def of(
+        cls,
+        step: Step,
+        checks: tuple[CheckVerdict, ...],
+        leaning: bool = False,
+        by_layer: bool = False,
+    ) -> StepVerdict:
         """Return the verdict on a step; its outcome is that of the check that is told first."""
         told = _told(checks)
         failed = (check.outcome for check in checks if not check.passes)
         outcome = told.outcome if told else next(failed, Outcome.PASSED)
-        points = step.points if outcome is Outcome.PASSED else 0.0
-        return cls(step.name, step.title, outcome, points, step.points, checks, leaning)
+        points = step.points if outcome is Outcome.PASSED or by_layer else 0.0
+        return cls(step.name, step.title, outcome, points, step.points, checks, leaning, by_layer)
 
     @property
     def passes(self) -> bool:
@@ -171,16 +181,37 @@ def _told(checks: tuple[CheckVerdict, ...]) -> CheckVerdict | None:
 
 
 @dataclass(frozen=True)
+class LayerVerdict:
+    """How the student's own class does by itself, with no step of the reference in it.
+
+    `name` is the step that asks for the class. When it is wrong and in one piece, `finding`
+    says what was found inside it; that costs and earns nothing.
+    """
+
+    name: str
+    outcome: Outcome
+    finding: Finding | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the class passes all of its own checks by itself."""
+        return self.outcome is Outcome.PASSED
+
+
+@dataclass(frozen=True)
 class ChainVerdict:
     """How the student's own steps work end to end; `breaks_at` names the first wrong one.
 
     `asked` is False in an exercise without a check of the chain: nothing is known then.
+    `layer` says how the student's own class does; None where it is not known, or where it is
+    right only with the reference's steps.
     """
 
     outcome: Outcome
     breaks_at: str | None = None
     finding: Finding | None = None
     asked: bool = True
+    layer: LayerVerdict | None = None
 
 
 @dataclass(frozen=True)
@@ -275,4 +306,11 @@ def _step(facts: Mapping[str, Any]) -> StepVerdict:
 
 def _chain(facts: Mapping[str, Any]) -> ChainVerdict:
     changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
-    return ChainVerdict(**{**facts, **changed})
+    return ChainVerdict(**{**facts, **changed, "layer": _layer(facts["layer"])})
+
+
+def _layer(facts: Mapping[str, Any] | None) -> LayerVerdict | None:
+    if facts is None:
+        return None
+    changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
+    return LayerVerdict(**{**facts, **changed})

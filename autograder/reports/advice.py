@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import OUR_FAULT
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.verdict import Finding, LayerVerdict, Outcome, StepVerdict, Verdict
 from autograder.reports.finding import told
+
+_PURPOSE = "The steps are its parts as functions, so that each part can be checked by itself."
 
 
 def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
@@ -23,6 +25,64 @@ def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
     if chain.outcome is Outcome.INFRASTRUCTURE:
         begin = f" Until then, look at step {first} first." if first else ""
         return f"Your steps have not been run end to end yet. {OUR_FAULT}{begin}"
+    if layer_leads(verdict):
+        return _whole_layer(exercise, verdict)
+    return _chain_words(exercise, verdict)
+
+
+def own_layer(verdict: Verdict) -> LayerVerdict | None:
+    """Return the student's own layer when it is right by itself, else None."""
+    layer = verdict.chain.layer
+    return layer if layer and layer.is_right else None
+
+
+def unwritten(verdict: Verdict) -> tuple[int, ...]:
+    """Return the numbers (from 1) of the steps worth points that are not written."""
+    return tuple(
+        position
+        for position, step in enumerate(verdict.steps, start=1)
+        if step.max_points and step.outcome is Outcome.NOT_WRITTEN
+    )
+
+
+def chain_finding(verdict: Verdict) -> Finding | None:
+    """Return what was found end to end, unless a right layer does without the step that stops."""
+    chain = verdict.chain
+    beside = own_layer(verdict) and chain.outcome is Outcome.NOT_WRITTEN
+    return None if beside else chain.finding
+
+
+def layer_leads(verdict: Verdict) -> bool:
+    """Whether the first thing to say is that the whole layer is right."""
+    return own_layer(verdict) is not None and verdict.chain.outcome is not Outcome.PASSED
+
+
+def _whole_layer(exercise: Exercise, verdict: Verdict) -> str:
+    layer = own_layer(verdict)
+    assert layer
+    lead = f"Your layer is complete and right: `{layer.name}` passes all of its checks by itself."
+    if all(step.passes for step in verdict.steps):
+        return f"{lead} {_chain_words(exercise, verdict)}"
+    parts = [lead, _PURPOSE]
+    earned = [n for n, step in enumerate(verdict.steps, start=1) if step.by_layer]
+    if earned:
+        parts.append(_earned(earned))
+    first = first_missed(verdict)
+    if first in unwritten(verdict):
+        parts.append(f"Next comes step {first}, which is not written yet and has its own points.")
+    elif first:
+        parts.append(f"Step {first}, judged alone, is not right yet, so look there first.")
+    return " ".join(parts)
+
+
+def _earned(positions: Sequence[int]) -> str:
+    which, its = steps_words(positions), "its" if len(positions) == 1 else "their"
+    written = f"You did not write {which} as {'a function' if its == 'its' else 'functions'}"
+    return f"{written}. Your layer does {its} work, so you get {its} points."
+
+
+def _chain_words(exercise: Exercise, verdict: Verdict) -> str:
+    chain, first = verdict.chain, first_missed(verdict)
     if chain.breaks_at is not None:
         return _broken(verdict, [step.name for step in exercise.steps].index(chain.breaks_at) + 1)
     if chain.outcome is not Outcome.PASSED:
@@ -50,7 +110,8 @@ def first_missed(verdict: Verdict) -> int:
     """Return the number (from 1) of the first step that the student should correct, or 0."""
     for position, step in enumerate(verdict.steps, start=1):
         # A bonus is worth no points, so nobody has to correct it.
-        if step.max_points and step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
+        missed = step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE)
+        if step.max_points and missed and not step.by_layer:
             return position
     return 0
 
@@ -68,7 +129,11 @@ def first_line(verdict: Verdict) -> tuple[int, str]:
         position = first_missed(verdict)
     if position:
         step = verdict.steps[position - 1]
-        return (0 if step.outcome is Outcome.REJECTED else position), told(step).line
+        alone = step.outcome is Outcome.NOT_WRITTEN and own_layer(verdict)
+        lead = "the whole layer is right; " if alone else ""
+        return (0 if step.outcome is Outcome.REJECTED else position), lead + told(step).line
+    if any(step.by_layer for step in verdict.steps):
+        return 0, "the whole layer is right, and does the work of the steps that are not written"
     if verdict.chain.outcome is Outcome.PASSED and not verdict.chain.asked:
         return 0, "every step is right"
     if verdict.chain.outcome is Outcome.PASSED:

@@ -10,6 +10,7 @@ from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.symbols import count, number
 from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.advice import own_layer, unwritten
 from autograder.reports.roll import class_roll
 
 # Outcomes that say nothing about how well a step was understood.
@@ -20,13 +21,20 @@ def class_summary(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[str,
     """Return sentences about the class.
 
     They give, in this order: the number of students and the median of the points; who is not
-    judged yet; the step missed most; and each misconception with its number of students, the
-    most frequent first. Raise `KitError` when a verdict is not about this exercise.
+    judged yet; how many wrote a right layer without all of its steps; the step missed most; and
+    each misconception with its number of students, the most frequent first. Raise `KitError` when
+    a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
     if not roll:
         return ("No submission is graded yet.",)
-    return (*_points(roll), *_not_judged(roll), *_missed(exercise, roll), *_misconceptions(roll))
+    return (
+        *_points(roll),
+        *_not_judged(roll),
+        *_whole_layers(roll),
+        *_missed(exercise, roll),
+        *_misconceptions(roll),
+    )
 
 
 def misconception_words(name: str) -> str:
@@ -51,12 +59,22 @@ def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
         yield f"Not judged, through a fault of ours: {listed}. Grade again; no points are recorded."
 
 
+def _whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
+    whole = [verdict for verdict in roll if own_layer(verdict) and unwritten(verdict)]
+    if whole:
+        earned = sum(any(step.by_layer for step in verdict.steps) for verdict in whole)
+        yield (
+            f"Right as a whole layer, without all of its steps: {count(len(whole), 'student')}; "
+            f"{earned or 'none'} of them with points for steps that the layer does."
+        )
+
+
 def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
     missed = Counter(
         step.name
         for verdict in roll
         for step in verdict.steps
-        if step.outcome is not Outcome.PASSED and step.outcome not in NOT_JUDGED
+        if not (step.passes or step.by_layer or step.outcome in NOT_JUDGED)
     )
     if missed:
         # In a tie, name the earliest step: the later ones may follow from it.

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem, write_whole
-from autograder.model.symbols import KEY, OUR_FAULT, count, mark, number, tone
+from autograder.model.symbols import KEY, OUR_FAULT, count, mark, number, step_mark, tone
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice, table
 from autograder.reports.class_summary import class_summary
@@ -87,6 +87,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
             right=f"{passed} of {count(len(verdict.steps), 'step')} right",
             first=advice.first_missed(verdict),
             chain=advice.chain_sentence(exercise, verdict),
+            layer_first=advice.layer_leads(verdict),
             chain_finding=_chain_finding(verdict),
             rejected=_rejected(verdict),
             our_fault=OUR_FAULT,
@@ -108,7 +109,7 @@ def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
         {
             "student": names[verdict.student],
             "page": page_name(verdict.student),
-            "marks": [mark(step.outcome) for step in verdict.steps],
+            "marks": [step_mark(step) for step in verdict.steps],
             "chain": table.chain_words(exercise, verdict),
             "chain_words": mark(verdict.chain.outcome).words
             if verdict.chain.asked
@@ -158,7 +159,11 @@ def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
     seen: dict[Finding, int] = {}
     for position, step in enumerate(verdict.steps, start=1):
         text = _text(step)
-        if step.finding and seen.setdefault(step.finding, position) != position:
+        if (
+            step.finding
+            and not step.by_layer
+            and seen.setdefault(step.finding, position) != position
+        ):
             # A cause that stops several steps is explained only once.
             same = f"The same as at step {seen[step.finding]}." if text.finding.fact else ""
             text = replace(text, finding=FindingText(fact=same))
@@ -178,7 +183,7 @@ def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
 def _text(step: StepVerdict) -> StepText:
     """Return the text of a step, without what the mark beside it already says."""
     text = step_text(step)
-    if step.outcome in NOT_TOLD:
+    if step.by_layer or step.outcome in NOT_TOLD:
         return replace(text, checks=())
     if step.outcome is Outcome.NOT_WRITTEN:  # nothing ran, so there is nothing to unfold
         return replace(text, checks=(), finding=FindingText(look=text.finding.look))
@@ -192,8 +197,8 @@ def _points(step: StepVerdict) -> str:
 
 
 def _chain_finding(verdict: Verdict) -> FindingText | None:
-    """Return the chain's finding, unless a step's finding says the same."""
-    finding = verdict.chain.finding
+    """Return the chain's finding, unless a step's finding or a right layer says the same."""
+    finding = advice.chain_finding(verdict)
     if finding is None or verdict.chain.outcome is Outcome.INFRASTRUCTURE:
         return None
     return None if finding in {step.finding for step in verdict.steps} else finding_text(finding)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from autograder.model.sanitize import clean
-from autograder.model.symbols import Mark, mark
+from autograder.model.symbols import BY_LAYER, Mark, mark
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 LONGEST = 2000  # characters of one text
@@ -67,6 +67,8 @@ def step_text(step: StepVerdict) -> StepText:
         CheckText(mark(check.outcome), shown(check.title) + _repeated(step, check))
         for check in step.checks
     )
+    if step.by_layer:  # nothing of it ran, and nothing is missed
+        return StepText(BY_LAYER, (), FindingText(right=BY_LAYER.sentence))
     if step.outcome in NOT_TOLD:
         return StepText(mark(step.outcome), checks, FindingText())
     return StepText(mark(step.outcome), checks, finding_text(told(step), _others(step)))

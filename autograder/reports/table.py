@@ -15,7 +15,7 @@ from rich.text import Text
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line, terminal_line
-from autograder.model.symbols import count, key, mark, number, style
+from autograder.model.symbols import count, key, mark, number, step_mark, style
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.levels import level_words, unprotected_words
@@ -91,7 +91,7 @@ def _position(exercise: Exercise, name: str | None) -> int:
 
 
 def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
-    signs = [mark(step.outcome).sign for step in verdict.steps]
+    signs = [step_mark(step).sign for step in verdict.steps]
     chain = chain_words(exercise, verdict)
     return [
         Text(terminal_line(name, 200)),
@@ -103,8 +103,8 @@ def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
 
 
 def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
-    outcomes = {step.outcome for verdict in roll for step in verdict.steps}
-    signs = key(outcomes | {verdict.chain.outcome for verdict in roll})
+    chains = {verdict.chain.outcome for verdict in roll}
+    signs = key(chains, *(step_mark(step) for verdict in roll for step in verdict.steps))
     steps = [f"{position} {step.name}" for position, step in enumerate(exercise.steps, start=1)]
     lines = ["", *_lines(signs), *_lines(steps), level_words(roll)]
     return Text("\n".join(lines).rstrip(), style="not italic")

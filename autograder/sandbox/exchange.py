@@ -10,13 +10,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+import numpy as np
+
+from autograder.model.request import (
+    ExceptionReport,
+    Failed,
+    Reply,
+    Request,
+    Returned,
+    Sighting,
+)
 from autograder.model.sanitize import clean
 from autograder.model.symbols import not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 from autograder.sandbox.ending import is_memory_error
+from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,10 @@ def load_frame(number: int, cells: tuple[str, ...]) -> bytes:
     return wire.frame(header, sources)
 
 
-def call_frame(number: int, request: Request, leaning_on: tuple[str, ...]) -> bytes:
-    """Return the frame that tells a worker to answer `request`."""
+def call_frame(
+    number: int, request: Request, leaning_on: tuple[str, ...], op: str = "call"
+) -> bytes:
+    """Return the frame that tells a worker to answer `request`, or to "trace" it."""
     parts: list[bytes] = []
 
     def values(items: tuple[wire.Value, ...]) -> list[Any]:
@@ -49,7 +61,7 @@ def call_frame(number: int, request: Request, leaning_on: tuple[str, ...]) -> by
     # In the order in which the worker takes arrays from the payload.
     header = {
         "id": number,
-        "op": "call",
+        "op": op,
         "target": request.target,
         "arguments": values(request.arguments),
         "keywords": named(request.keywords),
@@ -129,6 +141,34 @@ def read_reply(
     return Returned(value, after, attributes, gradients, _settings(header.get("settings", [])))
 
 
+def read_sightings(
+    header: dict[str, Any], payload: wire.Payload, number: int
+) -> tuple[Sighting, ...]:
+    """Return the arrays that a worker saw on the way; a worker that could not trace saw none."""
+    _same_number(header, number)
+    listed = header.get("seen", [])
+    if type(listed) is not list or len(listed) > MOST_SEEN:
+        raise wire.WireError("what was seen is not listed, or is too much")
+    seen = tuple(_sighting(facts, payload) for facts in listed)
+    payload.end()
+    return seen
+
+
+def _sighting(facts: Any, payload: wire.Payload) -> Sighting:
+    if type(facts) is not list or len(facts) != 2:
+        raise wire.WireError("what was seen is not a line and an array")
+    array = wire.decode(facts[1], payload)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.size > LARGEST_SEEN:
+        raise wire.WireError("what was seen is no array, or too large")
+    return Sighting(_line_number(facts[0]), array)
+
+
+def _line_number(line: Any) -> int:
+    if type(line) is not int or not 0 <= line < 1 << 31:
+        raise wire.WireError("a line has no number")
+    return line
+
+
 def _same_number(header: dict[str, Any], number: int) -> None:
     if type(header.get("id")) is not int or header["id"] != number:
         raise wire.WireError("a reply belongs to no request")
@@ -171,9 +211,7 @@ def _raised(facts: Any) -> Failed:
 def _report(facts: Any) -> ExceptionReport:
     if type(facts) is not dict:
         raise wire.WireError("an exception is not described by an object")
-    line, shapes = facts.get("line"), facts.get("shapes")
-    if type(line) is not int or not 0 <= line < 1 << 31:
-        raise wire.WireError("a line has no number")
+    line, shapes = _line_number(facts.get("line")), facts.get("shapes")
     if type(shapes) is not dict or len(shapes) > SHAPES:
         raise wire.WireError("shapes are not named, or are too many")
     return ExceptionReport(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from autograder.model.request import ExceptionReport, Reply, Request
+from autograder.model.request import ExceptionReport, Reply, Request, Sighting
 from autograder.model.sanitize import clean
 from autograder.sandbox.budget import Allowance
 from autograder.sandbox.workers import AnswerOfReference, Workers
@@ -89,6 +89,13 @@ class SandboxedStudent:
             return self._alone.ask(request)
         # Code that never finishes loading is not tried again for every step.
         return self._alone.unloadable or self._leaning.ask(request, leaning_on)
+
+    def trace(self, request: Request) -> tuple[Sighting, ...]:
+        """Return the arrays that the code computes while it answers `request` alone.
+
+        They are few and small, and anything may be forged. Every failure gives none.
+        """
+        return self._alone.trace(request)
 
     def close(self) -> None:
         """End the workers, if there are any."""

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.model.request import ExceptionReport, Failed, Reply, Request
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Sighting
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.protocol.wire import Value
@@ -84,6 +84,23 @@ class Workers:
         """Answer `request`; see `SandboxedStudent.ask`."""
         reply = self._asked(request, leaning_on)
         return self._asked(request, leaning_on) if isinstance(reply, Killed) else reply
+
+    def trace(self, request: Request) -> tuple[Sighting, ...]:
+        """Return what is seen while `request` is answered; see `SandboxedStudent.trace`."""
+        if self._load():
+            return ()
+        self._number += 1
+        data = exchange.call_frame(self._number, request, (), op="trace")
+
+        def traced(budget: Budget) -> tuple[Sighting, ...]:
+            assert self._worker is not None
+            self._worker.channel.send(data, budget)
+            header, payload = self._worker.channel.receive(budget)
+            return exchange.read_sightings(header, payload, self._number)
+
+        seen = self._watched(self._zygote.limits.seconds_per_call, self._calls, traced)
+        self.close()  # the cells ran twice in it
+        return () if isinstance(seen, Failed) else seen
 
     def close(self) -> None:
         """End the worker, if there is one."""

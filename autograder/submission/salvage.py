@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise, given_text
-from autograder.model.request import ExceptionReport, Failed, Reply, Request
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Sighting
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
@@ -82,6 +82,10 @@ class Loaded:
         if report is not None:
             return replace(reply, outcome=Outcome.RAISED, exception=report)
         return reply
+
+    def trace(self, request: Request) -> tuple[Sighting, ...]:
+        """Return what the code computes on the way; see `Traceable`."""
+        return self._student.trace(request)
 
     def remarks(self) -> tuple[str, ...]:
         """Say what raised or was left out while the cells were run."""

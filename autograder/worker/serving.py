@@ -8,6 +8,7 @@ because the host believes nothing but well-formed values.
 from __future__ import annotations
 import __future__
 
+import contextlib
 import io
 import linecache
 import os
@@ -18,7 +19,7 @@ from typing import Any, NoReturn
 
 from autograder.protocol import arrays, crossing, wire
 from autograder.protocol.call import Call, Missing, perform
-from autograder.worker import exception_facts, host_channel
+from autograder.worker import exception_facts, host_channel, tracing
 from autograder.worker.host_answers import HostAnswers
 
 _FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
@@ -34,6 +35,7 @@ class Session:
         self._library = library_name
         self._module = types.ModuleType("submission")
         self._lines: dict[str, list[str]] = {}
+        self._cells: list[tuple[str, str, int]] = []  # name, source, compiler flags
         self._host_answers = HostAnswers(descriptor, library_name)
         sys.modules["submission"] = self._module
 
@@ -57,6 +59,8 @@ class Session:
         if header["op"] == "load":
             sources = [payload.take(size).decode("utf-8") for size in header["cells"]]
             reply = {"failures": self._load(sources)}
+        elif header["op"] == "trace":
+            reply = {"seen": self._traced(header, payload, parts)}
         else:
             try:
                 reply = self._call(header, payload, parts)
@@ -77,6 +81,7 @@ class Session:
             self._lines[name] = lines
             linecache.cache[name] = (len(source), None, lines, name)
             try:
+                self._cells.append((name, source, flags))
                 code = compile(source, name, "exec", flags, dont_inherit=True)
                 # As in a notebook, a __future__ import holds for the cells after it.
                 flags |= sum(flag for flag in _FEATURES.values() if code.co_flags & flag)
@@ -89,36 +94,26 @@ class Session:
                 failures.append(None)
         return failures
 
+    def _traced(
+        self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
+    ) -> list[list[Any]]:
+        """Answer a request with the arrays seen on the way, each with its line."""
+        call = self._read_call(header, payload)
+        watch = tracing.ExpressionWatch(self._library)
+        space = types.ModuleType("submission")
+        tracing.run_watched(self._cells, vars(space), watch)
+        watch.seen.clear()  # of what ran while loading
+        with contextlib.suppress(BaseException):  # what was seen until then is the answer
+            perform(vars(space)[header["target"]], call)
+        return [[line, wire.encode(array, parts)] for line, array in watch.seen]
+
     def _call(
         self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
     ) -> dict[str, Any]:
-        def values(name: str) -> list[Any]:
-            return [self._inward(facts, payload, dtype) for facts in header[name]]
-
-        def named(name: str) -> dict[str, Any]:
-            return {key: self._inward(facts, payload, dtype) for key, facts in header[name].items()}
-
-        # In the order in which the host wrote the arrays.
-        dtype = header["dtype"]
-        arguments, keywords = values("arguments"), named("keywords")
-        method_arguments, attributes = values("method_arguments"), named("attributes")
-        call = Call(
-            arguments=arguments,
-            keywords=keywords,
-            method=header["method"],
-            method_arguments=method_arguments,
-            attributes=attributes,
-            read=header["read"],
-            before=header["before"],
-            calls=header["calls"],
-            dtype=dtype,
-            backward=self._inward(header["backward"], payload, dtype),
-            layouts=header["layouts"],
-            earlier=values("earlier"),
-        )
+        call = self._read_call(header, payload)
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
-        with self._host_answers.on(header["leaning_on"], vars(self._module), dtype):
+        with self._host_answers.on(header["leaning_on"], vars(self._module), call.dtype):
             try:
                 performed = perform(vars(self._module)[header["target"]], call)
             except Missing as missing:
@@ -132,6 +127,32 @@ class Session:
             "gradients": [self._encoded(gradient, parts) for gradient in performed.gradients],
             "settings": performed.settings,
         }
+
+    def _read_call(self, header: dict[str, Any], payload: wire.Payload) -> Call:
+        def values(name: str) -> list[Any]:
+            return [self._inward(facts, payload, dtype) for facts in header[name]]
+
+        def named(name: str) -> dict[str, Any]:
+            return {key: self._inward(facts, payload, dtype) for key, facts in header[name].items()}
+
+        # In the order in which the host wrote the arrays.
+        dtype = header["dtype"]
+        arguments, keywords = values("arguments"), named("keywords")
+        method_arguments, attributes = values("method_arguments"), named("attributes")
+        return Call(
+            arguments=arguments,
+            keywords=keywords,
+            method=header["method"],
+            method_arguments=method_arguments,
+            attributes=attributes,
+            read=header["read"],
+            before=header["before"],
+            calls=header["calls"],
+            dtype=dtype,
+            backward=self._inward(header["backward"], payload, dtype),
+            layouts=header["layouts"],
+            earlier=values("earlier"),
+        )
 
     def _inward(self, facts: Any, payload: wire.Payload, dtype: str = "") -> Any:
         return arrays.to_library(wire.decode(facts, payload), self._library, dtype)

@@ -697,6 +697,10 @@ def test_a_course_reads_back_as_it_was_made(
         ("format_version = 9\n", "format_version or solutions"),
         ("format_version = 1\nsolutions = 'x'\nexercises = 'toy'\n", "not a list of names"),
         ("format_version =\n", "not valid TOML"),
+        (
+            "format_version = 1\nsolutions = '../s'\nexercises = []\nlayer_earns_steps = 1\n",
+            "layer_earns_steps is neither true nor false",
+        ),
         (None, "not a course"),
     ],
 )
@@ -705,6 +709,18 @@ def test_a_course_that_does_not_read_says_why(tmp_path: Path, text: str | None, 
         (tmp_path / "attn.toml").write_text(text)
     with pytest.raises(KitError, match=words):
         read_course(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "earns"),
+    [("", True), ("layer_earns_steps = true\n", True), ("layer_earns_steps = false\n", False)],
+)
+def test_a_course_says_whether_a_right_layer_earns_its_steps(
+    tmp_path: Path, line: str, earns: bool
+) -> None:
+    text = f"format_version = 1\nsolutions = '../s'\nexercises = []\n{line}"
+    (tmp_path / "attn.toml").write_text(text)
+    assert read_course(tmp_path).layer_earns_steps is earns
 
 
 def test_an_exercise_that_is_not_built_makes_no_course(tmp_path: Path) -> None:

@@ -200,12 +200,13 @@ def test_what_is_half_finished_gets_its_half(verdicts: dict[str, Verdict]) -> No
     assert verdict.chain.breaks_at == verdict.steps[len(kept)].name
 
 
-def test_a_class_that_needs_no_functions_gets_the_points_of_the_class(
+def test_a_class_that_needs_no_functions_earns_the_points_of_its_steps(
     verdicts: dict[str, Verdict],
 ) -> None:
     verdict = verdicts["correct_compact_class"]
-    assert [step.name for step in verdict.steps if step.points] == ["SingleHeadAttention"]
-    assert verdict.points == verdict.steps[-1].max_points
+    assert [step.name for step in verdict.steps if step.passes] == ["SingleHeadAttention"]
+    assert all(step.by_layer for step in verdict.steps[:-1])
+    assert verdict.points == verdict.max_points
 
 
 # --- the hostile --------------------------------------------------------------------------------

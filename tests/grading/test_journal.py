@@ -170,6 +170,15 @@ def test_a_locked_journal_is_said_and_nothing_is_graded(graded: GradedFolder) ->
 
 # --- rows that the kit cannot have written --------------------------------------------------------
 
+NOT_WRITTEN: dict[str, object] = {
+    "outcome": "not_written",
+    "fact": "`softmax` is not written yet.",
+    "right": "",
+    "look": "",
+    "misconception": None,
+    "details": [],
+    "matches": [],
+}
 FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
     "fewer steps": lambda row: row["steps"].pop(),
     "no steps": lambda row: row["steps"].clear(),
@@ -190,6 +199,17 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
         step.update(outcome="infrastructure", points=0.0) for step in row["steps"]
     ],
     "leaning by a number": lambda row: row["steps"][0].update(leaning=1),
+    "a right step by the layer": lambda row: row["steps"][0].update(by_layer=True),
+    "a step by no layer": lambda row: (
+        row["chain"].update(layer=None),
+        row["steps"][0].update(by_layer=True, outcome="not_written"),
+        [
+            check.update(outcome="not_written", finding=NOT_WRITTEN)
+            for check in row["steps"][0]["checks"]
+        ],
+    ),
+    "a layer that ended in another way": lambda row: row["chain"]["layer"].update(outcome="raised"),
+    "a layer that is no step": lambda row: row["chain"]["layer"].update(name="Layer"),
     "an unknown break": lambda row: row["chain"].update(outcome="raised", breaks_at="nothing"),
     "a break that passed": lambda row: row["chain"].update(outcome="passed", breaks_at="softmax"),
     "time without end": lambda row: row.update(seconds=float("inf")),

@@ -17,7 +17,7 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise, Grading, Limits, Step
 from autograder.model.files import file_stem, write_whole
 from autograder.model.sanitize import clean, clean_line
-from autograder.model.symbols import KEY, MARKS, mark
+from autograder.model.symbols import BY_LAYER, KEY, MARKS, mark
 from autograder.model.verdict import (
     ChainVerdict,
     CheckVerdict,
@@ -171,7 +171,7 @@ def test_every_outcome_has_a_mark_that_the_key_explains_and_words(outcome: Outco
 
 def test_there_is_no_mark_without_an_outcome() -> None:
     assert set(MARKS) == set(Outcome)
-    assert {sign.sign for sign in MARKS.values()} == set(KEY)
+    assert {sign.sign for sign in (*MARKS.values(), BY_LAYER)} == set(KEY)
     assert len({entry.words for entry in MARKS.values()}) == len(Outcome)
 
 

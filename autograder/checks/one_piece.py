@@ -1,0 +1,251 @@
+"""What is wrong inside a layer that is written in one piece: words for its author, never a mark.
+
+First every known mistake is put into the reference's own class, on two draws of inputs; then, where
+none fits, the arrays that the student's `forward` computes are compared with those on the
+reference's way. What cannot be seen is not called wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations
+from typing import Any
+
+from autograder.checks.reference import Reference
+from autograder.checks.stages import Stage, stages_of
+from autograder.checks.trail import Trail, trail_of
+from autograder.errors import KitError
+from autograder.judging.diagnosis import same
+from autograder.model.request import Reply, Request, Respondent, Returned, Traceable
+from autograder.model.verdict import Finding, Outcome, StepVerdict
+
+_DRAWS = 2
+_TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED)
+
+
+@dataclass(frozen=True)
+class OnePiece:
+    """A layer in one piece, asked the requests of its own checks (two draws are enough)."""
+
+    reference: Reference
+    respondent: Respondent
+    requests: Sequence[Request]
+
+    def diagnosed(self, finding: Finding) -> Finding:
+        """Return the finding on the layer with what can be said about its inside."""
+        if finding.outcome not in _TOLD or not self.requests:
+            return finding
+        try:
+            return self._looked_into(finding)
+        except (KitError, MemoryError):
+            raise
+        except Exception:  # an answer that cannot be compared: words never cost a grade
+            return finding
+
+    def _looked_into(self, finding: Finding) -> Finding:
+        fitting = self._fitting()
+        if finding.misconception:
+            return _also(finding, fitting)
+        if fitting:
+            return self._named(finding, fitting)
+        return self._exchanged(finding) or self._followed(finding)
+
+    def _fitting(self) -> dict[str, str]:
+        """Return the known mistakes that give the layer's own result on every draw: their steps."""
+        names: dict[str, str] = {}
+        steps = {known.name: known.step for known in self.reference.misconceptions}
+        for number, request in enumerate(self.requests):
+            reply = self.respondent.ask(request)
+            form = self.reference.form(request.target, request.method)
+            right = self.reference.expected(request)
+            fits = {
+                candidate.name: steps[candidate.name]
+                for candidate in self.reference.replay.singles(request)
+                if same(reply, candidate.reply, form) and not same(right, candidate.reply, form)
+            }
+            names = fits if not number else {name: fits[name] for name in names if name in fits}
+        return names
+
+    def _exchanged(self, finding: Finding) -> Finding | None:
+        """Say which results of a step have changed places, when that explains every draw."""
+        for step in self.reference.exercise.steps:
+            names = self.reference.form(step.name).names
+            function = getattr(self.reference.module, step.name)
+            if step.random or isinstance(function, type) or len(names) < 2:
+                continue
+            for order in list(permutations(range(len(names))))[1:]:
+                if self._gives({step.name: _in_order(function, order)}):
+                    return _places_words(finding, names, order)
+        return None
+
+    def _gives(self, replaced: Mapping[str, Callable[..., Any]]) -> bool:
+        """Say whether the reference's class, with these steps, gives the layer's own results."""
+        for request in self.requests:
+            form = self.reference.form(request.target, request.method)
+            with self.reference.replaced(replaced):
+                other = self.reference.ask(request)
+            if not same(self.respondent.ask(request), other, form):
+                return False
+        return True
+
+    def _named(self, finding: Finding, fitting: dict[str, str]) -> Finding:
+        name = next(iter(fitting))
+        known = next(each for each in self.reference.misconceptions if each.name == name)
+        fact, _, look = known.words.partition("\n\n")
+        place = f"The fault is in the part of your layer that does the work of `{known.step}`."
+        named = replace(
+            finding,
+            misconception=name,
+            fact=f"{place} {' '.join(fact.split())}",
+            look=" ".join(look.split()),
+            details=(finding.message, *finding.details),
+        )
+        return _also(named, fitting)
+
+    def _followed(self, finding: Finding) -> Finding:
+        if not isinstance(self.respondent, Traceable):
+            return finding
+        stages = [stages_of(self.reference, request) for request in self.requests]
+        traced = [self.respondent.trace(request) for request in self.requests]
+        if not all(traced) or not all(stages):
+            return finding
+        replies = [self.respondent.ask(request) for request in self.requests]
+        outputs = [reply.value if isinstance(reply, Returned) else None for reply in replies]
+        trails = [
+            trail_of(stages, seen, output, request)
+            for stages, seen, output, request in zip(stages, traced, outputs, self.requests)
+        ]
+        first = trails[0]
+        if any(_ending(each) != _ending(first) for each in trails):
+            return finding  # one draw says this, the other that
+        right = tuple(n for n in first.right if all(n in each.right for each in trails))
+        return _worded(self.reference, stages[0], replace(first, right=right), finding)
+
+
+def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
+    """Return a step whose results have changed places."""
+
+    def exchanged(*arguments: Any, **keywords: Any) -> Any:
+        results = function(*arguments, **keywords)
+        return tuple(results[place] for place in order)
+
+    return exchanged
+
+
+def _places_words(finding: Finding, names: Sequence[str], order: Sequence[int]) -> Finding:
+    changed = [
+        f"as {names[place]} it uses the {names[taken]}"
+        for place, taken in enumerate(order)
+        if place != taken
+    ]
+    return replace(
+        finding,
+        fact=f"Your layer computes as if results had changed places: {_listed(changed)}.",
+        look=f"The order is {_listed(names)}. In which order does your layer take them?",
+        details=(finding.message, *finding.details),
+    )
+
+
+def _ending(trail: Trail) -> tuple[int | None, int | None]:
+    return trail.wrong, trail.hidden_from
+
+
+def _worded(
+    reference: Reference, stages: Sequence[Stage], trail: Trail, finding: Finding
+) -> Finding:
+    """Put a trail into words; the finding as it is moves to the details."""
+    titles = {step.name: f"“{step.title}”" for step in reference.exercise.steps}
+    right = _right_words(stages, trail, titles)
+    if finding.outcome is Outcome.RAISED or trail.wrong is None:
+        return replace(finding, right=right or finding.right)
+    step = stages[trail.wrong].step
+    line = f" (line {trail.line})" if trail.line else ""
+    first = step if trail.hidden_from is None else stages[trail.hidden_from].step
+    if first == step:
+        after = "After that, what" if right else "What"
+        fact = f"{after} your layer computes for {titles[step]} is not as expected{line}."
+    else:
+        fact = f"From {titles[first]} to {titles[step]}, something is not as expected{line}."
+    look = f"Write `{first}` as a function of its own: its check then tells you more."
+    unsure = [name for name in dict.fromkeys(stages[n].step for n in trail.unsure) if name != step]
+    if unsure:
+        listed = _listed([titles[name] for name in unsure])
+        look = f"The numbers of {listed} are there. Is each of them used where it belongs? {look}"
+    details = (finding.message, *finding.details)
+    return replace(finding, right=right, fact=fact, look=look, details=details)
+
+
+def _right_words(stages: Sequence[Stage], trail: Trail, titles: Mapping[str, str]) -> str:
+    """Say which steps the layer does rightly: those all of whose arrays are right."""
+    wanted = [stage.step for stage in stages]
+    open_steps = {step for number, step in enumerate(wanted) if number not in trail.right}
+    whole = [titles[step] for step in dict.fromkeys(wanted) if step not in open_steps]
+    if not whole:
+        return ""
+    if len(whole) == 1:
+        return f"This part of your layer gives what is expected: {whole[0]}."
+    return f"These parts of your layer give what is expected: {_listed(whole)}."
+
+
+def _also(finding: Finding, fitting: dict[str, str]) -> Finding:
+    """Add the other steps in which a known mistake gives the same result."""
+    named = fitting.get(finding.misconception or "")
+    others = [step for step in dict.fromkeys(fitting.values()) if step != named]
+    if named is None or not others:
+        return finding
+    listed = _listed([f"`{step}`" for step in others])
+    return replace(
+        finding,
+        look=f"{finding.look} A mistake in {listed} would give the same result.".strip(),
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A `Respondent` that answers as the reference does, and keeps what it is asked."""
+
+    reference: Reference
+    requests: list[Request] = field(default_factory=list)
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`."""
+        self.requests.append(request)
+        return self.reference.ask(request)
+
+
+def probes(reference: Reference, asked: Sequence[Request]) -> list[Request]:
+    """Return the two plain calls of a method whose axes have the most different sizes."""
+    plain = [
+        request
+        for request in asked
+        if request.method
+        and request.calls == 1
+        and not (request.before or request.read)
+        and not request.dtype
+    ]
+    chosen = {request.key: request for request in plain}.values()
+    return sorted(chosen, key=lambda request: _equal_sizes(reference, request))[:_DRAWS]
+
+
+def _equal_sizes(reference: Reference, request: Request) -> int:
+    """Count the pairs of axes that have one size, so that one may be taken for the other."""
+    sizes: dict[str, int] = {}
+    for stage in stages_of(reference, request):
+        sizes.update(zip(stage.array.axes, stage.array.array.shape))
+    return sum(one == other for one, other in combinations(sizes.values(), 2))
+
+
+def is_in_one_piece(layer: str, steps: Sequence[StepVerdict]) -> bool:
+    """Say whether the layer is wrong, while each other step is right or not written.
+
+    Where a written step is wrong, that one comes first.
+    """
+    others = [step for step in steps if step.name != layer]
+    own = [step for step in steps if step.name == layer]
+    fine = all(step.passes or step.outcome is Outcome.NOT_WRITTEN for step in others)
+    return fine and bool(own) and own[0].outcome in _TOLD

@@ -1,0 +1,318 @@
+"""A layer without the step functions: what it earns, what it is told, and what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.checks.one_piece import probes
+from autograder.checks.reference import Reference, read_reference
+from autograder.checks.stages import stages_of
+from autograder.checks.trail import trail_of
+from autograder.grading.batch import grade_batch
+from autograder.model.exercise import read_exercise
+from autograder.model.request import Request, Returned
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.protocol.wire import Seed
+from autograder.reports.advice import chain_sentence
+from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.submission.reading import Submission
+from support.one_piece import MULTI, NUMPY, RIGHT, SINGLE, VIT, WRONG, OnePiece
+from support.toy_exercise import TOML, judged, toy
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = (NUMPY, SINGLE, MULTI, VIT)
+SLOW = pytest.mark.slow
+# The others try thousands of pairs of mistakes before they give up.
+PARTS = [NUMPY, SINGLE, pytest.param(MULTI, marks=SLOW), pytest.param(VIT, marks=SLOW)]
+Graded = list[tuple[OnePiece, Verdict]]
+
+
+def graded(pieces: list[OnePiece], layer_earns_steps: bool = True) -> Graded:
+    folder = ROOT / "solutions" / pieces[0].exercise
+    handed_in = [
+        Submission(each.name, each.exercise, (each.source,), Path("layer.py")) for each in pieces
+    ]
+    verdicts = grade_batch(folder, handed_in, layer_earns_steps=layer_earns_steps)
+    return list(zip(pieces, verdicts))
+
+
+def of(exercise: str, pieces: tuple[OnePiece, ...]) -> list[OnePiece]:
+    return [piece for piece in pieces if piece.exercise == exercise]
+
+
+def layer_step(verdict: Verdict) -> StepVerdict:
+    layer = verdict.chain.layer
+    assert layer
+    return next(step for step in verdict.steps if step.name == layer.name)
+
+
+# --- right layers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", ALL)
+def test_a_right_layer_earns_every_step_and_is_told_so_first(exercise: str) -> None:
+    facts = read_exercise(ROOT / "solutions" / exercise)
+    for piece, verdict in graded(of(exercise, RIGHT)):
+        assert verdict.points == verdict.max_points, piece.name
+        layer = verdict.chain.layer
+        assert layer and layer.is_right, piece.name
+        earned = {step.name for step in verdict.steps if step.by_layer}
+        unwritten = {s.name for s in verdict.steps if s.max_points and not s.passes}
+        assert earned == unwritten and layer.name not in earned
+        assert chain_sentence(facts, verdict).startswith("Your layer is complete and right")
+        assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_a_course_may_let_steps_earn_their_points_alone() -> None:
+    ((_, verdict),) = graded(of(NUMPY, RIGHT)[:1], layer_earns_steps=False)
+    assert not any(step.by_layer for step in verdict.steps)
+    assert verdict.points == layer_step(verdict).max_points
+    sentence = chain_sentence(read_exercise(ROOT / "solutions" / NUMPY), verdict)
+    assert sentence.startswith("Your layer is complete and right") and "step 1" in sentence
+
+
+def test_a_step_that_is_written_and_wrong_earns_nothing_from_the_layer() -> None:
+    piece = of(NUMPY, RIGHT)[0]
+    wrong = "\n\ndef scale_scores(attention_scores, embedding_dimension):\n    return 2 * x\n"
+    submission = Submission("anna", NUMPY, (piece.source + wrong,), Path("layer.py"))
+    (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
+    (scaled,) = [step for step in verdict.steps if step.name == "scale_scores"]
+    assert scaled.points == 0 and not scaled.by_layer
+    assert verdict.points == verdict.max_points - scaled.max_points
+
+
+SOLUTION = """\
+import numpy as np
+from jaxtyping import Float
+
+
+def double(x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
+    return 2 * x
+
+
+def halve(x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
+    return x / 2
+
+
+class Layer:
+    def forward(self, x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
+        return double(x) + 1
+"""
+GRADERS = """\
+import pytest
+
+
+@pytest.mark.step("double")
+def test_double(student, draw):
+    student(draw("B D")).agrees()
+
+
+@pytest.mark.step("halve")
+def test_halve(student, draw):
+    student(draw("B D")).agrees()
+
+
+@pytest.mark.step("Layer")
+def test_layer(student, draw):
+    student.constructed().call("forward", draw("B D")).agrees()
+
+
+@pytest.mark.chain_of_steps
+def test_chain(chain, draw):
+    x = draw("B D")
+    chain(lambda module: module.Layer().forward(x))
+"""
+STEP = """
+[[steps]]
+name = "Layer"
+title = "The layer"
+points = 4
+minutes = 1
+hints = []
+"""
+
+
+@pytest.fixture
+def two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reference:
+    """An exercise whose layer needs only the first of its two steps."""
+    monkeypatch.setattr("support.toy_exercise.TOML", TOML + STEP)
+    return toy(tmp_path, GRADERS, SOLUTION)
+
+
+class Whole:
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x + x + 1)
+
+
+class WithoutConstant:
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x + x)
+
+
+def test_a_step_that_the_layer_never_needs_is_not_earned_by_it(two_steps: Reference) -> None:
+    (verdict,) = judged(two_steps, {"Layer": Whole})
+    assert [step.points for step in verdict.steps] == [2, 0, 4]
+    assert [step.by_layer for step in verdict.steps] == [True, False, False]
+
+
+def test_a_layer_that_is_wrong_earns_nothing_for_others(two_steps: Reference) -> None:
+    (verdict,) = judged(two_steps, {"Layer": WithoutConstant})
+    assert [step.points for step in verdict.steps] == [0, 0, 0]
+
+
+def test_a_layer_that_needs_the_references_steps_earns_nothing_for_others(
+    two_steps: Reference,
+) -> None:
+    class Calls:
+        def forward(self, x: np.ndarray) -> np.ndarray:
+            raise NotImplementedError("double is not written yet")
+
+    (verdict,) = judged(two_steps, {"Layer": Calls})
+    assert not any(step.by_layer for step in verdict.steps)
+
+
+# --- wrong layers -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def wrong(request: pytest.FixtureRequest) -> Graded:
+    return graded(of(request.param, WRONG))
+
+
+def told(verdict: Verdict) -> str:
+    finding = layer_step(verdict).finding
+    assert finding
+    return finding.message
+
+
+def test_a_wrong_layer_gets_no_points(wrong: Graded) -> None:
+    for piece, verdict in wrong:
+        assert verdict.points == 0 and not any(step.by_layer for step in verdict.steps), piece.name
+
+
+def test_what_is_said_is_about_the_step_that_is_wrong(wrong: Graded) -> None:
+    for piece, verdict in wrong:
+        titles = {step.name: step.title for step in verdict.steps}
+        finding = layer_step(verdict).finding
+        assert finding
+        said = finding.fact + finding.look
+        exchanged = "changed places" in said
+        names = [name for name in piece.steps if f"`{name}`" in said or titles[name] in said]
+        assert names or exchanged, (piece.name, said)
+
+
+def test_no_wrong_part_is_called_right(wrong: Graded) -> None:
+    for piece, verdict in wrong:
+        titles = {step.name: step.title for step in verdict.steps}
+        finding = layer_step(verdict).finding
+        assert finding
+        if len(piece.steps) == 1:
+            assert f"“{titles[piece.steps[0]]}”" not in finding.right, (piece.name, finding.right)
+
+
+def test_the_line_where_the_wrong_stage_begins_is_told() -> None:
+    (piece,) = [each for each in WRONG if each.name == "divided by three"]
+    ((_, verdict),) = graded([piece])
+    line = piece.source.splitlines().index("        s = q @ k.transpose(0, 2, 1) / 3.0") + 1
+    assert f"“Scaling” is not as expected (line {line})" in told(verdict)
+
+
+def test_a_mistake_that_fits_two_steps_is_said_to_fit_both() -> None:
+    (piece,) = [each for each in WRONG if each.name == "keys times queries"]
+    ((_, verdict),) = graded([piece])
+    assert "`project_qkv`" in told(verdict)
+    assert "A mistake in `compute_attention_scores` would give the same result." in told(verdict)
+
+
+def test_results_that_change_places_are_told_by_their_names() -> None:
+    (piece,) = [each for each in WRONG if each.name == "keys and values change places"]
+    ((_, verdict),) = graded([piece])
+    assert "as keys it uses the values and as values it uses the keys" in told(verdict)
+
+
+# --- what is seen on the way --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def zygotes() -> Iterator[dict[str, Zygote]]:
+    limits = read_exercise(ROOT / "solutions" / NUMPY).limits
+    torch = read_exercise(ROOT / "solutions" / MULTI).limits
+    with Zygote("numpy", limits) as first, Zygote("torch", torch) as second:
+        yield {NUMPY: first, SINGLE: second, MULTI: second, VIT: second}
+
+
+def plain_request(reference: Reference) -> Request:
+    """A call of the layer as it is made, with weights of its own and all sizes different."""
+    layer = next(
+        step.name
+        for step in reference.exercise.steps
+        if isinstance(getattr(reference.module, step.name), type)
+    )
+    draw = np.random.default_rng(5).standard_normal
+    numpy = reference.exercise.library == "numpy"
+    width: int = 7 if numpy else {SINGLE: 28}.get(reference.exercise.name, 42)
+    heads: tuple[int, ...] = (6,) if width == 42 else ()
+    x = draw((2, 5, width)).astype(reference.exercise.dtype)
+    if numpy:
+        names = ("query_weights", "key_weights", "value_weights", "output_weights")
+        weights = {name: draw((width, width)) / width**0.5 for name in names}
+    else:
+        made = getattr(reference.module, layer)(width, *heads)
+        weights = {
+            name: draw(tuple(each.shape)).astype("float32") / width**0.5
+            for name, each in made.named_parameters()
+        }
+    arguments = (width, Seed(1)) if numpy else (width, *heads)
+    return Request(layer, arguments, method="forward", method_arguments=(x,), attributes=weights)
+
+
+@pytest.mark.parametrize("piece", RIGHT, ids=lambda piece: piece.name)
+def test_nothing_is_claimed_against_a_right_layer(
+    piece: OnePiece, zygotes: dict[str, Zygote]
+) -> None:
+    reference = read_reference(ROOT / "solutions" / piece.exercise)
+    request = plain_request(reference)
+    stages = stages_of(reference, request)
+    with SandboxedStudent(zygotes[piece.exercise], (piece.source,), seed=1) as student:
+        reply, seen = student.ask(request), student.trace(request)
+    assert isinstance(reply, Returned) and seen
+    trail = trail_of(stages, seen, reply.value, request)
+    assert trail.wrong is None
+    assert trail.right[-1] == len(stages) - 1
+
+
+def test_code_that_cannot_be_followed_shows_nothing(zygotes: dict[str, Zygote]) -> None:
+    request = plain_request(read_reference(ROOT / "solutions" / NUMPY))
+    for source in ("x = 1\n", "def f(:\n", "class SingleHeadAttention:\n    x = 1\n"):
+        with SandboxedStudent(zygotes[NUMPY], (source,), seed=1) as student:
+            assert student.trace(request) == ()
+
+
+def test_a_worker_that_never_ends_shows_nothing(zygotes: dict[str, Zygote]) -> None:
+    source = of(NUMPY, RIGHT)[0].source.replace("q, k, v =", "while True: pass\n        q, k, v =")
+    request = plain_request(read_reference(ROOT / "solutions" / NUMPY))
+    with SandboxedStudent(zygotes[NUMPY], (source,), seed=1) as student:
+        assert student.trace(request) == ()
+
+
+def test_the_draws_with_the_most_different_sizes_are_asked() -> None:
+    reference = read_reference(ROOT / "solutions" / NUMPY)
+    odd = plain_request(reference)
+    x = odd.method_arguments[0]
+    square = replace(odd, method_arguments=(np.concatenate([x, x[:, :2]], axis=1),))
+    other = replace(odd, method_arguments=(x[:, :3],))
+    chosen = probes(reference, [square, odd, odd, other, replace(odd, calls=2)])
+    assert [request.key for request in chosen] == [odd.key, other.key]
+
+
+def test_an_outcome_is_never_changed_by_what_is_said() -> None:
+    (piece,) = [each for each in WRONG if each.name == "divided by three"]
+    ((_, verdict),) = graded([piece])
+    step = layer_step(verdict)
+    assert step.outcome is Outcome.WRONG_VALUES and step.points == 0
+    assert step.finding and step.finding.outcome is Outcome.WRONG_VALUES
