@@ -6,6 +6,7 @@ reference.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -80,7 +81,8 @@ class _Trials:
         """What is asked with `sizes`; None when the reference cannot answer."""
         draw = Draw.hidden(self._exercise, "sizes", {})
         try:
-            questions = [source.question(draw, "sizes", sizes) for source in self._sources]
+            with warnings.catch_warnings(action="error"):  # of layers without numbers, say
+                questions = [source.question(draw, "sizes", sizes) for source in self._sources]
         except UNFIT:  # what the reference raises says only that it cannot
             return None
         if not all(_is_finite(question) for question in questions):
