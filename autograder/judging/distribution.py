@@ -1,6 +1,7 @@
 """Is every array a normal draw of its own? Judged by its statistics, never by its values.
 
-With the sizes that the checks use, the bounds are at least six standard errors wide.
+The bounds follow from the number of values: they are six standard errors wide, and twelve above
+for the tails, whose estimate is skewed. A right draw is refused less often than once in 10⁶ times.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from autograder.judging.precision import LOWER
 from autograder.model.request import Failed, Reply, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
+
+ERRORS, UPPER_TAIL_ERRORS = 6, 12
 
 
 @dataclass(frozen=True)
@@ -94,26 +97,34 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             sentence = f"`{name}` holds {kind} numbers, but at least float32 is expected."
             return _Fault("precision", name, 0.0, sentence)
         spread = float(array.std())
-        if not abs(spread / deviation - 1) < 0.08:
+        if not abs(spread / deviation - 1) < ERRORS / np.sqrt(2 * array.size):
             sentence = (
                 f"The standard deviation of `{name}` is {spread:.3g}, but {deviation} is expected."
             )
             return _Fault("spread", name, spread / deviation, sentence)
-        if abs(array.mean() - mean) > 6 * deviation / np.sqrt(array.size):
+        if abs(array.mean() - mean) > ERRORS * deviation / np.sqrt(array.size):
             sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
             return _Fault("mean", name, float(array.mean()) / deviation, sentence)
     names = list(arrays)
     for index, second in enumerate(names):
         for first in names[:index]:
             correlation = float(np.corrcoef(arrays[second].ravel(), arrays[first].ravel())[0, 1])
-            if abs(correlation) > 6 / np.sqrt(arrays[second].size):
+            if abs(correlation) > ERRORS / np.sqrt(arrays[second].size):
                 sentence = (
                     f"`{first}` and `{second}` are not separate draws: their numbers go together."
                 )
                 return _Fault("independence", second, correlation, sentence)
+            one, other = (np.sort(np.abs(arrays[each]), axis=None) for each in (first, second))
+            if np.array_equal(one, other):
+                sentence = f"`{first}` and `{second}` hold the same numbers in another order."
+                return _Fault("order", second, 0.0, sentence)
     for name, array in arrays.items():
+        if np.unique(np.abs(array)).size < array.size / 2:
+            sentence = f"The numbers of `{name}` repeat: it is not one draw."
+            return _Fault("repeated", name, 0.0, sentence)
         tails = float((((array - array.mean()) / array.std()) ** 4).mean())
-        if abs(tails - 3) > 8 * np.sqrt(24 / array.size):
+        error = np.sqrt(24 / array.size)
+        if not 3 - ERRORS * error < tails < 3 + UPPER_TAIL_ERRORS * error:
             sentence = f"The numbers of `{name}` do not follow a normal distribution."
             return _Fault("normal", name, tails, sentence)
     return None

@@ -180,7 +180,8 @@ def _value(value: Value, digits: int | None = None) -> Any:
     if isinstance(value, Seed):
         return {"seed": value.seed}
     if isinstance(value, Linear):
-        return {"weight": _value(value.weight, digits), "bias": _value(value.bias, digits)}
+        parts = {"weight": _value(value.weight, digits), "bias": _value(value.bias, digits)}
+        return parts if value.trainable else {**parts, "trainable": False}
     if isinstance(value, tuple):
         return {"items": [_value(item, digits) for item in value]}
     if value is None or isinstance(value, bool | int | float | str):
@@ -269,7 +270,8 @@ def _read(facts: Any) -> Value:
     if "opaque" in facts:
         return Opaque(facts["opaque"])
     if "weight" in facts:
-        return Linear(_read(facts["weight"]), _read(facts["bias"]))
+        parts = _read(facts["weight"]), _read(facts["bias"])
+        return Linear(*parts, facts.get("trainable", True))
     return tuple(_read(item) for item in facts["items"])
 
 

@@ -119,7 +119,23 @@ def _fault(name: str, actual: Value, expected: Linear) -> Finding | None:
         )
         return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
     parts = [actual.weight] if actual.bias is None else [actual.weight, actual.bias]
-    return next((fault for part in parts if (fault := _number_fault(name, part))), None)
+    faults = (_number_fault(name, part) for part in parts)
+    return next(filter(None, faults), None) or _untrained(name, actual)
+
+
+def _untrained(name: str, layer: Linear) -> Finding | None:
+    """Return what keeps a layer from learning: it is frozen, or its weights are all alike."""
+    right = f"The size of `{name}` is right."
+    if not layer.trainable:
+        fact = f"`{name}` is frozen: its parameters get no gradients, so it never learns."
+        look = "A new `nn.Linear` can be trained. Which line switches that off?"
+        return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
+    weight = layer.weight
+    if weight.size > 2 and np.unique(np.abs(weight)).size <= weight.size / 2:
+        fact = f"The weights of `{name}` are not drawn at random: most of them are equal."
+        look = "Outputs with equal weights learn the same. What does a new `nn.Linear` hold?"
+        return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
+    return None
 
 
 def _waits(actual: Linear, expected: Linear) -> bool:
@@ -159,7 +175,7 @@ def _wrong_size(name: str, actual: tuple[int, ...], expected: tuple[int, ...]) -
 def _number_fault(name: str, part: np.ndarray) -> Finding | None:
     """Return what is wrong with the numbers of a layer, whichever were drawn."""
     right = f"The size of `{name}` is right."
-    if part.dtype.kind != "f" or part.dtype.name in LOWER:
+    if part.dtype != np.float32:
         kind = LOWER.get(part.dtype.name, part.dtype.name)
         fact = f"`{name}` holds {kind} numbers, but float32 is expected."
         return Finding(Outcome.WRONG_TYPE, fact, right=right)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import itertools
 import operator
 import random
 import sys
@@ -139,6 +140,13 @@ def tracked(value: Any, leaves: list[Any]) -> Any:
     elif isinstance(value, torch.Tensor) and value.is_floating_point():
         leaves.append(value.detach().requires_grad_())
         return leaves[-1].clone()  # which the code may change in place, as it may any tensor
+    return value
+
+
+def held(value: Any) -> Any:
+    """Return a value that can be looked at twice: what a generator or `map` gives, as a tuple."""
+    if isinstance(value, Iterator):
+        return tuple(itertools.islice(value, wire.MAX_ITEMS + 1))
     return value
 
 

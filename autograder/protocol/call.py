@@ -59,7 +59,7 @@ def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings
         given = _Given(call, call.arguments)
         for earlier in call.earlier:
             _result(target, list(earlier), call)
-        value = _result(target, given.arguments, call)
+        value = arrays.held(_result(target, given.arguments, call))
         gradients = given.gradients(value)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
     instance = _made(target, call, call.attributes)

@@ -114,7 +114,9 @@ class _Crossing:
             return Opaque(type_name(layer))
         if not (bias is None or (isinstance(bias, np.ndarray) and bias.ndim == 1)):
             return Opaque(type_name(layer))
-        return wire.Linear(weight, bias) if waits or weight.shape[1] else Opaque(NO_INPUTS)
+        if not waits and not weight.shape[1]:
+            return Opaque(NO_INPUTS)
+        return wire.Linear(weight, bias, all(part.requires_grad for part in layer.parameters()))
 
     def _has_room(self, shape: Iterable[int], itemsize: int) -> bool:
         """Take the room for an array, if it is there."""

@@ -61,10 +61,14 @@ class Seed:
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear layer of PyTorch: `weight` (out, in), and `bias` (out,) or None."""
+    """A linear layer of PyTorch: `weight` (out, in), and `bias` (out,) or None.
+
+    `trainable` says whether all its parameters receive gradients.
+    """
 
     weight: np.ndarray
     bias: np.ndarray | None
+    trainable: bool = True
 
 
 # numpy.ndarray | bool | int | float | str | None | tuple[Value, ...] | Opaque | Seed | Linear
@@ -107,7 +111,8 @@ def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]
         return {"kind": "opaque", "type": value.type_name}
     if issubclass(type(value), Linear):
         parts = (value.weight, value.bias)
-        return {"kind": "linear", "items": [encode(part, payload, depth + 1) for part in parts]}
+        items = [encode(part, payload, depth + 1) for part in parts]
+        return {"kind": "linear", "items": items, "trainable": value.trainable}
     if issubclass(type(value), Seed):
         return {"kind": "seed", "seed": value.seed}
     if issubclass(type(value), np.random.Generator):
@@ -139,7 +144,7 @@ def decode(facts: Any, payload: Payload, depth: int = 0) -> Value:
         case "sequence":
             return _items(facts, payload, depth)
         case "linear":
-            return _linear(_items(facts, payload, depth))
+            return _linear(_items(facts, payload, depth), facts.get("trainable", True))
         case "seed":
             seed = facts.get("seed")
             if type(seed) is not int or not 0 <= seed < 1 << 63:
@@ -178,13 +183,15 @@ def _items(facts: dict[str, Any], payload: Payload, depth: int) -> tuple[Value, 
     return tuple(decode(item, payload, depth + 1) for item in items)
 
 
-def _linear(parts: tuple[Value, ...]) -> Linear:
+def _linear(parts: tuple[Value, ...], trainable: Any) -> Linear:
+    if type(trainable) is not bool:
+        raise WireError("a linear layer can be trained or not, and nothing else")
     weight, bias = parts if len(parts) == 2 else (None, None)
     if not isinstance(weight, np.ndarray) or weight.ndim != 2:
         raise WireError("a linear layer has no weight of two axes")
     if bias is not None and not (isinstance(bias, np.ndarray) and bias.ndim == 1):
         raise WireError("a linear layer's bias does not have one axis")
-    return Linear(weight, bias)
+    return Linear(weight, bias, trainable)
 
 
 def _array(facts: dict[str, Any], payload: Payload) -> np.ndarray:
