@@ -43,14 +43,23 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 @click.option("--seeds", default=200, show_default=True, help="Seeds per correct variant.")
+@click.option(
+    "--mutants",
+    type=click.Choice(["all", "quick", "none"]),
+    default="quick",
+    show_default=True,
+    help="How many mutants of the reference: all, a few of each kind, or none.",
+)
 @click.option("--matrix", type=FOLDER, help="Write the kill matrix to this file.")
-def verify(solutions: Path, exercises: tuple[str, ...], seeds: int, matrix: Path | None) -> None:
+def verify(
+    solutions: Path, exercises: tuple[str, ...], seeds: int, mutants: str, matrix: Path | None
+) -> None:
     """Prove the graders: every known mistake is caught and named, no right answer is refused."""
     from autograder.model.exercise import find_exercise
     from autograder.verification.run import matrix_document, prove_all
 
     chosen = [find_exercise(name, solutions).folder for name in exercises]
-    proofs = prove_all(chosen or exercise_folders(solutions), seeds, OUT)
+    proofs = prove_all(chosen or exercise_folders(solutions), seeds, OUT, mutants)
     if matrix:
         matrix.write_text(matrix_document(proofs), encoding="utf-8")
     sys.exit(1 if any(proof.gaps for proof in proofs) else 0)

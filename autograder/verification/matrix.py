@@ -7,6 +7,7 @@ nothing that others miss. Each gap is one sentence with the cure.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
@@ -15,6 +16,7 @@ from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
 from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
+from autograder.verification.mutants.figures import Kills
 from autograder.verification.trial import Trial
 
 LEAST_MARGIN = 100.0
@@ -135,6 +137,20 @@ def matrix_text(title: str, matrix: Matrix) -> str:
         lines += [f"- {_words(check)} stays: {reason}" for check, reason in checks if reason]
         lines += [""] if any(reason for _, reason in checks) else []
     return "\n".join(lines)
+
+
+def kills_text(kills: Iterable[Kills]) -> str:
+    """Return how many mutants every check kills as a Markdown table."""
+    lines = [
+        "### mutants",
+        "",
+        "| step | check | killed | by no other check |",
+        "|---|---|---:|---:|",
+    ]
+    lines += [
+        f"| {each.step} | {_words(each.check)} | {each.kills} | {each.alone} |" for each in kills
+    ]
+    return "\n".join([*lines, ""])
 
 
 def _words(check: str) -> str:

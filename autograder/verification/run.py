@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +18,11 @@ from autograder.errors import KitError
 from autograder.model.machine_fault import limit_reached
 from autograder.model.symbols import WRONG
 from autograder.verification.many_inputs import seeds_for_mistakes
+from autograder.verification.matrix import kills_text
+from autograder.verification.mutation_proof import QUICK, ProvedByMutants, prove_by_mutants
 from autograder.verification.proof import Accepted, Caught, prove_accepted, prove_caught
+
+EVERY, FEW, NONE = "all", "quick", "none"  # how many mutants
 
 HEAD = f"""# What every check catches
 
@@ -26,35 +31,59 @@ Written by `attn verify --matrix`. Each row is a known mistake, each column a ch
 result,
 in tolerances ("any": it changes the type, the shape or a property, or raises).
 
+Below the rows of an exercise stand its mutants: small changes of the reference itself, {QUICK} of \
+each kind in
+each step. For every check, the table says how many it kills, and how many of them no other does.
+
 """
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Both halves of the proof of one exercise."""
+    """All parts of the proof of one exercise; no `mutants` when none were asked for."""
 
     caught: Caught
     accepted: Accepted
+    mutants: ProvedByMutants | None = None
 
     @property
     def gaps(self) -> tuple[str, ...]:
         """All gaps, beginning with what is not caught."""
-        return (*self.caught.gaps, *self.accepted.gaps)
+        mutants = self.mutants.gaps if self.mutants else ()
+        return (*self.caught.gaps, *self.accepted.gaps, *mutants)
+
+    @property
+    def seconds(self) -> float:
+        """How long all parts took together."""
+        mutants = self.mutants.seconds if self.mutants else 0.0
+        return self.caught.seconds + self.accepted.seconds + mutants
 
 
-def prove_all(folders: Sequence[Path], seeds: int, console: Console) -> tuple[Proof, ...]:
-    """Prove every exercise and print a table, then a sentence for every gap.
+def prove_all(
+    folders: Sequence[Path], seeds: int, console: Console, mutants: str = FEW
+) -> tuple[Proof, ...]:
+    """Prove every exercise and print two tables, then a sentence for every gap.
 
-    `seeds` are tried for each correct variant; known mistakes take longer and get fewer.
+    `seeds` are tried for each correct variant; known mistakes take longer and get fewer. `mutants`
+    says how many are judged: "all", "quick" for a few of each kind, or "none".
     """
     with _pool() as pool:
-        # The long halves go first, so that the short ones fill the remaining time.
+        # The long parts go first, so that the short ones fill the remaining time.
+        mutated = [
+            pool.submit(prove_by_mutants, folder, mutants == EVERY)
+            for folder in folders
+            if mutants != NONE
+        ]
         accepted = [pool.submit(prove_accepted, folder, seeds) for folder in folders]
         drawn = seeds_for_mistakes(seeds)
         caught = [pool.submit(prove_caught, folder, drawn) for folder in folders]
         proofs = tuple(
-            Proof(first.result(), second.result()) for first, second in zip(caught, accepted)
+            Proof(first.result(), second.result(), third.result() if third else None)
+            for first, second, third in zip_longest(caught, accepted, mutated)
         )
+    if mutated:
+        console.print(mutant_table(proofs))
+        console.print()
     console.print(proof_table(proofs))
     for proof in proofs:
         for gap in proof.gaps:
@@ -94,11 +123,44 @@ def proof_table(proofs: Sequence[Proof]) -> Table:
             str(accepted.variants),
             str(accepted.seeds),
             str(len(proof.gaps)),
-            f"{caught.seconds + accepted.seconds:.0f}",
+            f"{proof.seconds:.0f}",
+        )
+    return table
+
+
+def mutant_table(proofs: Sequence[Proof]) -> Table:
+    """Return a table with a row per exercise: how many mutants there are, and what became of them.
+
+    "accepted" differ only in dtype, or within the tolerance. "public" is the part of the killed
+    that worked examples kill too; "named" and "described" say what students are told.
+    """
+    table = Table(box=None, pad_edge=False)
+    table.add_column("mutants of", no_wrap=True, min_width=18)
+    fates = ("all", "equal", "accepted", "killed", "public", "named", "described")
+    for heading in (*fates, "declared", "survive"):
+        table.add_column(heading, justify="right")
+    for mutants in [proof.mutants for proof in proofs if proof.mutants]:
+        figures = mutants.figures
+        told = (figures.named, figures.described)
+        table.add_row(
+            mutants.exercise,
+            str(figures.mutants),
+            str(figures.equivalent),
+            str(figures.accepted),
+            str(figures.killed),
+            f"{figures.public_percent:.1f}%",
+            *("-" if count is None else str(count) for count in told),
+            str(figures.declared),
+            str(figures.survivors),
         )
     return table
 
 
 def matrix_document(proofs: Sequence[Proof]) -> str:
     """Return the kill matrices of all exercises as one Markdown document."""
-    return HEAD + "\n".join(proof.caught.matrix for proof in proofs)
+    texts = []
+    for proof in proofs:
+        texts.append(proof.caught.matrix)
+        if proof.mutants:
+            texts.append(kills_text(proof.mutants.kills))
+    return HEAD + "\n".join(texts)

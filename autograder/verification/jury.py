@@ -1,0 +1,180 @@
+"""Judges mutants of one step as a student's code is judged: by its checks, and by its probes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from autograder.judging.asking import ask_example
+from autograder.judging.examples import Example
+from autograder.judging.inprocess import InProcess
+from autograder.model.exercise import SOLUTION
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol import arrays
+from autograder.verification.mutants.deviation import Deviation, deviation
+from autograder.verification.mutants.judged import Fate, JudgedMutant
+from autograder.verification.mutants.mutant import Mutant, MutatedCode
+from autograder.verification.mutants.observation import Observation, observe
+from autograder.verification.mutants.probing import Probe, probes_of
+from autograder.verification.mutants.quiet import enable_gradients, quiet
+from autograder.verification.mutants.subject import Subject, Tree, learned
+from autograder.verification.trial import Seen, Trial
+
+# All that is said of numbers when nothing else is known of them.
+_BARE = re.compile(r"^For example, |\btimes\b")
+
+
+class Jury:
+    """The checks, the worked examples and the probes of one step."""
+
+    def __init__(self, trial: Trial, step: str, examples: Sequence[Example]) -> None:
+        self.trial = trial
+        self.step = step
+        self.library = trial.reference.exercise.library
+        self.compare = trial.reference.exercise.step(step).compare
+        self.examples = [example for example in examples if example.step == step]
+        self.checks = trial.checks_of(step)
+        # The answers of the reference, before any mutant can disturb it.
+        for check in self.checks:
+            self._run(check, getattr(trial.module, step), naming=False)
+        probes = probes_of(trial.reference, self.checks, step)
+        self.expected = _useful(probes, self._names, self.library, self.compare)
+
+    @property
+    def _names(self) -> Mapping[str, Any]:
+        return vars(self.trial.module)
+
+    def subject(self, tree: Tree) -> Subject:
+        """Return the step, as `tree` writes it, with the kinds of value that its inputs show."""
+        whole = definitions(self.trial)
+        arities = {
+            name: len(node.args.args)
+            for name, node in whole.items()
+            if isinstance(node, ast.FunctionDef)
+        }
+        bare = Subject(tree, self.library, arities)
+        plain = [probe for probe, _ in self.expected if probe.aspect == "values"]
+        by_request = {probe.request.key: probe for probe in plain}
+        return learned(
+            bare,
+            self._names,
+            [probe.request for probe in plain],
+            lambda names, request: observe(names, by_request[request.key], self.library),
+        )
+
+    def judge(self, mutant: Mutant, naming: bool) -> JudgedMutant | None:
+        """Judge a mutant; None when it does not even load.
+
+        Without `naming`, it is not looked for what the student is told.
+        """
+        loaded = MutatedCode(mutant, self._names)
+        with quiet():
+            try:
+                names = loaded.namespace()
+            except Exception:
+                return None
+        # A worker loads a hand-in once: what it remembers in one check is there in the next.
+        caught = [check for check in self.checks if self._fails(check, names[self.step])]
+        shown = self._shown(loaded)
+        fate = _fate(bool(caught), shown and shown[1])
+        told = self._told(caught[0], loaded) if caught and naming else None
+        return JudgedMutant(
+            mutant,
+            fate,
+            tuple(dict.fromkeys(name_of(check) for check in caught)),
+            bool(caught) and self._fails_an_example(loaded),
+            bool(told and told.misconception),
+            bool(told and is_described(told)),
+            f"{shown[0].aspect}, {shown[0].label}: {shown[1].words}" if shown else "",
+        )
+
+    def _run(self, check: pytest.Function, step: Any, naming: bool) -> Seen:
+        with quiet():
+            arrays.seed(0)
+            try:
+                with self.trial.replaced({self.step: step}):
+                    return self.trial.run(check, naming=naming)
+            finally:
+                enable_gradients(self.library)
+
+    def _fails(self, check: pytest.Function, step: Any) -> bool:
+        try:
+            seen = self._run(check, step, naming=False)
+        except Exception:
+            return True  # the check stumbles over what came back, which fails a student too
+        return seen.finding is not None
+
+    def _told(self, check: pytest.Function, loaded: MutatedCode) -> Finding | None:
+        try:
+            return self._run(check, loaded.namespace()[self.step], naming=True).finding
+        except Exception:
+            return None
+
+    def _fails_an_example(self, loaded: MutatedCode) -> bool:
+        with quiet():
+            respondent = InProcess(loaded.namespace(), self.library)
+            for example in self.examples:
+                arrays.seed(0)
+                finding = ask_example(example, respondent).finding
+                enable_gradients(self.library)
+                if finding:
+                    return True
+        return False
+
+    def _shown(self, loaded: MutatedCode) -> tuple[Probe, Deviation] | None:
+        """Return the first probe that tells a mutant from the reference, a mild one at last."""
+        mild: tuple[Probe, Deviation] | None = None
+        for probe, expected in self.expected:
+            with quiet():
+                seen = observe(loaded.namespace(), probe, self.library)
+            found = deviation(seen, expected, self.compare, probe.request.dtype)
+            if found and not found.mild:
+                return probe, found
+            if found and mild is None:
+                mild = probe, found
+        return mild
+
+
+def _useful(
+    probes: Sequence[Probe], names: Mapping[str, Any], library: str, compare: str
+) -> tuple[tuple[Probe, Observation], ...]:
+    """Return the probes that the reference answers alike each time, with its answers."""
+    found = []
+    for probe in probes:
+        expected = observe(names, probe, library)
+        again = observe(names, probe, library)
+        if not deviation(again, expected, compare, probe.request.dtype):
+            found.append((probe, expected))
+    return tuple(found)
+
+
+def _fate(caught: bool, shown: Deviation | None) -> Fate:
+    if caught:
+        return Fate.KILLED if shown else Fate.REFUSED
+    if shown is None:
+        return Fate.EQUIVALENT
+    return Fate.ACCEPTED if shown.mild else Fate.SURVIVED
+
+
+def name_of(check: pytest.Function) -> str:
+    """Return the name of a check without its parameters."""
+    return str(getattr(check, "originalname", check.name))
+
+
+def is_described(finding: Finding) -> bool:
+    """Say whether a finding says more than that numbers differ, or by which factor."""
+    return finding.outcome is not Outcome.WRONG_VALUES or not _BARE.search(finding.look)
+
+
+def definitions(trial: Trial) -> dict[str, Tree]:
+    """Return the functions and classes of the reference as syntax trees, by name."""
+    source = (trial.reference.exercise.folder / SOLUTION).read_text(encoding="utf-8")
+    return {
+        node.name: node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }

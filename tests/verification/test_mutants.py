@@ -1,0 +1,307 @@
+"""Mutants of the reference: what is made, what counts as equal, what a survivor leads to."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.errors import KitError
+from autograder.verification.jury import Jury, definitions
+from autograder.verification.mutants.declared import FILE, Declared, read_declared, stale
+from autograder.verification.mutants.deviation import deviation
+from autograder.verification.mutants.figures import kills_of
+from autograder.verification.mutants.judged import Fate, JudgedMutant
+from autograder.verification.mutants.mutant import Mutant, mutants_of, spread
+from autograder.verification.mutants.observation import Observation
+from autograder.verification.mutants.pairs import sampled_pairs
+from autograder.verification.mutants.sizes import fitting_sizes
+from autograder.verification.mutants.subject import Subject
+from autograder.verification.mutation_proof import (
+    ProvedByMutants,
+    prove_by_mutants,
+    recorded_examples,
+)
+from autograder.verification.run import mutant_table
+from autograder.verification.sandbox_sample import sandbox_gaps
+from autograder.verification.trial import read_trial
+from support.toy_exercise import GRADERS, toy
+
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+PUBLIC = GRADERS.replace("@pytest.mark.step", "@pytest.mark.public(B=2, D=3)\n@pytest.mark.step")
+OVERWRITES = "argument overwritten"
+
+
+def proved(folder: Path, graders: str = PUBLIC) -> ProvedByMutants:
+    folder.mkdir(exist_ok=True)
+    toy(folder, graders)
+    return prove_by_mutants(folder, every=False)
+
+
+def declare(folder: Path, *entries: str) -> None:
+    folder.mkdir(exist_ok=True)
+    text = "\n".join(f"[[survivor]]\n{entry}" for entry in entries)
+    (folder / FILE).write_text(text, encoding="utf-8")
+
+
+def subject_of(exercise: str, step: str) -> tuple[Subject, Jury]:
+    """A step of a real exercise, with the kinds of value that its own checks show."""
+    trial = read_trial(SOLUTIONS / exercise)
+    jury = Jury(trial, step, recorded_examples(SOLUTIONS / exercise))
+    return jury.subject(definitions(trial)[step]), jury
+
+
+@pytest.fixture(scope="module")
+def softmax() -> tuple[Subject, Jury]:
+    return subject_of("numpy_single_head", "softmax")
+
+
+def fate_of(jury: Jury, subject: Subject, kind: str, new: str) -> JudgedMutant:
+    """The one mutant of a kind whose new lines hold a text, judged."""
+    found = [each for each in mutants_of(subject) if each.kind == kind and new in each.new]
+    assert found, f"there is no mutant {kind!r} with {new!r}"
+    judged = jury.judge(found[0], naming=False)
+    assert judged
+    return judged
+
+
+def test_changes_are_made_where_the_reference_has_such_a_value(
+    softmax: tuple[Subject, Jury],
+) -> None:
+    made = {(each.kind, each.new) for each in mutants_of(softmax[0])}
+    for kind, new in (
+        ("axis", "shifted = scores - scores.max(axis=-2, keepdims=True)"),
+        ("keepdims", "shifted = scores - scores.max(axis=-1)"),
+        ("operator", "shifted = scores + scores.max(axis=-1, keepdims=True)"),
+        ("call dropped", "exponentials = shifted"),
+        ("in place", "shifted = scores.__isub__(scores.max(axis=-1, keepdims=True))"),
+        ("another call", "exponentials = np.exp2(shifted)"),
+    ):
+        assert (kind, new) in made
+
+
+def test_mutants_come_in_the_same_order_each_time_and_differ_from_the_step(
+    softmax: tuple[Subject, Jury],
+) -> None:
+    first, second = mutants_of(softmax[0]), mutants_of(softmax[0])
+    assert first == second
+    texts = [each.text for each in first]
+    assert len(texts) == len(set(texts)) > 50
+    assert ast.unparse(softmax[0].tree) not in texts
+
+
+def test_the_step_itself_stays_as_it_is(softmax: tuple[Subject, Jury]) -> None:
+    before = ast.unparse(softmax[0].tree)
+    mutants_of(softmax[0])
+    assert ast.unparse(softmax[0].tree) == before
+
+
+def test_a_selection_has_some_of_every_kind(softmax: tuple[Subject, Jury]) -> None:
+    made = mutants_of(softmax[0])
+    chosen = spread(made, 2)
+    assert {each.kind for each in chosen} == {each.kind for each in made}
+    assert all(sum(each.kind == kind for each in chosen) <= 2 for kind in {e.kind for e in made})
+
+
+def test_what_is_wrong_is_killed_and_what_is_equal_is_not_judged(
+    softmax: tuple[Subject, Jury],
+) -> None:
+    subject, jury = softmax
+    wrong = fate_of(jury, subject, "axis", "sum(axis=-2")
+    assert (wrong.fate, wrong.public) == (Fate.KILLED, True)
+    assert "test_softmax_values" in wrong.caught_by
+    equal = fate_of(jury, subject, "axis", "scores.max(axis=2, keepdims=True)")
+    assert equal.fate is Fate.EQUIVALENT
+    assert (equal.caught_by, equal.shown_by) == ((), "")
+
+
+def test_a_smaller_dtype_within_the_tolerance_is_accepted(softmax: tuple[Subject, Jury]) -> None:
+    subject, jury = softmax
+    judged = fate_of(
+        jury, subject, "dtype", "exponentials.sum(axis=-1, keepdims=True)).astype(np.f"
+    )
+    assert judged.fate is Fate.ACCEPTED, judged.shown_by
+
+
+def test_memory_between_calls_is_shown_by_a_call_with_other_inputs_first(
+    softmax: tuple[Subject, Jury],
+) -> None:
+    judged = fate_of(softmax[1], softmax[0], "first result kept", "_kept")
+    assert judged.shown_by.startswith("calls before, other inputs first: values off by")
+
+
+def test_a_pair_changes_two_places_and_is_drawn_alike_each_time(
+    softmax: tuple[Subject, Jury],
+) -> None:
+    subject, jury = softmax
+    pairs, again = (
+        tuple(sampled_pairs(subject, mutants_of(subject), 5, jury.subject)) for _ in range(2)
+    )
+    assert pairs == again
+    assert all(" and " in pair.kind for pair in pairs) and pairs
+
+
+def test_a_survivor_is_a_gap_that_says_what_tells_it_apart(tmp_path: Path) -> None:
+    gaps = proved(tmp_path).gaps
+    assert any(
+        re.match(
+            r"no check sees this mutant: double, argument overwritten: .* an argument is "
+            r"overwritten$",
+            gap,
+        )
+        for gap in gaps
+    ), gaps
+
+
+def test_a_check_that_compares_nothing_lets_mutants_live(tmp_path: Path) -> None:
+    strong = proved(tmp_path / "strong")
+    blind = PUBLIC.replace("student(draw(", "student(draw(", 1).replace(
+        ".agrees()", ".leaves_its_arguments()", 1
+    )
+    weak = proved(tmp_path / "weak", blind)
+    assert not any("double, operator" in gap for gap in strong.gaps)
+    assert any("double, operator" in gap for gap in weak.gaps)
+
+
+def test_checks_that_students_do_not_get_make_a_gap(tmp_path: Path) -> None:
+    public, hidden = PUBLIC.split("\n\n\n")[1], GRADERS.split("\n\n\n")[1]
+    blind = PUBLIC.replace(public, public.replace(".agrees()", ".leaves_its_arguments()"))
+    secret = hidden.replace("def test_double", "def test_double_again")
+    gaps = proved(tmp_path, f"{blind}\n\n{secret}").gaps
+    assert any(gap.startswith("the public checks kill only") for gap in gaps), gaps
+
+
+def test_a_declared_survivor_is_no_gap(tmp_path: Path) -> None:
+    before = proved(tmp_path / "before")
+    declare(
+        tmp_path / "after",
+        f'step = "double"\nkind = "{OVERWRITES}"\nreason = "nobody looks at it again"',
+    )
+    after = proved(tmp_path / "after")
+    assert any("double, argument overwritten" in gap for gap in before.gaps)
+    assert not any("double, argument overwritten" in gap for gap in after.gaps)
+    assert after.figures.declared == before.figures.survivors - after.figures.survivors > 0
+
+
+def test_a_declared_survivor_that_is_killed_or_gone_is_a_gap(tmp_path: Path) -> None:
+    declare(
+        tmp_path,
+        'step = "double"\nkind = "operator"\nnew = "return 2 / x"\nreason = "it was so once"',
+    )
+    gaps = proved(tmp_path).gaps
+    assert "the declared survivor is none any more: double, operator, new 'return 2 / x'" in gaps
+
+
+def test_an_entry_is_not_stale_while_a_mutant_that_it_matches_was_not_judged() -> None:
+    one, other = (Mutant("double", "operator", "a", new, new) for new in ("b", "c"))
+    family = Declared("double", "operator", "all of them are harmless")
+    killed = JudgedMutant(one, Fate.KILLED)
+    assert stale([family], [killed], [one, other]) == ()
+    assert stale([family], [killed], [one]) == (family,)
+
+
+@pytest.mark.parametrize(
+    ("entry", "fact"),
+    [
+        ('step = "double"\nkind = "operator"', "has no reason"),
+        ('step = "double"\nkind = "operator"\nreason = " "', "has no reason"),
+        ('step = "double"\nkind = "operator"\nreason = "so"\nline = 3', "cannot have line"),
+    ],
+)
+def test_an_entry_without_a_reason_or_with_a_line_is_refused(
+    tmp_path: Path, entry: str, fact: str
+) -> None:
+    declare(tmp_path, entry)
+    with pytest.raises(KitError, match=fact):
+        read_declared(tmp_path)
+
+
+def test_other_sizes_keep_what_the_axes_have_to_do_with_each_other() -> None:
+    found = fitting_sizes(
+        [
+            {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
+            {"B": 2, "S": 4, "C": 8, "heads": 2, "head_dim": 4},
+            {"B": 4, "S": 7, "C": 10, "heads": 2, "head_dim": 5},
+        ]
+    )
+    assert all(sizes["C"] == sizes["heads"] * sizes["head_dim"] for sizes in found)
+    for axis in ("B", "S", "heads", "head_dim"):
+        assert any(sizes[axis] == 1 for sizes in found), axis
+    assert {"B": 4, "S": 4, "C": 16, "heads": 4, "head_dim": 4} in found
+
+
+def test_one_axis_may_be_a_multiple_of_another() -> None:
+    known = [{"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 2, "S": 5, "C": 8, "head_dim": 2}]
+    assert all(sizes["C"] == 4 * sizes["head_dim"] for sizes in fitting_sizes(known))
+
+
+def seen(value: np.ndarray, **facts: object) -> Observation:
+    return replace(Observation(value=value, kinds=str(value.dtype)), **facts)  # type: ignore[arg-type]
+
+
+def test_rounding_is_no_deviation_and_another_dtype_is_a_mild_one() -> None:
+    right = np.linspace(-1.0, 1.0, 5)
+    assert deviation(seen(right * (1 + 1e-15)), seen(right), "values") is None
+    mild = deviation(seen(right.astype(np.float32)), seen(right), "values")
+    assert mild and mild.mild
+    strong = deviation(seen(right + 0.01), seen(right), "values")
+    assert strong and not strong.mild
+
+
+def test_a_strong_deviation_goes_before_a_mild_one() -> None:
+    right = np.linspace(-1.0, 1.0, 5)
+    found = deviation(seen(right.astype(np.float32), changed=(0,)), seen(right), "values")
+    assert found and found.words == "an argument is overwritten"
+
+
+def test_the_kills_of_a_check_and_those_that_are_its_own_are_counted() -> None:
+    mutants = [Mutant("double", "operator", "a", text, text) for text in "bcd"]
+    caught = [("one",), ("one", "two"), ()]
+    judged = [JudgedMutant(m, Fate.KILLED, names) for m, names in zip(mutants, caught)]
+    kills = kills_of([("double", "one"), ("double", "two")], judged)
+    assert [(each.check, each.kills, each.alone) for each in kills] == [
+        ("one", 2, 1),
+        ("two", 1, 0),
+    ]
+
+
+def test_the_table_of_mutants_fits_into_a_hundred_columns(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    from autograder.verification.proof import Accepted, Caught
+    from autograder.verification.run import Proof
+
+    mutants = proved(tmp_path)
+    large = replace(mutants, exercise="numpy_single_head")
+    caught = Caught("numpy_single_head", 1, 1, 1, 100.0, "", (), 1.0)
+    proof = Proof(caught, Accepted("numpy_single_head", 1, 1, (), 1.0), large)
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(mutant_table([proof]))
+    head, row = console.export_text().splitlines()[:2]
+    assert head.split()[:2] == ["mutants", "of"] and head.split()[-1] == "survive"
+    assert row.split()[0] == "numpy_single_head"
+    assert len(row.split()) == len(head.split()) - 1
+
+
+@pytest.mark.slow
+def test_in_the_real_sandbox_exactly_the_mutated_step_is_lost(
+    softmax: tuple[Subject, Jury],
+) -> None:
+    subject, jury = softmax
+    judged = [jury.judge(mutant, naming=False) for mutant in mutants_of(subject)[::8]]
+    assert sandbox_gaps(jury.trial, [each for each in judged if each], 12) == ()
+
+
+def test_functions_of_the_package_have_no_list_of_steps_or_axes() -> None:
+    """The engine knows no exercise."""
+    import autograder.verification.mutants as package
+
+    folder = Path(inspect.getfile(package)).parent
+    text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    assert not re.search(r"\"(?:heads|head_dim|apply_mask|compute_attention_scores)\"", text)
