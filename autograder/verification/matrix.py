@@ -16,6 +16,7 @@ from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
 from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
+from autograder.model.verdict import telling
 from autograder.verification.mutants.figures import Kills
 from autograder.verification.trial import Trial
 
@@ -102,13 +103,15 @@ def _row(trial: Trial, known: Misconception) -> Row:
     with trial.replaced({known.step: known.wrong}):
         seen = trial.run_step(known.step)
     failed = {check: result for check, result in seen.items() if result.finding}
-    first = next(iter(failed.values()), None)
+    findings = [result.finding for result in seen.values()]
+    place = telling(findings)
+    told = findings[place] if place is not None else None
     return Row(
         misconception=known.name,
         step=known.step,
         caught_by=tuple(dict.fromkeys(check.originalname for check in failed)),
         margin=max((result.margin for result in failed.values()), default=0.0),
-        named=first.finding.misconception if first and first.finding else None,
+        named=told.misconception if told else None,
     )
 
 

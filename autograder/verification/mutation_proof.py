@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.checks.plugin import step_of
+from autograder.checks.marks import step_of
 from autograder.checks.recording import record_examples
 from autograder.judging.examples import FILE, Example, read_examples
 from autograder.verification.jury import Jury, definitions, name_of

@@ -21,7 +21,7 @@ from autograder.verification.mutants.judged import Fate, JudgedMutant
 from autograder.verification.mutants.mutant import Mutant, mutants_of, spread
 from autograder.verification.mutants.observation import Observation
 from autograder.verification.mutants.pairs import sampled_pairs
-from autograder.verification.mutants.sizes import fitting_sizes
+from autograder.verification.mutants.size_relations import fitting_sizes
 from autograder.verification.mutants.subject import Subject
 from autograder.verification.mutation_proof import (
     ProvedByMutants,

@@ -12,6 +12,7 @@ from autograder.judging.inprocess import copied
 from autograder.model.request import Request
 from autograder.protocol import arrays
 from autograder.protocol.call import Call, perform
+from autograder.protocol.crossing import from_library
 from autograder.protocol.wire import Linear, Seed, Value
 from autograder.verification.mutants.probing import Probe
 from autograder.verification.mutants.quiet import enable_gradients, gradients_enabled, quiet
@@ -126,6 +127,8 @@ def _call(request: Request, library: str, strided: bool = False) -> Call:
         calls=request.calls,
         dtype=request.dtype,
         backward=_live([request.backward], request.dtype, library)[0],
+        layouts=[],
+        earlier=[],
     )
 
 
@@ -196,4 +199,4 @@ def _data(value: Any, library: str) -> Value:
     """Return a value as data of its own, which later calls do not change."""
     if isinstance(value, tuple | list):
         return tuple(_data(part, library) for part in value)
-    return copied(arrays.from_library(value, library))
+    return copied(from_library(value, library))

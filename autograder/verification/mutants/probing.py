@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 
 from autograder.checks.reference import Reference
 from autograder.model.request import Request
 from autograder.protocol.wire import Value
 from autograder.verification.mutants.captured import questions, sizes_asked
-from autograder.verification.mutants.sizes import fitting_sizes
+from autograder.verification.mutants.size_relations import fitting_sizes
 
 ArrayChange = Callable[[np.ndarray], np.ndarray]
 OTHER_SEED, SIZED_SEED = 7, 11
@@ -40,7 +41,9 @@ class Probe:
     twice: bool = False
 
 
-def probes_of(reference: Reference, checks: Iterable[object], step: str) -> tuple[Probe, ...]:
+def probes_of(
+    reference: Reference, checks: Iterable[pytest.Function], step: str
+) -> tuple[Probe, ...]:
     """Return the probes of a step, the plainest first."""
     checks = tuple(checks)
     asked = questions(reference, checks)
