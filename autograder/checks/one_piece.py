@@ -16,6 +16,7 @@ from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
 from autograder.errors import KitError
+from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import same
 from autograder.model.request import Reply, Request, Respondent, Returned, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
@@ -70,10 +71,10 @@ class OnePiece:
     def _exchanged(self, finding: Finding) -> Finding | None:
         """Say which results of a step have changed places, when that explains every draw."""
         for step in self.reference.exercise.steps:
-            names = self.reference.form(step.name).names
             function = getattr(self.reference.module, step.name)
-            if step.random or isinstance(function, type) or len(names) < 2:
+            if step.random or isinstance(function, type):
                 continue
+            names = self.reference.form(step.name).names
             for order in list(permutations(range(len(names))))[1:]:
                 if self._gives({step.name: _in_order(function, order)}):
                     return _places_words(finding, names, order)
@@ -223,10 +224,7 @@ def probes(reference: Reference, asked: Sequence[Request]) -> list[Request]:
     plain = [
         request
         for request in asked
-        if request.method
-        and request.calls == 1
-        and not (request.before or request.read)
-        and not request.dtype
+        if request.method and request.calls == 1 and not (request.read or conditions_of(request))
     ]
     chosen = {request.key: request for request in plain}.values()
     return sorted(chosen, key=lambda request: _equal_sizes(reference, request))[:_DRAWS]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.check_questions import CheckQuestion, QuestionSource
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
-from autograder.checks.questions import Question, Source
 from autograder.checks.sizes import Sizes
 from autograder.checks.student import Student
 from autograder.judging.compare import FLOOR
@@ -19,7 +19,7 @@ from autograder.judging.expectation import Agrees
 from autograder.model.request import Request
 from autograder.protocol.wire import Linear, Seed, Value
 
-Check = Callable[[Student, Draw], None]
+StandingCheck = Callable[[Student, Draw], None]
 
 # A softmax over a row that holds it and its negative overflows unless the row's own maximum is
 # taken off. It is no larger than that takes: the digits of a larger one would be lost.
@@ -51,7 +51,7 @@ class Use:
     layouts: Layouts | None
     backward: bool
 
-    def of(self, source: Source, draw: Draw) -> Request:
+    def of(self, source: QuestionSource, draw: Draw) -> Request:
         """Return a question of `source` under these conditions."""
         question = source.question(draw, "use", {})
         request = question.request
@@ -64,7 +64,7 @@ class Use:
         return replace(request, backward=_cotangent(question, draw) if self.backward else None)
 
 
-def in_every_use(sources: Sequence[Source], use: Use) -> Check:
+def in_every_use(sources: Sequence[QuestionSource], use: Use) -> StandingCheck:
     """The answers are right in every use, and so are the gradients."""
 
     def check(student: Student, draw: Draw) -> None:
@@ -74,7 +74,9 @@ def in_every_use(sources: Sequence[Source], use: Use) -> Check:
     return check
 
 
-def at_sizes(sources: Sequence[Source], sizes: Sizes, dtype: str, before: tuple[str, ...]) -> Check:
+def at_sizes(
+    sources: Sequence[QuestionSource], sizes: Sizes, dtype: str, before: tuple[str, ...]
+) -> StandingCheck:
     """The answers are right at these sizes, in another precision, after calls of `before`."""
 
     def check(student: Student, draw: Draw) -> None:
@@ -85,7 +87,7 @@ def at_sizes(sources: Sequence[Source], sizes: Sizes, dtype: str, before: tuple[
     return check
 
 
-def with_large_numbers(sources: Sequence[Source]) -> Check:
+def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
     """A softmax is right for rows that hold very large and very small numbers."""
 
     def check(student: Student, draw: Draw) -> None:
@@ -101,7 +103,7 @@ def with_large_numbers(sources: Sequence[Source]) -> Check:
     return check
 
 
-def from_its_generator(sources: Sequence[Source], sizes: Sizes) -> Check:
+def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
     """Numbers are drawn from the generator that is passed in, and from nothing else."""
 
     def check(student: Student, draw: Draw) -> None:
@@ -120,7 +122,7 @@ def from_its_generator(sources: Sequence[Source], sizes: Sizes) -> Check:
     return check
 
 
-def new_every_time(sources: Sequence[Source]) -> Check:
+def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
     """Every call makes layers with numbers of their own."""
 
     def check(student: Student, draw: Draw) -> None:
@@ -159,7 +161,7 @@ def _transposed(request: Request) -> Layouts:
     )
 
 
-def _cotangent(question: Question, draw: Draw) -> Value:
+def _cotangent(question: CheckQuestion, draw: Draw) -> Value:
     """Gradients to propagate back from a result, or None where nothing would receive them.
 
     Where a score is forbidden the gradient is 0: there it is very negative in many right ways.

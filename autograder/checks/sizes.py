@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autograder.checks.check_questions import UNFIT, CheckQuestion, QuestionSource, parameters
 from autograder.checks.draw import Draw
-from autograder.checks.questions import UNFIT, Question, Source, parameters
 from autograder.judging.expectation import Agrees
 from autograder.model.exercise import Exercise
 from autograder.protocol.wire import arrays_in
@@ -29,7 +29,7 @@ class SizePlan:
     grown: Sizes
 
 
-def size_plan(sources: Sequence[Source], exercise: Exercise) -> SizePlan:
+def size_plan(sources: Sequence[QuestionSource], exercise: Exercise) -> SizePlan:
     """Try sizes on the reference; return those that all questions of one step can be asked with."""
     trials = _Trials(tuple(sources), exercise)
     single = [{axis: 1} for axis in trials.axes if trials.fit({axis: 1})]
@@ -43,7 +43,7 @@ def size_plan(sources: Sequence[Source], exercise: Exercise) -> SizePlan:
     return SizePlan((*groups, *trials.dependent(_joined(single))), grown)
 
 
-def other_size(sources: Sequence[Source], exercise: Exercise) -> Sizes:
+def other_size(sources: Sequence[QuestionSource], exercise: Exercise) -> Sizes:
     """Return half the usual size of an axis that random draws depend on."""
     trials = _Trials(tuple(sources), exercise)
     halved = ({axis: size // 2} for axis, size in trials.axes.items())
@@ -57,7 +57,7 @@ def _joined(sizes: Sequence[Sizes]) -> Sizes:
 class _Trials:
     """Asks the reference the questions of a step with one set of sizes after another."""
 
-    def __init__(self, sources: tuple[Source, ...], exercise: Exercise) -> None:
+    def __init__(self, sources: tuple[QuestionSource, ...], exercise: Exercise) -> None:
         own = parameters(sources[0].item).get("draw", {})
         self.axes = {**exercise.grading.sizes, **own}
         self._sources, self._exercise = sources, exercise
@@ -90,7 +90,7 @@ class _Trials:
         return [question.request.key for question in questions]
 
 
-def _is_finite(question: Question) -> bool:
+def _is_finite(question: CheckQuestion) -> bool:
     if not isinstance(question.expectation, Agrees):
         return True
     return all(np.isfinite(each).all() for each in arrays_in(question.expectation.expected))

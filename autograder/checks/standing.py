@@ -14,10 +14,16 @@ import numpy as np
 import pytest
 
 from autograder.checks import properties
+from autograder.checks.check_questions import (
+    UNFIT,
+    CheckQuestion,
+    QuestionSource,
+    parameters,
+    questions_of,
+)
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import step_of
-from autograder.checks.questions import UNFIT, Question, Source, parameters, questions_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, other_size, size_plan
 from autograder.checks.student import Student
@@ -66,10 +72,10 @@ class _HeldStep:
             )
         self._torch = reference.exercise.library == "torch"
         self.is_class = isinstance(getattr(reference.module, step.name, None), type)
-        self._known: dict[pytest.Function, tuple[Question, ...]] = {}
+        self._known: dict[pytest.Function, tuple[CheckQuestion, ...]] = {}
         self._values = self._sources(Agrees)
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[CheckQuestion]:
         """Return the author's questions about values, one of each form."""
         return [self._asked(source.item)[source.number] for source in self._values]
 
@@ -130,21 +136,21 @@ class _HeldStep:
             found.append(self._item(name, title, check))
         return found
 
-    def _sources(self, kind: type) -> list[Source]:
+    def _sources(self, kind: type) -> list[QuestionSource]:
         """Return the author's questions with an expectation of this kind, one of each form."""
-        found: dict[Any, Source] = {}
+        found: dict[Any, QuestionSource] = {}
         for item in {item.originalname: item for item in reversed(self._items)}.values():
             for number, question in enumerate(self._asked(item)):
                 if isinstance(question.expectation, kind) and _is_plain(question.request, kind):
-                    found[_form(question.request)] = Source(item, number, self._reference)
+                    found[_form(question.request)] = QuestionSource(item, number, self._reference)
         return list(reversed(found.values()))
 
-    def _asked(self, item: pytest.Function) -> tuple[Question, ...]:
+    def _asked(self, item: pytest.Function) -> tuple[CheckQuestion, ...]:
         if item not in self._known:
             self._known[item] = self._questions_of(item)
         return self._known[item]
 
-    def _questions_of(self, item: pytest.Function) -> tuple[Question, ...]:
+    def _questions_of(self, item: pytest.Function) -> tuple[CheckQuestion, ...]:
         sizes = parameters(item).get("draw", {})
         try:
             draw = Draw.hidden(self._reference.exercise, item.name, sizes)
@@ -152,7 +158,7 @@ class _HeldStep:
         except UNFIT:  # it will raise again when it runs, and be reported there
             return ()
 
-    def _item(self, name: str, title: str, check: properties.Check) -> pytest.Item:
+    def _item(self, name: str, title: str, check: properties.StandingCheck) -> pytest.Item:
         def standing(student: Student, draw: Draw) -> None:
             check(student, draw)
 
@@ -182,7 +188,7 @@ def _form(request: Request) -> tuple[Any, ...]:
     return (request.method, *counts, tuple(request.keywords), request.read)
 
 
-def _is_softmax(question: Question) -> bool:
+def _is_softmax(question: CheckQuestion) -> bool:
     """Say whether a step turns the rows of its only array into shares that sum to 1."""
     request, expectation = question.request, question.expectation
     assert isinstance(expectation, Agrees)

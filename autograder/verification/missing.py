@@ -29,7 +29,7 @@ def crossing_gaps(trial: Trial) -> tuple[str, ...]:
     """
     found: list[str] = []
     for check in trial.checks:
-        watched = _Watched(trial.reference, check.name)
+        watched = _Handing(trial.reference, check.name)
         if step_of(check):
             trial.run(check, naming=False, respondent=watched)
         found += watched.lost
@@ -37,7 +37,7 @@ def crossing_gaps(trial: Trial) -> tuple[str, ...]:
 
 
 @dataclass
-class _Watched:
+class _Handing:
     """A `Respondent`: the reference, which looks at what it is asked."""
 
     reference: Reference

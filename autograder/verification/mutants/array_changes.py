@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograder.verification.mutants.change import Change
 from autograder.verification.mutants.subject import Subject
-from autograder.verification.mutants.syntax import Place, expression, node_at
+from autograder.verification.mutants.syntax import TreePlace, expression, node_at
 
 CASTS = {
     "numpy": ("X.astype(np.float32)", "X.astype(np.float16)", "X.astype(int)"),
@@ -38,7 +38,7 @@ LAYERS = (
 )
 
 
-def array_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def array_changes(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     """Give the changes of a node that was seen to be an array or a layer."""
     parent = node_at(subject.tree, place[:-1])
     if isinstance(parent, ast.Call) and place[-1] == ("func", None):
@@ -51,7 +51,7 @@ def array_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator[Ch
         yield from _layer(subject, place, node)
 
 
-def _array(subject: Subject, place: Place, node: ast.expr, receives: bool) -> Iterator[Change]:
+def _array(subject: Subject, place: TreePlace, node: ast.expr, receives: bool) -> Iterator[Change]:
     def made(kind: str, text: str) -> Change:
         return Change(kind, place, expression(text, X=node))
 
@@ -73,7 +73,7 @@ def _array(subject: Subject, place: Place, node: ast.expr, receives: bool) -> It
             yield made("dropout", "torch.nn.functional.dropout(X, 0.1, self.training)")
 
 
-def _returned(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def _returned(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     library = expression(subject.prefix)
     for kind, text in RETURNED:
         yield Change(kind, place, expression(text, X=node, LIB=library))
@@ -83,7 +83,7 @@ def _returned(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change
         yield Change("result as a list", place, expression("X.tolist()", X=node))
 
 
-def _layer(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def _layer(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     for kind, text in LAYERS:
         yield Change(kind, place, expression(text, X=node))
     if isinstance(node, ast.Attribute):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from autograder.verification.mutants.change import Change
 from autograder.verification.mutants.subject import Subject
-from autograder.verification.mutants.syntax import Place, changed_call, expression
+from autograder.verification.mutants.syntax import TreePlace, changed_call, expression
 
 OTHERS = {
     "max": ("min", "mean", "sum"),
@@ -30,7 +30,7 @@ INITIAL = ("zeros_", "ones_", "normal_", "eye_")
 FLOORS = ("-1e9", "-1e4", "-100.0", "-10.0", "0.0", "torch.finfo(S.dtype).min")
 
 
-def call_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def call_changes(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     """Give the changes of a call, if the node is one."""
     if not isinstance(node, ast.Call) or _method(node) == "__init__":
         return
@@ -49,7 +49,7 @@ def _method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
-def _receiver(subject: Subject, place: Place, node: ast.Call) -> ast.expr | None:
+def _receiver(subject: Subject, place: TreePlace, node: ast.Call) -> ast.expr | None:
     """Return the array whose method is called, if the call is one."""
     receiver = (*place, ("func", None), ("value", None))
     if isinstance(node.func, ast.Attribute) and subject.holds(receiver, subject.array):
@@ -57,7 +57,7 @@ def _receiver(subject: Subject, place: Place, node: ast.Call) -> ast.expr | None
     return None
 
 
-def _dropped(subject: Subject, place: Place, node: ast.Call) -> Iterator[Change]:
+def _dropped(subject: Subject, place: TreePlace, node: ast.Call) -> Iterator[Change]:
     receiver = _receiver(subject, place, node)
     if receiver is not None and subject.holds(place, subject.array):
         yield Change("call dropped", place, receiver)
@@ -71,7 +71,7 @@ def _dropped(subject: Subject, place: Place, node: ast.Call) -> Iterator[Change]
                 yield Change("call doubled", place, changed_call(node, args=arguments))
 
 
-def _rearranged(subject: Subject, place: Place, node: ast.Call) -> Iterator[Change]:
+def _rearranged(subject: Subject, place: TreePlace, node: ast.Call) -> Iterator[Change]:
     arguments, turns = node.args, _method(node) in TURNS
     receiver = _receiver(subject, place, node)
     if turns and receiver is not None:
@@ -92,7 +92,7 @@ def _rearranged(subject: Subject, place: Place, node: ast.Call) -> Iterator[Chan
             yield Change("argument used twice", place, changed_call(node, args=reused))
 
 
-def _keywords(place: Place, node: ast.Call) -> Iterator[Change]:
+def _keywords(place: TreePlace, node: ast.Call) -> Iterator[Change]:
     for number, keyword in enumerate(node.keywords):
         rest = [*node.keywords[:number], *node.keywords[number + 1 :]]
         kind = "keepdims" if keyword.arg == "keepdims" else "keyword dropped"
@@ -103,7 +103,7 @@ def _keywords(place: Place, node: ast.Call) -> Iterator[Change]:
         yield Change("keepdims", place, changed_call(node, keywords=added))
 
 
-def _another(subject: Subject, place: Place, node: ast.Call) -> Iterator[Change]:
+def _another(subject: Subject, place: TreePlace, node: ast.Call) -> Iterator[Change]:
     method = _method(node)
     if isinstance(node.func, ast.Attribute):
         for other in OTHERS.get(method, ()):
@@ -125,7 +125,7 @@ def _another(subject: Subject, place: Place, node: ast.Call) -> Iterator[Change]
                 yield Change("another step's result", place, changed_call(node, func=name))
 
 
-def _masks(subject: Subject, place: Place, node: ast.Call) -> Iterator[Change]:
+def _masks(subject: Subject, place: TreePlace, node: ast.Call) -> Iterator[Change]:
     if _method(node) == "where" and len(node.args) == 3:
         parts = dict(zip("CSV", node.args))
         for kind, text in (

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import pytest
 
+from autograder.checks.check_questions import UNFIT, parameters, questions_of
 from autograder.checks.draw import Draw
-from autograder.checks.questions import UNFIT, parameters, questions_of
 from autograder.checks.reference import Reference
+from autograder.checks.sizes import Sizes
 from autograder.model.request import Request
 from autograder.verification.mutants.quiet import quiet
-from autograder.verification.mutants.size_relations import Sizes
 
 
 def questions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from autograder.verification.mutants.syntax import Place
+from autograder.verification.mutants.syntax import TreePlace
 
 
 @dataclass(frozen=True)
@@ -13,5 +13,5 @@ class Change:
     """What stands at `place` becomes `new`; `kind` says in words what that changes."""
 
     kind: str
-    place: Place
+    place: TreePlace
     new: ast.AST | list[ast.stmt]

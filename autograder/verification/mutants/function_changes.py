@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from autograder.verification.mutants.change import Change
 from autograder.verification.mutants.subject import Subject
-from autograder.verification.mutants.syntax import Place, expression, statements
+from autograder.verification.mutants.syntax import TreePlace, expression, statements
 
 # Around a function: what runs first, and what is returned. HOLDER keeps what is remembered.
 _STATES = (
@@ -37,7 +37,7 @@ _SEEDS = (
 )
 
 
-def function_changes(subject: Subject, place: Place, node: ast.AST) -> Iterator[Change]:
+def function_changes(subject: Subject, place: TreePlace, node: ast.AST) -> Iterator[Change]:
     """Give the changes of a function as a whole, if the node is one."""
     if not isinstance(node, ast.FunctionDef):
         return
@@ -75,7 +75,7 @@ def _parameters(node: ast.FunctionDef, *annotations: str) -> list[str]:
     ]
 
 
-def _defaults(place: Place, node: ast.FunctionDef) -> Iterator[Change]:
+def _defaults(place: TreePlace, node: ast.FunctionDef) -> Iterator[Change]:
     for number, default in enumerate(node.args.defaults):
         if isinstance(default, ast.Constant) and isinstance(default.value, bool):
             again = copy.deepcopy(node)
@@ -87,7 +87,7 @@ def _defaults(place: Place, node: ast.FunctionDef) -> Iterator[Change]:
 
 
 def _around(
-    subject: Subject, place: Place, node: ast.FunctionDef, body: list[ast.stmt]
+    subject: Subject, place: TreePlace, node: ast.FunctionDef, body: list[ast.stmt]
 ) -> Iterator[Change]:
     last = body[-1]
     assert isinstance(last, ast.Return) and last.value is not None
@@ -113,7 +113,7 @@ def _around(
 
 
 def _parameters_changed(
-    subject: Subject, place: Place, node: ast.FunctionDef, body: list[ast.stmt]
+    subject: Subject, place: TreePlace, node: ast.FunctionDef, body: list[ast.stmt]
 ) -> Iterator[Change]:
     """What a method does to the layers of its instance, or a function to those it is given."""
     owned = [f"self.{name}" for name in subject.attributes("layer")] if subject.is_class else []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from autograder.verification.mutants.change import Change
 from autograder.verification.mutants.subject import Subject
 from autograder.verification.mutants.syntax import (
-    Place,
+    TreePlace,
     expression,
     literal,
     node_at,
@@ -25,7 +25,7 @@ LARGE, SMALL = 1e3, 1.0
 FLOORS = (-1e8, -1e6, -1e5, -1e4, -1e3, -100.0, -10.0, -1.0, float("-inf"))
 
 
-def number_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def number_changes(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     """Give the changes of a node that is a number or a switch, or was seen to be one."""
     value = number_in(node)
     if value is not None:
@@ -42,7 +42,7 @@ def number_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator[C
             yield Change("switch", place, expression(text, X=node))
 
 
-def _written(subject: Subject, place: Place, value: int | float) -> Iterator[Change]:
+def _written(subject: Subject, place: TreePlace, value: int | float) -> Iterator[Change]:
     kind, others = _others(subject, place, value)
     for other in dict.fromkeys(others):
         if other != value:
@@ -50,7 +50,7 @@ def _written(subject: Subject, place: Place, value: int | float) -> Iterator[Cha
 
 
 def _others(
-    subject: Subject, place: Place, value: int | float
+    subject: Subject, place: TreePlace, value: int | float
 ) -> tuple[str, tuple[int | float, ...]]:
     """Return what a written number is for, and what else could stand there."""
     parent = node_at(subject.tree, place[:-1])
@@ -77,7 +77,7 @@ def _is_axis(parent: ast.AST) -> bool:
     return isinstance(called, ast.Attribute) and called.attr in AXIS_METHODS
 
 
-def _whole(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def _whole(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     for size in FIXED:
         yield Change("fixed size", place, ast.Constant(size))
     for text in ("X + 1", "X - 1"):
@@ -87,7 +87,7 @@ def _whole(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
             yield Change("another size", place, expression(other))
 
 
-def _sizes(subject: Subject, place: Place) -> list[str]:
+def _sizes(subject: Subject, place: TreePlace) -> list[str]:
     """Return the names that hold a whole number somewhere in the function around a place."""
     around = next(
         place[:length]

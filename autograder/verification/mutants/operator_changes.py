@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograder.verification.mutants.change import Change
 from autograder.verification.mutants.subject import Subject
-from autograder.verification.mutants.syntax import Place, expression, number_in
+from autograder.verification.mutants.syntax import TreePlace, expression, number_in
 
 OTHERS: dict[type[ast.operator], tuple[str, ...]] = {
     ast.Add: ("-", "*"),
@@ -35,7 +35,7 @@ TRANSPOSED = (
 )
 
 
-def operator_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator[Change]:
+def operator_changes(subject: Subject, place: TreePlace, node: ast.expr) -> Iterator[Change]:
     """Give the changes of an operator, if the node is one."""
     if isinstance(node, ast.BinOp):
         yield from _binary(subject, place, node)
@@ -48,7 +48,7 @@ def operator_changes(subject: Subject, place: Place, node: ast.expr) -> Iterator
                 yield Change("comparison", place, new)
 
 
-def _binary(subject: Subject, place: Place, node: ast.BinOp) -> Iterator[Change]:
+def _binary(subject: Subject, place: TreePlace, node: ast.BinOp) -> Iterator[Change]:
     left, right = node.left, node.right
     places = ((*place, ("left", None)), (*place, ("right", None)))
     for symbol in OTHERS.get(type(node.op), ()):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import prod
 
-Sizes = Mapping[str, int]
+from autograder.checks.sizes import Sizes
 
 LARGER = (3, 7, 5, 11)
 WIDE = 32

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from autograder.verification.mutants.change import Change
 from autograder.verification.mutants.subject import Subject
 from autograder.verification.mutants.syntax import (
-    Place,
+    TreePlace,
     changed_call,
     node_at,
     siblings,
@@ -21,7 +21,7 @@ from autograder.verification.mutants.syntax import (
 _HIDDEN = "kept = {name}\ndel {name}\nobject.__setattr__(self, {attribute!r}, kept)"
 
 
-def statement_changes(subject: Subject, place: Place, node: ast.AST) -> Iterator[Change]:
+def statement_changes(subject: Subject, place: TreePlace, node: ast.AST) -> Iterator[Change]:
     """Give the changes of a statement or a tuple, if the node is one."""
     if isinstance(node, ast.Tuple):
         yield from _tuple(subject, place, node)
@@ -37,7 +37,7 @@ def statement_changes(subject: Subject, place: Place, node: ast.AST) -> Iterator
         yield from _order(subject, place, node)
 
 
-def _assertion(place: Place, node: ast.Assert) -> Iterator[Change]:
+def _assertion(place: TreePlace, node: ast.Assert) -> Iterator[Change]:
     yield Change("assertion dropped", place, [])
     negated = ast.UnaryOp(ast.Not(), node.test)
     for text in ("raise RuntimeError('uneven')", "print('uneven')"):
@@ -45,7 +45,7 @@ def _assertion(place: Place, node: ast.Assert) -> Iterator[Change]:
         yield Change("assertion weakened", place, otherwise)
 
 
-def _assignment(subject: Subject, place: Place, node: ast.Assign) -> Iterator[Change]:
+def _assignment(subject: Subject, place: TreePlace, node: ast.Assign) -> Iterator[Change]:
     target = node.targets[0]
     if isinstance(target, ast.Attribute):
         yield Change("attribute dropped", place, [])
@@ -72,7 +72,7 @@ def _alike(one: ast.Assign, other: ast.Assign) -> bool:
     return ast.unparse(one.value) == ast.unparse(other.value)
 
 
-def _renamed(place: Place, node: ast.Assign, attribute: ast.Attribute) -> Iterator[Change]:
+def _renamed(place: TreePlace, node: ast.Assign, attribute: ast.Attribute) -> Iterator[Change]:
     again = copy.deepcopy(node)
     for each in ast.walk(again.targets[0]):
         if isinstance(each, ast.Attribute) and each.attr == attribute.attr:
@@ -80,7 +80,7 @@ def _renamed(place: Place, node: ast.Assign, attribute: ast.Attribute) -> Iterat
     yield Change("attribute renamed", place, [again])
 
 
-def _order(subject: Subject, place: Place, node: ast.Assign) -> Iterator[Change]:
+def _order(subject: Subject, place: TreePlace, node: ast.Assign) -> Iterator[Change]:
     """Two calls after each other in the other order; or a condition one statement later."""
     beside, number = siblings(subject.tree, place), place[-1][1]
     if not number or not isinstance(node.targets[0], ast.Name):
@@ -121,7 +121,7 @@ def _feeds(before: ast.Assign, node: ast.Assign) -> bool:
     return ast.unparse(second.args[0]) == ast.unparse(before.targets[0])
 
 
-def _tuple(subject: Subject, place: Place, node: ast.Tuple) -> Iterator[Change]:
+def _tuple(subject: Subject, place: TreePlace, node: ast.Tuple) -> Iterator[Change]:
     parent = node_at(subject.tree, place[:-1])
     parts, context = node.elts, node.ctx
     if isinstance(context, ast.Store):

@@ -14,7 +14,7 @@ from typing import Any
 
 from autograder.model.request import Request
 from autograder.verification.mutants.syntax import (
-    Place,
+    TreePlace,
     expression,
     is_read,
     node_at,
@@ -44,7 +44,7 @@ class Subject:
     tree: Tree
     library: str
     arities: Mapping[str, int]
-    seen: Mapping[Place, frozenset[str]] = field(default_factory=dict)
+    seen: Mapping[TreePlace, frozenset[str]] = field(default_factory=dict)
 
     @property
     def array(self) -> str:
@@ -61,16 +61,16 @@ class Subject:
         """Whether the step is the class."""
         return isinstance(self.tree, ast.ClassDef)
 
-    def holds(self, place: Place, *kinds: str) -> bool:
+    def holds(self, place: TreePlace, *kinds: str) -> bool:
         """Say whether nothing but these kinds of value was seen at a place."""
         found = self.seen.get(place)
         return bool(found) and found <= set(kinds) if found else False
 
-    def same_kind(self, place: Place, other: Place) -> bool:
+    def same_kind(self, place: TreePlace, other: TreePlace) -> bool:
         """Say whether the same kinds of value were seen at two places."""
         return place in self.seen and self.seen[place] == self.seen.get(other)
 
-    def names(self, kind: str, within: Place = ()) -> list[str]:
+    def names(self, kind: str, within: TreePlace = ()) -> list[str]:
         """Return the names, below a place, that hold a kind of value, in their order."""
         found = [
             node.id
@@ -111,7 +111,7 @@ def learned(
     `names` is the namespace that the step runs in; `ask` puts a request to such a namespace.
     """
     tree, numbered = _reporting(subject.tree)
-    seen: dict[Place, set[str]] = {}
+    seen: dict[TreePlace, set[str]] = {}
 
     def report(number: int, value: object) -> object:
         seen.setdefault(numbered[number], set()).add(kind_of(value))
@@ -126,7 +126,7 @@ def learned(
     return Subject(subject.tree, subject.library, subject.arities, kinds)
 
 
-def _reporting(tree: Tree) -> tuple[Any, dict[int, Place]]:
+def _reporting(tree: Tree) -> tuple[Any, dict[int, TreePlace]]:
     """Return the step with every value told to a function, and the place of each number."""
     numbered = dict(enumerate(_reportable(tree)))
     told: ast.AST = copy.deepcopy(tree)
@@ -137,7 +137,7 @@ def _reporting(tree: Tree) -> tuple[Any, dict[int, Place]]:
     return told, numbered
 
 
-def _reportable(tree: Tree) -> Iterator[Place]:
+def _reportable(tree: Tree) -> Iterator[TreePlace]:
     for place, node in places(tree):
         if not is_read(place, node) or isinstance(node, ast.Slice | ast.Starred):
             continue

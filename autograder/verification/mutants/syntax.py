@@ -11,14 +11,14 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-Place = tuple[tuple[str, "int | None"], ...]
+TreePlace = tuple[tuple[str, "int | None"], ...]
 
 # What has no value of its own while the code runs.
 _LEFT_OUT = {"annotation", "returns", "decorator_list", "type_comment", "ctx", "op", "ops"}
 _NO_VALUE = {"targets", "target", "defaults", "kw_defaults", "bases"}
 
 
-def places(node: ast.AST, place: Place = ()) -> Iterator[tuple[Place, ast.AST]]:
+def places(node: ast.AST, place: TreePlace = ()) -> Iterator[tuple[TreePlace, ast.AST]]:
     """Give every node below `node` with its place, in the order of the source."""
     yield place, node
     if isinstance(node, ast.JoinedStr):
@@ -34,7 +34,7 @@ def places(node: ast.AST, place: Place = ()) -> Iterator[tuple[Place, ast.AST]]:
                     yield from places(item, (*place, (field, number)))
 
 
-def is_read(place: Place, node: ast.AST) -> bool:
+def is_read(place: TreePlace, node: ast.AST) -> bool:
     """Say whether a node is an expression whose value is taken, not assigned to."""
     return (
         isinstance(node, ast.expr)
@@ -43,7 +43,7 @@ def is_read(place: Place, node: ast.AST) -> bool:
     )
 
 
-def node_at(root: ast.AST, place: Place) -> Any:
+def node_at(root: ast.AST, place: TreePlace) -> Any:
     """Return the node at a place."""
     node: Any = root
     for field, number in place:
@@ -51,14 +51,14 @@ def node_at(root: ast.AST, place: Place) -> Any:
     return node
 
 
-def siblings(root: ast.AST, place: Place) -> list[Any]:
+def siblings(root: ast.AST, place: TreePlace) -> list[Any]:
     """Return the list that the node at a place stands in, or nothing but the node."""
     field, number = place[-1]
     parent = node_at(root, place[:-1])
     return [getattr(parent, field)] if number is None else getattr(parent, field)
 
 
-def with_node(root: ast.AST, place: Place, new: ast.AST | list[ast.stmt]) -> ast.AST:
+def with_node(root: ast.AST, place: TreePlace, new: ast.AST | list[ast.stmt]) -> ast.AST:
     """Return a tree with another node at `place`, or with these statements.
 
     `root` stays as it is; what does not lie on the way to the place is shared with it.

@@ -17,7 +17,7 @@ from autograder.model.request import Reply, Request
 
 
 @dataclass(frozen=True)
-class Question:
+class CheckQuestion:
     """What a check asks, and what it expects."""
 
     request: Request
@@ -36,14 +36,14 @@ class _OwnAnswers:
 
 
 @dataclass(frozen=True)
-class Source:
+class QuestionSource:
     """One question of a check, to be asked with other inputs: the question number `number`."""
 
     item: pytest.Function
     number: int
     reference: Reference
 
-    def question(self, draw: Draw, label: str, sizes: Mapping[str, int]) -> Question:
+    def question(self, draw: Draw, label: str, sizes: Mapping[str, int]) -> CheckQuestion:
         """Return the question with inputs of its own; `sizes` override those of the check."""
         mark = self.item.get_closest_marker("public")
         own = (
@@ -62,16 +62,18 @@ def parameters(item: pytest.Function) -> Mapping[str, Any]:
     return item.callspec.params if hasattr(item, "callspec") else {}
 
 
-def questions_of(item: pytest.Function, reference: Reference, draw: Draw) -> tuple[Question, ...]:
+def questions_of(
+    item: pytest.Function, reference: Reference, draw: Draw
+) -> tuple[CheckQuestion, ...]:
     """Run a check over the reference itself and return what it asks.
 
     Raises what the check raises, as where the reference cannot work with the sizes of `draw`; and
     LookupError when it needs a fixture that is not one of ours.
     """
-    asked: list[Question] = []
+    asked: list[CheckQuestion] = []
 
     def record(request: Request, expectation: Expectation) -> None:
-        asked.append(Question(request, expectation))
+        asked.append(CheckQuestion(request, expectation))
 
     step = step_of(item) or ""
     student = Student(step, reference, _OwnAnswers(reference), record=record, naming=False)
