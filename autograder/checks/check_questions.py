@@ -50,7 +50,10 @@ class QuestionSource:
             (mark.kwargs if mark else {}) if draw.public else parameters(self.item).get("draw", {})
         )
         drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes})
-        return questions_of(self.item, self.reference, drawn)[self.number]
+        asked: tuple[CheckQuestion, ...] = self.reference.drawn(
+            (self.item, drawn.identity), lambda: questions_of(self.item, self.reference, drawn)
+        )
+        return asked[self.number]
 
 
 # What a check may raise that cannot be asked with some inputs, or that is wrong itself.

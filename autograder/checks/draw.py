@@ -52,6 +52,11 @@ class Draw:
         return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, self._decimals)
 
     @property
+    def identity(self) -> tuple[object, ...]:
+        """What its numbers follow from: draws of one identity draw the same."""
+        return (*self._sizes.items(), self._seed, self._name, self._dtype, self._decimals)
+
+    @property
     def public(self) -> bool:
         """Whether it draws for a worked example: small numbers with few digits."""
         return self._decimals is not None

@@ -241,9 +241,9 @@ class GradingPlugin:
             )
 
     def items(self, mark: str) -> list[pytest.Item]:
-        """Return the collected checks that carry a mark, once per test function."""
+        """Return the collected checks that carry a mark, once per test function and step."""
         functions = {
-            getattr(item, "originalname", item.name): item
+            (step_of(item), getattr(item, "originalname", item.name)): item
             for item in reversed(self._items)
             if item.get_closest_marker(mark)
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -90,6 +90,7 @@ class Reference:
     module: ModuleType
     misconceptions: tuple[Misconception, ...]
     _expected: dict[bytes, Reply] = field(default_factory=dict, compare=False, repr=False)
+    _drawn: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def expected(self, request: Request) -> Reply:
         """Return the reference's answer to a check's own request, computed once.
@@ -104,7 +105,14 @@ class Reference:
     def forget(self) -> None:
         """Forget every answer that was kept: the checks are given other inputs from now on."""
         self._expected.clear()
+        self._drawn.clear()
         self.replay.forget()
+
+    def drawn(self, identity: Hashable, draw: Callable[[], Any]) -> Any:
+        """Return what `draw` draws, once for each `identity`; kept until `forget`, too."""
+        if identity not in self._drawn:
+            self._drawn[identity] = draw()
+        return self._drawn[identity]
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer a request as the reference does."""

@@ -183,7 +183,7 @@ class Answer:
     def _expect(self, expectation: Expectation) -> None:
         if self.student.record:
             self.student.record(self.request, expectation)
-        finding = judge(expectation, self.request, self.reply, self._known(self.request))
+        finding = self._judged(self.request, expectation, self.reply)
         if not finding:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
@@ -196,8 +196,10 @@ class Answer:
 
     def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
         """Return the finding on another question, asked of the same code."""
-        reply = self.student.ask(request).reply
-        return judge(expectation, request, reply, self._known(request))
+        return self._judged(request, expectation, self.student.ask(request).reply)
+
+    def _judged(self, request: Request, expectation: Expectation, reply: Reply) -> Finding | None:
+        return judge(expectation, request, reply, self._known(request), self.student.naming)
 
     def _known(self, request: Request, pairs: bool = False) -> Iterator[Candidate]:
         # A generator, since replaying is needed only when something is wrong.

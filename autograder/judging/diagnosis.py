@@ -48,13 +48,15 @@ def diagnose(
     form: ResultSpec,
     candidates: Iterable[Candidate],
     request: Request | None = None,
+    describe: bool = True,
 ) -> Finding | None:
     """Return what is wrong with `reply`, named when it can be; None when it is right.
 
     `request` is the question, whose arguments and sizes may tell more about a wrong answer.
+    Without `describe`, only the bare difference is told, which takes less time.
     """
     finding = failure(reply) if isinstance(reply, Failed) else compare(reply.value, expected, form)
-    if finding is None or finding.outcome is Outcome.NOT_WRITTEN:
+    if finding is None or finding.outcome is Outcome.NOT_WRITTEN or not describe:
         return finding
     known = [each for each in candidates if not _right(each.reply, expected, form)]
     matching = [each for each in known if same(reply, each.reply, form)]

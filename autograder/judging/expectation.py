@@ -71,9 +71,13 @@ Expectation = Agrees | Distributed | Unchanged | LinearLayers | Refused
 
 
 def judge(
-    expectation: Expectation, request: Request, reply: Reply, candidates: Iterable[Candidate]
+    expectation: Expectation,
+    request: Request,
+    reply: Reply,
+    candidates: Iterable[Candidate],
+    describe: bool = True,
 ) -> Finding | None:
-    """Return what is not as expected, or None."""
+    """Return what is not as expected, or None; without `describe`, in the barest words."""
     finding = _missing(request, reply)
     if finding:
         return finding
@@ -84,7 +88,7 @@ def judge(
     )
     match expectation:
         case Agrees():
-            return _agrees(expectation, request, reply, candidates)
+            return _agrees(expectation, request, reply, candidates, describe)
         case Distributed():
             return judge_distribution(expectation, reply, candidates)
         case Unchanged():
@@ -96,9 +100,14 @@ def judge(
 
 
 def _agrees(
-    expectation: Agrees, request: Request, reply: Reply, candidates: Iterable[Candidate]
+    expectation: Agrees,
+    request: Request,
+    reply: Reply,
+    candidates: Iterable[Candidate],
+    describe: bool,
 ) -> Finding | None:
-    finding = diagnose(reply, expectation.expected, expectation.form, candidates, request)
+    expected, form = expectation.expected, expectation.form
+    finding = diagnose(reply, expected, form, candidates, request, describe)
     if finding or isinstance(reply, Failed):
         return finding
     return (
