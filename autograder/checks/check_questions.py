@@ -43,12 +43,16 @@ class QuestionSource:
     number: int
     reference: Reference
 
+    def sizes(self, public: bool) -> Mapping[str, int]:
+        """Return the sizes of axes that the check sets, for a worked example or as it is hidden."""
+        mark = self.item.get_closest_marker("public")
+        if public:
+            return mark.kwargs if mark else {}
+        return dict(parameters(self.item).get("draw", {}))
+
     def question(self, draw: Draw, label: str, sizes: Mapping[str, int]) -> CheckQuestion:
         """Return the question with inputs of its own; `sizes` override those of the check."""
-        mark = self.item.get_closest_marker("public")
-        own = (
-            (mark.kwargs if mark else {}) if draw.public else parameters(self.item).get("draw", {})
-        )
+        own = self.sizes(draw.public)
         drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes})
         asked: tuple[CheckQuestion, ...] = self.reference.drawn(
             (self.item, drawn.identity), lambda: questions_of(self.item, self.reference, drawn)

@@ -15,6 +15,8 @@ import numpy as np
 from autograder.model.exercise import Exercise
 from autograder.protocol.wire import Seed
 
+PUBLIC_DECIMALS = 1
+
 
 class Draw:
     """Draws arrays whose shapes are named by axis letters.
@@ -46,15 +48,29 @@ class Draw:
         chosen = grading.seed if seed is None else seed
         return cls({**grading.sizes, **sizes}, chosen, name, exercise.dtype)
 
+    @classmethod
+    def worked(cls, exercise: Exercise, name: str, sizes: Mapping[str, int]) -> Draw:
+        """Return the draw of a worked example; `sizes` override the exercise's public ones."""
+        own = {**exercise.grading.public_sizes, **sizes}
+        return cls(own, 0, name, exercise.dtype, PUBLIC_DECIMALS)
+
     def beside(self, name: str, sizes: Mapping[str, int]) -> Draw:
-        """Return a draw of its own, of the same seed, with other sizes for some axes."""
+        """Return a draw of its own, of the same seed, with other sizes for some axes.
+
+        Its numbers have all their digits, since nobody works them by hand.
+        """
         own = {**self._sizes, **sizes}
-        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, self._decimals)
+        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype)
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What its numbers follow from: draws of one identity draw the same."""
         return (*self._sizes.items(), self._seed, self._name, self._dtype, self._decimals)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The size of each axis."""
+        return self._sizes
 
     @property
     def public(self) -> bool:

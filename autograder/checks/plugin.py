@@ -22,8 +22,9 @@ from _pytest.runner import runtestprotocol
 from autograder.checks.attribution import OURS, Playback, ReplyRecorder, of_ours, of_the_student
 from autograder.checks.author_error import author_error
 from autograder.checks.chain import Chain, Run, broken_by, traced_back
+from autograder.checks.check_questions import parameters
 from autograder.checks.draw import Draw
-from autograder.checks.marks import step_of, title_of
+from autograder.checks.marks import needs_only_ours, step_of, title_of
 from autograder.checks.one_piece import Asked, OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import charged, end_to_end, faulty_steps
 from autograder.checks.reference import Reference, load_module
@@ -39,7 +40,6 @@ from autograder.model.exercise import GRADERS, SOLUTION, Step
 from autograder.model.request import Reply, Request, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
-PUBLIC_DECIMALS = 1
 # A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
 # No other check of the step could see anything new.
@@ -116,7 +116,7 @@ class GradingPlugin:
         for name in order:
             if name not in checked:
                 raise self._wrong(f"the step {name} has no check", "write one in graders.py")
-        items += standing_checks(self.reference, items)
+        items += standing_checks(self.reference, items, public=self._public)
         items.sort(key=lambda item: order.get(step_of(item) or "", len(order)))
         self._items = list(items)  # a copy: pytest empties its own when it deselects
 
@@ -157,7 +157,20 @@ class GradingPlugin:
     @pytest.fixture
     def student(self, request: pytest.FixtureRequest) -> Student:
         """The code under check, for the step that the check is marked with."""
-        step = step_of(request.node)
+        return self._student(request.node)
+
+    @pytest.fixture
+    def draw(self, request: pytest.FixtureRequest) -> Draw:
+        """Random inputs of named axes; parametrize it (indirect) with other sizes."""
+        return self._draw(request.node, getattr(request, "param", {}))
+
+    @pytest.fixture
+    def chain(self) -> Callable[[Run], None]:
+        """Judges the student's own steps end to end."""
+        return self._judge_chain
+
+    def _student(self, item: pytest.Item) -> Student:
+        step = step_of(item)
         running = self._running
         assert step and running.respondent
         return Student(
@@ -170,26 +183,17 @@ class GradingPlugin:
             running.suspects,
         )
 
-    @pytest.fixture
-    def draw(self, request: pytest.FixtureRequest) -> Draw:
-        """Random inputs of named axes; parametrize it (indirect) with other sizes."""
+    def _draw(self, item: pytest.Item, sizes: Mapping[str, int]) -> Draw:
         exercise = self.reference.exercise
-        mark = request.node.get_closest_marker("public")
+        mark = item.get_closest_marker("public")
         if self._public and mark:
-            name = getattr(request.node, "originalname", request.node.name)
-            sizes = {**exercise.grading.public_sizes, **mark.kwargs}
-            return Draw(sizes, 0, name, exercise.dtype, PUBLIC_DECIMALS)
-        return Draw.hidden(exercise, request.node.name, getattr(request, "param", {}), self._seed)
+            name = getattr(item, "originalname", item.name)
+            return Draw.worked(exercise, name, mark.kwargs)
+        return Draw.hidden(exercise, item.name, sizes, self._seed)
 
-    @pytest.fixture
-    def chain(self) -> Callable[[Run], None]:
-        """Judges the student's own steps end to end."""
-
-        def judged(run: Run) -> None:
-            assert self._running.respondent
-            self._running.chain = Chain(self.reference, self._running.respondent).judged(run)
-
-        return judged
+    def _judge_chain(self, run: Run) -> None:
+        assert self._running.respondent
+        self._running.chain = Chain(self.reference, self._running.respondent).judged(run)
 
     # What the judge calls.
 
@@ -241,9 +245,9 @@ class GradingPlugin:
             )
 
     def items(self, mark: str) -> list[pytest.Item]:
-        """Return the collected checks that carry a mark, once per test function and step."""
+        """Return the collected checks that carry a mark, each test of an author once."""
         functions = {
-            (step_of(item), getattr(item, "originalname", item.name)): item
+            (step_of(item), _function_of(item)): item
             for item in reversed(self._items)
             if item.get_closest_marker(mark)
         }
@@ -411,12 +415,37 @@ class GradingPlugin:
         return CheckVerdict.of(item.name, title_of(item), finding)
 
     def _protocol(self, item: pytest.Item, running: _Running) -> _Running:
-        """Run one check through pytest's own set-up, call and tear-down; return what it raised."""
+        """Run one check and return what it raised.
+
+        It is called directly if it needs nothing but our fixtures, else through pytest's own
+        set-up, call and tear-down, which take longer than many a check.
+        """
         self._running = replace(running, finding=None, chain=None, errors=[])
+        if isinstance(item, pytest.Function) and needs_only_ours(item):
+            self._called(item)
+            return self._running
         index = self._items.index(item)
         following = self._items[(index + 1) % len(self._items)]
         runtestprotocol(item, log=False, nextitem=following)
         return self._running
+
+    def _called(self, item: pytest.Function) -> None:
+        given = dict(parameters(item))
+        own: dict[str, Callable[[], Any]] = {
+            "student": lambda: self._student(item),
+            "draw": lambda: self._draw(item, given.get("draw", {})),
+            "chain": lambda: self._judge_chain,
+        }
+        given |= {name: make() for name, make in own.items() if name in item.fixturenames}
+        needed = item._fixtureinfo.argnames
+        try:
+            item.obj(**{name: given[name] for name in needed})
+        except CheckFailed as failed:
+            self._running.finding = failed.finding
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:  # as pytest does, which tells it from what a test may raise
+            self._running.errors.append(error)
 
     def _attributed(
         self,
@@ -446,6 +475,12 @@ class GradingPlugin:
 
     def _wrong(self, fact: str, cure: str) -> KitError:
         return KitError(fact, place=str(self.reference.exercise.folder / GRADERS), cure=cure)
+
+
+def _function_of(item: pytest.Item) -> str:
+    """The name of a check, without the values of its parameters if an author gave it any."""
+    standing = item.name.startswith(STANDING)
+    return item.name if standing else getattr(item, "originalname", item.name)
 
 
 def _noting(asked: list[PassedQuestion]) -> Recorder:

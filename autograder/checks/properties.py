@@ -13,6 +13,7 @@ from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
 from autograder.checks.sizes import Sizes
 from autograder.checks.student import Student
+from autograder.judging.beyond_values import are_shares
 from autograder.judging.compare import FLOOR
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
@@ -24,6 +25,7 @@ StandingCheck = Callable[[Student, Draw], None]
 # A softmax over a row that holds it and its negative overflows unless the row's own maximum is
 # taken off. It is no larger than that takes: the digits of a larger one would be lost.
 LARGE = {"float32": 300.0, "float64": 1e4}
+LARGER = 1024  # a power of 2, so that no digit is lost
 _GENERATORS = 4  # whose draws must all differ
 _NOT_ITS_GENERATOR = (
     "Two calls with generators of one seed give different numbers, so they are not drawn from the "
@@ -81,7 +83,7 @@ def at_sizes(
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            request = source.question(draw, "sized", sizes).request
+            request = _enlarged(source.question(draw, "sized", sizes).request)
             student.ask(replace(request, dtype=dtype, before=before)).agrees()
 
     return check
@@ -130,9 +132,23 @@ def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
             request = source.question(draw, "layers", {}).request
             first, second = student.ask(request), student.ask(request)
             first.has_layers()
+            second.has_layers()
             first.differs_from(second, _SAME_LAYERS)
 
     return check
+
+
+def _enlarged(request: Request) -> Request:
+    """The call of a function with the numbers of its first array times 1024.
+
+    Shares that sum to 1 stay as they are, and the next array is taken.
+    """
+    for place, value in enumerate(request.arguments):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not are_shares(value):
+            arguments = list(request.arguments)
+            arguments[place] = LARGER * value
+            return replace(request, arguments=tuple(arguments))
+    return request
 
 
 def _earlier(request: Request, others: Sequence[Request]) -> tuple[tuple[Value, ...], ...]:

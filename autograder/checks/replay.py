@@ -5,6 +5,7 @@ Each reply is computed once and kept for as long as the inputs stay the same.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -80,7 +81,9 @@ class Replay:
                 yield self._replayed(request, first, second)
 
     def _replayed(self, request: Request, *mistakes: Misconception) -> Candidate:
-        with self._reference.replaced({mistake.step: mistake.wrong for mistake in mistakes}):
+        wrong = {mistake.step: mistake.wrong for mistake in mistakes}
+        # A wrong layer of sizes that are 1 may hold no numbers, say; nobody needs to hear of it.
+        with self._reference.replaced(wrong), warnings.catch_warnings(action="ignore"):
             reply = self._reference.ask(request)
         return Candidate(_name(*mistakes), words_for(request, mistakes), reply)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from autograder.checks.check_questions import UNFIT, CheckQuestion, QuestionSource, parameters
+from autograder.checks.check_questions import UNFIT, CheckQuestion, QuestionSource
 from autograder.checks.draw import Draw
 from autograder.judging.expectation import Agrees
 from autograder.model.exercise import Exercise
@@ -29,9 +30,12 @@ class SizePlan:
     grown: Sizes
 
 
-def size_plan(sources: Sequence[QuestionSource], exercise: Exercise) -> SizePlan:
-    """Try sizes on the reference; return those that all questions of one step can be asked with."""
-    trials = _Trials(tuple(sources), exercise)
+def size_plan(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> SizePlan:
+    """Try sizes on the reference; return those that all questions of one step can be asked with.
+
+    They are the sizes of worked examples if `public`, which are others.
+    """
+    trials = _Trials(tuple(sources), exercise, public)
     single = [{axis: 1} for axis in trials.axes if trials.fit({axis: 1})]
     # Two calls for all axes, if the reference can work with several axes of size 1 at once.
     halves = [_joined(half) for half in (single[0::2], single[1::2]) if half]
@@ -43,9 +47,9 @@ def size_plan(sources: Sequence[QuestionSource], exercise: Exercise) -> SizePlan
     return SizePlan((*groups, *trials.dependent(_joined(single))), grown)
 
 
-def other_size(sources: Sequence[QuestionSource], exercise: Exercise) -> Sizes:
+def other_size(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> Sizes:
     """Return half the usual size of an axis that random draws depend on."""
-    trials = _Trials(tuple(sources), exercise)
+    trials = _Trials(tuple(sources), exercise, public)
     halved = ({axis: size // 2} for axis, size in trials.axes.items())
     return next(filter(trials.fit, halved), {})
 
@@ -57,10 +61,12 @@ def _joined(sizes: Sequence[Sizes]) -> Sizes:
 class _Trials:
     """Asks the reference the questions of a step with one set of sizes after another."""
 
-    def __init__(self, sources: tuple[QuestionSource, ...], exercise: Exercise) -> None:
-        own = parameters(sources[0].item).get("draw", {})
-        self.axes = {**exercise.grading.sizes, **own}
-        self._sources, self._exercise = sources, exercise
+    def __init__(
+        self, sources: tuple[QuestionSource, ...], exercise: Exercise, public: bool
+    ) -> None:
+        drawn = Draw.worked if public else Draw.hidden
+        self.axes = drawn(exercise, "sizes", sources[0].sizes(public)).sizes
+        self._sources, self._draw = sources, partial(drawn, exercise, "sizes", {})
         self._usual = self._keys({})
 
     def fit(self, sizes: Sizes) -> bool:
@@ -79,7 +85,7 @@ class _Trials:
 
     def _keys(self, sizes: Sizes) -> list[bytes] | None:
         """What is asked with `sizes`; None when the reference cannot answer."""
-        draw = Draw.hidden(self._exercise, "sizes", {})
+        draw = self._draw()
         try:
             with warnings.catch_warnings(action="error"):  # of layers without numbers, say
                 questions = [source.question(draw, "sizes", sizes) for source in self._sources]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class _Way:
     def watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a step that does the same, and is recorded."""
 
+        @wraps(function)  # its annotations name the axes
         def step(*arguments: Any, **keywords: Any) -> Any:
             given = [self._plain(value) for value in (*arguments, *keywords.values())]
             self._depth += 1

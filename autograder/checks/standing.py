@@ -18,7 +18,6 @@ from autograder.checks.check_questions import (
     UNFIT,
     CheckQuestion,
     QuestionSource,
-    parameters,
     questions_of,
 )
 from autograder.checks.draw import Draw
@@ -44,12 +43,15 @@ PROPERTIES = (*_USES, "other_precision", "size_1", "large_numbers", "own_draws")
 OTHER_PRECISION = {"float32": "float64", "float64": "float32"}
 
 
-def standing_checks(reference: Reference, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+def standing_checks(
+    reference: Reference, items: Iterable[pytest.Item], public: bool = False
+) -> list[pytest.Item]:
     """Return the standing checks of every step, as pytest items beside the author's `items`.
 
+    If `public`, they are to be asked as worked examples, with sizes that fit those.
     Raises `KitError` when the author switches off a property that does not exist.
     """
-    steps = [_HeldStep(reference, step, items) for step in reference.exercise.steps]
+    steps = [_HeldStep(reference, step, items, public) for step in reference.exercise.steps]
     layer = [question.request for step in steps if step.is_class for question in step.questions()]
     layouts = layouts_in(reference, layer)
     return [check for step in steps for check in step.checks(layouts)]
@@ -58,8 +60,10 @@ def standing_checks(reference: Reference, items: Iterable[pytest.Item]) -> list[
 class _HeldStep:
     """One step with the author's checks of it, and what follows from them."""
 
-    def __init__(self, reference: Reference, step: Step, items: Iterable[pytest.Item]) -> None:
-        self._reference, self._step = reference, step
+    def __init__(
+        self, reference: Reference, step: Step, items: Iterable[pytest.Item], public: bool
+    ) -> None:
+        self._reference, self._step, self._public = reference, step, public
         functions = (item for item in items if isinstance(item, pytest.Function))
         self._items = [item for item in functions if step_of(item) == step.name]
         self._without = reference.exercise.grading.without.get(step.name, {})
@@ -83,7 +87,7 @@ class _HeldStep:
         """Return the standing checks that have something to ask."""
         exercise, found = self._reference.exercise, list[pytest.Item]()
         if self._values:
-            plan = size_plan(self._values, exercise)
+            plan = size_plan(self._values, exercise, self._public)
             found += self._in_every_use(plan, layouts.get(self._step.name))
             found += self._at_sizes(plan)
         large = [
@@ -97,10 +101,11 @@ class _HeldStep:
         drawn = [] if "own_draws" in self._without else self._sources(Distributed)
         if drawn:
             title = "the numbers come from the generator that is passed in, at any size"
-            check = properties.from_its_generator(drawn, other_size(drawn, exercise))
+            size = other_size(drawn, exercise, self._public)
+            check = properties.from_its_generator(drawn, size)
             found.append(self._item("own_draws", title, check))
         layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
-        if layers and not self.is_class:
+        if layers:
             check = properties.new_every_time(layers[:1])
             found.append(self._item("own_draws", "every call makes new layers", check))
         return found
@@ -151,11 +156,12 @@ class _HeldStep:
         return self._known[item]
 
     def _questions_of(self, item: pytest.Function) -> tuple[CheckQuestion, ...]:
-        sizes = parameters(item).get("draw", {})
+        sizes = QuestionSource(item, 0, self._reference).sizes(self._public)
+        drawn = Draw.worked if self._public else Draw.hidden
         try:
-            draw = Draw.hidden(self._reference.exercise, item.name, sizes)
+            draw = drawn(self._reference.exercise, item.name, sizes)
             return questions_of(item, self._reference, draw)
-        except UNFIT:  # it will raise again when it runs, and be reported there
+        except UNFIT:  # where it is asked with these sizes, it raises again and is reported
             return ()
 
     def _item(self, name: str, title: str, check: properties.StandingCheck) -> pytest.Item:

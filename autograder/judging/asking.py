@@ -50,11 +50,19 @@ def ask_examples(step: Step, examples: Iterable[Example], respondent: Respondent
     """
     answers: list[AskedExample] = []
     for example in (each for each in examples if each.step == step.name):
-        if example.check.startswith(STANDING) and any(each.finding for each in answers):
+        if not is_asked_after(example, answers):
             break
         answers.append(ask_example(example, respondent))
     asked = settled(answers)
     return AskedStep(StepVerdict.of(step, tuple(each.verdict for each in asked)), asked)
+
+
+def is_asked_after(example: Example, answers: Iterable[AskedExample]) -> bool:
+    """Say whether an example is asked after `answers` about its step.
+
+    One of a standing check is asked only when all of them are right.
+    """
+    return not example.check.startswith(STANDING) or not any(each.finding for each in answers)
 
 
 def ask_example(example: Example, respondent: Respondent) -> AskedExample:

@@ -97,19 +97,22 @@ def _receivers(request: Request) -> tuple[np.ndarray, ...]:
     return (*floating, *arrays_in(tuple(request.attributes.values())))
 
 
+def are_shares(array: np.ndarray) -> bool:
+    """Say whether the rows of an array are shares: none is negative, and they sum to 1."""
+    return bool(
+        array.ndim and (array >= 0).all() and np.allclose(array.sum(axis=-1), 1.0, atol=1e-3)
+    )
+
+
 def _reaching(gradient: Value, receiver: np.ndarray) -> Value:
     """Return the part of a gradient that can reach what its receiver was computed from.
 
-    A softmax passes on no constant along a row. So where the rows of the receiver are shares that
-    sum to 1, their mean, weighted by the shares, is taken off.
+    A softmax passes on no constant along a row. So where the receiver's rows are shares, the mean
+    of the gradient, weighted by them, is taken off.
     """
-    if (
-        not isinstance(gradient, np.ndarray)
-        or gradient.shape != receiver.shape
-        or not receiver.ndim
-    ):
+    if not isinstance(gradient, np.ndarray) or gradient.shape != receiver.shape:
         return gradient
-    if not ((receiver >= 0).all() and np.allclose(receiver.sum(axis=-1), 1.0, atol=1e-3)):
+    if not are_shares(receiver):
         return gradient
     return gradient - (receiver * gradient).sum(axis=-1, keepdims=True)
 

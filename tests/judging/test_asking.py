@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.checks.reference import read_reference
 from autograder.judging.asking import ask_examples
+from autograder.judging.conditions import STANDING
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import read_exercise
@@ -35,11 +37,17 @@ from support.learner_workspace import (
 
 EXERCISE = read_exercise(ROOT / "assignments" / NAME)
 EXAMPLES = read_examples(EXERCISE.folder)
+REFERENCE = read_reference(ROOT / "solutions" / NAME)
 BODIES = {
     "right": RIGHT_SOFTMAX,
     "wrong": WRONG_SOFTMAX,
     "raises": "    raise ValueError('axes')",
     "not written": '    raise NotImplementedError("softmax is not written yet")',
+    "right until it is called again": (
+        "    if 'first' not in globals():\n"
+        "        globals()['first'] = scores.shape\n"
+        "    assert scores.shape == globals()['first']\n" + RIGHT_SOFTMAX
+    ),
     "wrong in some checks": "    return scores / scores.sum(-1, keepdims=True)",
 }
 
@@ -84,10 +92,31 @@ class Refusing:
         return Returned(None)
 
 
-def test_only_the_worked_examples_of_the_step_are_asked_each_once() -> None:
-    respondent = Refusing()
+class Answering(Refusing):
+    """A respondent that notes what it is asked, and is right."""
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        super().ask(request)
+        return REFERENCE.ask(request)
+
+
+def test_every_worked_example_of_the_step_is_asked_once_of_right_code() -> None:
+    respondent = Answering()
     answered = ask_examples(EXERCISE.step("softmax"), EXAMPLES, respondent)
     of_the_step = [example for example in EXAMPLES if example.step == "softmax"]
+    assert respondent.asked == [example.request for example in of_the_step]
+    assert answered.verdict.passes
+    assert any(example.check.startswith(STANDING) for example in of_the_step)
+
+
+def test_of_wrong_code_only_the_authors_examples_of_the_step_are_asked_each_once() -> None:
+    respondent = Refusing()
+    answered = ask_examples(EXERCISE.step("softmax"), EXAMPLES, respondent)
+    of_the_step = [
+        example
+        for example in EXAMPLES
+        if example.step == "softmax" and not example.check.startswith(STANDING)
+    ]
     assert respondent.asked == [example.request for example in of_the_step]
     assert [check.name for check in answered.verdict.checks] == [one.check for one in of_the_step]
     assert answered.verdict.outcome is Outcome.WRONG_TYPE and answered.verdict.points == 0

@@ -64,9 +64,10 @@ def live() -> tuple[Example, ...]:
 
     def judge_all(plugin: GradingPlugin) -> None:
         for item in plugin.items("public"):
+            step, name = str(step_of(item)), item.name
 
-            def keep(request: Any, expectation: Any, step: str = str(step_of(item))) -> None:
-                kept.append(Example(step, "", "", request, expectation, ()))
+            def keep(request: Any, expectation: Any, step: str = step, name: str = name) -> None:
+                kept.append(Example(step, name, "", request, expectation, ()))
 
             plugin.recorded(item, REFERENCE, keep)
 

@@ -98,6 +98,14 @@ def test_a_check_names_the_one_thing_to_look_at_its_hint_and_the_next_command(
     assert "attn check softmax" in run.out and "attn show softmax" in run.out
 
 
+def test_two_mistakes_at_once_are_described_and_neither_is_named_for_both(workspace: Path) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX.replace(" - scores.max(-2, keepdims=True)", ""))
+    run = attn("check", "softmax", folder=workspace)
+    assert run.code == NOT_ALL and run.err == ""
+    assert "The shares sum to 1 along axis 1 (S)." in run.words
+    assert "runs down the columns" not in run.words
+
+
 def test_the_reference_passes_and_the_next_exercise_is_named(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work", NAME, "torch_single_head")
     stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
@@ -206,7 +214,7 @@ def test_what_the_top_of_a_file_does_is_told_before_the_steps(
     assert run.code == NOT_ALL and run.err == ""
     assert told in run.words
     # What stands above it was run, unless Python itself was ended.
-    assert "os._exit" in top or "✓ softmax (4/4)" in run.out
+    assert "os._exit" in top or re.search(r"✓ softmax \((\d+)/\1\)", run.out)
 
 
 def test_what_the_code_prints_is_shown_apart_and_cut(workspace: Path) -> None:

@@ -53,7 +53,7 @@ def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> No
     terminal.press("hh")
     terminal.sees("That was the last one.")
     terminal.press("s")
-    assert re.search(r"yours +expected +difference", terminal.sees("shown: B[0] of 3"))
+    assert re.search(r"yours +expected +difference", terminal.sees("shown: B[0] of 4"))
     terminal.press("l")
     terminal.sees("0 of 11 steps passed when last checked.")
     by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))

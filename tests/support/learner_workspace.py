@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ATTN = str(Path(sys.executable).with_name("attn"))
 NAME = "numpy_single_head"
 REFERENCE = (ROOT / "solutions" / NAME / "solution.py").read_text(encoding="utf-8")
-WRONG_SOFTMAX = """    powers = np.exp(scores)
+WRONG_SOFTMAX = """    powers = np.exp(scores - scores.max(-2, keepdims=True))
     return powers / powers.sum(-2, keepdims=True)"""
 RIGHT_SOFTMAX = """    powers = np.exp(scores - scores.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)"""

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from autograder.judging.asking import AskedExample, settled
+from autograder.judging.asking import AskedExample, is_asked_after, settled
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import report
@@ -119,8 +119,10 @@ class Job:
         return None
 
     def _ask(self, name: str) -> None:
-        asked = []
+        asked: list[AskedExample] = []
         for example in self._questions.of(name):
+            if not is_asked_after(example, asked):
+                break
             self._send(event="asking", step=name, check=example.check, title=example.title)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
                 asked.append(self._answer(example))

@@ -82,9 +82,9 @@ def _once(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
 
 
 def _twice(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
-    """Two draws one after the other, from generators with other seeds: which parts are the same?"""
+    """Draws from generators of two seeds, and of the first again: which parts are the same?"""
     request, drawn = probe.request, []
-    for turn in range(2):
+    for turn in (0, 1, 0):
         arguments = [
             Seed(value.seed + turn) if isinstance(value, Seed) else value
             for value in request.arguments
@@ -94,7 +94,9 @@ def _twice(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
         drawn.append(_data(tuple(read) if request.read else made, library))
     parts = [one if isinstance(one, tuple) else (one,) for one in drawn]
     words = ("other numbers", "equal numbers")
-    return Observation(value=tuple(words[_equal(one, other)] for one, other in zip(*parts)))
+    first, second, again = parts
+    pairs = (*zip(first, second), *zip(first, again))
+    return Observation(value=tuple(words[_equal(one, other)] for one, other in pairs))
 
 
 def _equal(one: Value, other: Value) -> bool:
