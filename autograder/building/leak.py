@@ -52,14 +52,15 @@ def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
     for number, line in _region_lines(solution):
         if _telling(line, SHORTEST_OF_A_REGION):
             found.append(Secret(_squeezed(line), f"{solution.path}:{number}", "a solution"))
-    for number, fragment in _fragments(solution):
-        if _telling(fragment, SHORTEST_FRAGMENT):
-            place = f"{solution.path}:{number}"
-            found.append(Secret(_squeezed(fragment), place, "a solution (a part of it)"))
     for path in _other_code(exercise):
         for number, line in _code_lines(path.read_text(encoding="utf-8")):
             if _telling(line, SHORTEST_OF_OTHER_CODE):
                 found.append(Secret(_squeezed(line), f"{path}:{number}", f"{path.name}"))
+    # Last: what is found first is told, and a whole line says more than a part.
+    for number, fragment in _fragments(solution):
+        if _telling(fragment, SHORTEST_FRAGMENT):
+            place = f"{solution.path}:{number}"
+            found.append(Secret(_squeezed(fragment), place, "a solution (a part of it)"))
     return tuple(secret for secret in found if secret.text not in public)
 
 

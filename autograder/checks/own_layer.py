@@ -20,12 +20,13 @@ TITLE = "it works in your layer, with your other steps"
 
 
 def faulty_steps(
-    before: Sequence[str], steps: Iterable[StepVerdict], passes: Passes
+    before: Sequence[str], steps: Iterable[StepVerdict], exempt: Iterable[str], passes: Passes
 ) -> tuple[str, ...] | None:
     """Return the steps that are right alone, but that a leaning step cannot do with.
 
     before: the steps in front of it, all of which the reference answers for when it passes. One
-    at a time, those that are right alone are given back to the student. None when the code got
+    at a time, those that are right alone are given back to the student. Those of `exempt` make
+    what the layer keeps: what becomes of that is the layer's own doing. None when the code got
     stuck on the way.
     """
     right = [step.name for step in steps if step.passes and not step.leaning]
@@ -33,8 +34,12 @@ def faulty_steps(
     explained = passes(wrong)
     if explained or explained is None:
         return None if explained is None else ()
-    replaced = tuple(before)
-    for name in right:
+    left = {name for name in exempt if name in right}
+    replaced = tuple(name for name in before if name not in left)
+    cured = passes(replaced)
+    if not cured:
+        return None if cured is None else ()
+    for name in (name for name in right if name not in left):
         fewer = tuple(other for other in replaced if other != name)
         goes = passes(fewer) if name in replaced else False
         if goes is None:

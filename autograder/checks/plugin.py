@@ -46,6 +46,7 @@ STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTP
 FINAL = (Outcome.NOT_WRITTEN, Outcome.INFRASTRUCTURE, *STUCK)
 # What says nothing against the code that is judged.
 UNSEEN = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
+KEPT = ("distribution", "layers")  # what a layer makes once and keeps
 NAMED = re.compile(r"`(\w+)[^`]*`")  # the step in "`Layer.forward` is not written yet."
 
 
@@ -329,7 +330,8 @@ class GradingPlugin:
         for name in [step.name for step in steps if step.leaning and step.name in alone]:
             before = exercise.before(name)
             passes = partial(self._passes, exercise.step(name), respondent)
-            faulty = faulty_steps(before, steps[: len(before)], passes)
+            makers = [step.name for step in exercise.steps if step.compare in KEPT]
+            faulty = faulty_steps(before, steps[: len(before)], makers, passes)
             if faulty:
                 steps = charged(exercise, steps, faulty, alone[name])
             elif all(step.passes for step in steps[: len(before)]):

@@ -56,9 +56,10 @@ class Use:
     def of(self, source: QuestionSource, draw: Draw) -> Request:
         """Return a question of `source` under these conditions."""
         question = source.question(draw, "use", {})
-        request = question.request
+        request = _enlarged(question.request)
         if self.grown is not None:
-            others: tuple[tuple[str, Sizes], ...] = (("again", {}), ("grown", self.grown))
+            # The last one has the sizes of the call itself, so what was kept would fit.
+            others: tuple[tuple[str, Sizes], ...] = (("grown", self.grown), ("again", {}))
             earlier = [source.question(draw, label, sizes).request for label, sizes in others]
             request = replace(request, earlier=_earlier(request, earlier))
         if self.layouts is not None:
@@ -83,7 +84,8 @@ def at_sizes(
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            request = _enlarged(source.question(draw, "sized", sizes).request)
+            request = source.question(draw, "sized", sizes).request
+            request = _enlarged(request, dtype)
             student.ask(replace(request, dtype=dtype, before=before)).agrees()
 
     return check
@@ -138,13 +140,16 @@ def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
-def _enlarged(request: Request) -> Request:
-    """The call of a function with the numbers of its first array times 1024.
+def _enlarged(request: Request, dtype: str = "") -> Request:
+    """The call of a function with the numbers of its first array times 1024, in float64.
 
-    Shares that sum to 1 stay as they are, and the next array is taken.
+    In float32, large numbers that cancel leave too few digits. Shares that sum to 1 stay as they
+    are, and the next array is taken.
     """
     for place, value in enumerate(request.arguments):
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not are_shares(value):
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            continue
+        if (dtype or value.dtype.name) == "float64" and not are_shares(value):
             arguments = list(request.arguments)
             arguments[place] = LARGER * value
             return replace(request, arguments=tuple(arguments))

@@ -30,12 +30,19 @@ class SizePlan:
     grown: Sizes
 
 
-def size_plan(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> SizePlan:
+def size_plan(
+    sources: Sequence[QuestionSource],
+    exercise: Exercise,
+    public: bool,
+    layer: Sequence[QuestionSource] = (),
+) -> SizePlan:
     """Try sizes on the reference; return those that all questions of one step can be asked with.
 
-    They are the sizes of worked examples if `public`, which are others.
+    They are the sizes of worked examples if `public`, which are others. The questions about the
+    `layer` must go with them too: a step that gets one of its linear layers may rely on how their
+    sizes depend on each other.
     """
-    trials = _Trials(tuple(sources), exercise, public)
+    trials = _Trials(tuple(sources), exercise, public, tuple(layer))
     single = [{axis: 1} for axis in trials.axes if trials.fit({axis: 1})]
     # Two calls for all axes, if the reference can work with several axes of size 1 at once.
     halves = [_joined(half) for half in (single[0::2], single[1::2]) if half]
@@ -62,11 +69,19 @@ class _Trials:
     """Asks the reference the questions of a step with one set of sizes after another."""
 
     def __init__(
-        self, sources: tuple[QuestionSource, ...], exercise: Exercise, public: bool
+        self,
+        sources: tuple[QuestionSource, ...],
+        exercise: Exercise,
+        public: bool,
+        layer: tuple[QuestionSource, ...] = (),
     ) -> None:
         drawn = Draw.worked if public else Draw.hidden
         self.axes = drawn(exercise, "sizes", sources[0].sizes(public)).sizes
-        self._sources, self._draw = sources, partial(drawn, exercise, "sizes", {})
+        self._layer, self._sources, self._draw = (
+            layer,
+            sources,
+            partial(drawn, exercise, "sizes", {}),
+        )
         self._usual = self._keys({})
 
     def fit(self, sizes: Sizes) -> bool:
@@ -89,6 +104,8 @@ class _Trials:
         try:
             with warnings.catch_warnings(action="error"):  # of layers without numbers, say
                 questions = [source.question(draw, "sizes", sizes) for source in self._sources]
+                for source in self._layer:
+                    source.question(draw, "sizes", sizes)
         except UNFIT:  # what the reference raises says only that it cannot
             return None
         if not all(_is_finite(question) for question in questions):

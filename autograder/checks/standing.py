@@ -7,7 +7,7 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from autograder.judging.expectation import Agrees
 from autograder.judging.layers import LinearLayers
 from autograder.model.exercise import MANIFEST, Step
 from autograder.model.request import Request
+from autograder.protocol.wire import Linear
 
 _USES = {
     "earlier_calls": "when it is called again",
@@ -52,9 +53,11 @@ def standing_checks(
     Raises `KitError` when the author switches off a property that does not exist.
     """
     steps = [_HeldStep(reference, step, items, public) for step in reference.exercise.steps]
-    layer = [question.request for step in steps if step.is_class for question in step.questions()]
+    classes = [step for step in steps if step.is_class]
+    layer = [question.request for step in classes for question in step.questions()]
     layouts = layouts_in(reference, layer)
-    return [check for step in steps for check in step.checks(layouts)]
+    sources = [source for step in classes for source in step.values]
+    return [check for step in steps for check in step.checks(layouts, sources)]
 
 
 class _HeldStep:
@@ -77,22 +80,29 @@ class _HeldStep:
         self._torch = reference.exercise.library == "torch"
         self.is_class = isinstance(getattr(reference.module, step.name, None), type)
         self._known: dict[pytest.Function, tuple[CheckQuestion, ...]] = {}
-        self._values = self._sources(Agrees)
+        self.values = self._sources(Agrees)
 
     def questions(self) -> list[CheckQuestion]:
         """Return the author's questions about values, one of each form."""
-        return [self._asked(source.item)[source.number] for source in self._values]
+        return [self._asked(source.item)[source.number] for source in self.values]
 
-    def checks(self, layouts: Mapping[str, Layouts]) -> list[pytest.Item]:
-        """Return the standing checks that have something to ask."""
+    def checks(
+        self, layouts: Mapping[str, Layouts], layer: Sequence[QuestionSource]
+    ) -> list[pytest.Item]:
+        """Return the standing checks that have something to ask.
+
+        layouts: of each step's arguments in the layer. layer: the questions about the layer.
+        """
         exercise, found = self._reference.exercise, list[pytest.Item]()
-        if self._values:
-            plan = size_plan(self._values, exercise, self._public)
+        if self.values:
+            asked = [value for each in self.questions() for value in each.request.arguments]
+            gets_layers = any(isinstance(value, Linear) for value in asked)
+            plan = size_plan(self.values, exercise, self._public, layer if gets_layers else ())
             found += self._in_every_use(plan, layouts.get(self._step.name))
             found += self._at_sizes(plan)
         large = [
             source
-            for source, question in zip(self._values, self.questions())
+            for source, question in zip(self.values, self.questions())
             if _is_softmax(question)
         ]
         if large and "large_numbers" not in self._without:
@@ -125,7 +135,7 @@ class _HeldStep:
         )
         *others, last = (_USES[name] for name in held)
         title = f"the same {', '.join(others)}{' and ' * bool(others)}{last}"
-        return [self._item("every_use", title, properties.in_every_use(self._values, use))]
+        return [self._item("every_use", title, properties.in_every_use(self.values, use))]
 
     def _at_sizes(self, plan: SizePlan) -> list[pytest.Item]:
         dtype = OTHER_PRECISION[self._reference.exercise.dtype]
@@ -137,7 +147,7 @@ class _HeldStep:
             name = f"size_1[{','.join(sizes)}]" if sizes else "other_precision"
             words = [f"{' and '.join(sizes)} of size 1"] * bool(sizes)
             title = ", ".join([*words, *[f"in {dtype}"] * bool(dtype)])
-            check = properties.at_sizes(self._values, sizes, dtype, before)
+            check = properties.at_sizes(self.values, sizes, dtype, before)
             found.append(self._item(name, title, check))
         return found
 

@@ -209,8 +209,9 @@ class Answer:
             yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
 
     def _reference(self) -> Returned:
-        # In full precision and alone, whatever is asked of the student's code.
-        asked = replace(self.request, dtype="", before=(), layouts=(), earlier=())
+        # Alone and in full precision, whatever is asked of the student's code.
+        dtype = self.request.dtype if self.request.dtype == "float64" else ""
+        asked = replace(self.request, dtype=dtype, before=(), layouts=(), earlier=())
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):
             raise reference_failed(self.student.reference.exercise, asked, reply)

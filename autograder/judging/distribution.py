@@ -119,7 +119,7 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
                 sentence = f"`{first}` and `{second}` hold the same numbers in another order."
                 return _Fault("order", second, 0.0, sentence)
     for name, array in arrays.items():
-        if np.unique(np.abs(array)).size < array.size / 2:
+        if np.unique(np.abs(array)).size < 0.9 * array.size:
             sentence = f"The numbers of `{name}` repeat: it is not one draw."
             return _Fault("repeated", name, 0.0, sentence)
         tails = float((((array - array.mean()) / array.std()) ** 4).mean())

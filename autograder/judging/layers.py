@@ -36,7 +36,8 @@ def judge_layers(
     expected, form = expectation.expected, expectation.form
     if isinstance(reply, Failed):
         return diagnose(reply, expected, form, candidates)
-    finding = _layer_fault(arrays_of(expected, form), form, reply.value)
+    wanted = arrays_of(expected, form)
+    finding = _layer_fault(wanted, form, reply.value)
     if finding is None:
         return None
     looks = _look(reply.value, form)
@@ -45,7 +46,9 @@ def judge_layers(
         [
             candidate
             for candidate in candidates
-            if isinstance(candidate.reply, Returned) and _look(candidate.reply.value, form) == looks
+            if isinstance(candidate.reply, Returned)
+            and _look(candidate.reply.value, form) == looks
+            and _layer_fault(wanted, form, candidate.reply.value) == finding
         ],
     )
 
@@ -131,7 +134,7 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
         look = "A new `nn.Linear` can be trained. Which line switches that off?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     weight = layer.weight
-    if weight.size > 2 and np.unique(np.abs(weight)).size <= weight.size / 2:
+    if weight.size > 2 and np.unique(np.abs(weight)).size < 0.9 * weight.size:
         fact = f"The weights of `{name}` are not drawn at random: most of them are equal."
         look = "Outputs with equal weights learn the same. What does a new `nn.Linear` hold?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from autograder.judging.compare import FLOOR
 from autograder.judging.difference import Difference
 from autograder.model.claim import Claim, Measure
 
@@ -40,9 +41,15 @@ def _constant(seen: Difference) -> Claim | None:
         return None
     return Claim(
         "constant",
-        f"{seen.label} holds the same number everywhere, {first:.4g}.",
+        f"{seen.label} holds {_number(seen, first)} everywhere.",
         "Which of the arguments does your result depend on?",
     )
+
+
+def _number(seen: Difference, number: float) -> str:
+    # Where scores may be forbidden, all that are as low as this are one.
+    forbidden = number == FLOOR and (seen.expected == FLOOR).any()
+    return "a very negative number" if forbidden else f"the same number, {number:.4g},"
 
 
 def best_factor(seen: Difference) -> float | None:

@@ -61,6 +61,8 @@ def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings
             _result(target, list(earlier), call)
         value = arrays.held(_result(target, given.arguments, call))
         gradients = given.gradients(value)
+        for later in call.earlier[:1]:  # which must leave the result as it is
+            _result(target, list(later), call)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
     instance = _made(target, call, call.attributes)
     for name in call.before:

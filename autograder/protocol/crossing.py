@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.ma import MaskedArray, getmaskarray  # now: NumPy would import it when it is first asked
 
 from autograder.protocol import wire
 from autograder.protocol.wire import Opaque, type_name
@@ -81,7 +82,7 @@ class _Crossing:
             return Opaque(TOO_LARGE)
         if array.dtype.kind not in "biufc":
             return Opaque(f"{type_name(value)[:30]} of {array.dtype}"[:80])
-        if issubclass(type(value), np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        if issubclass(type(value), MaskedArray) and getmaskarray(value).any():
             return Opaque(HIDING)
         if array.dtype.kind in _EXTENDED and array.dtype.newbyteorder("<") not in wire.NAMES:
             return array.astype(_EXTENDED[array.dtype.kind])  # extended precision

@@ -63,9 +63,10 @@ def _whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
     whole = [verdict for verdict in roll if own_layer(verdict) and unwritten(verdict)]
     if whole:
         earned = sum(any(step.by_layer for step in verdict.steps) for verdict in whole)
+        part = "" if earned == len(whole) else f"{earned or 'none'} of them "
         yield (
-            f"Right as a whole layer, without all of its steps: {count(len(whole), 'student')}; "
-            f"{earned or 'none'} of them with points for steps that the layer does."
+            f"Right as a whole layer, without all of its steps: {count(len(whole), 'student')}, "
+            f"{part}with points for what the layer does."
         )
 
 

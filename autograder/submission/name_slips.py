@@ -137,8 +137,10 @@ def _where_from(step: WrittenStep, names: CodeNames, name: str, node: ast.Name) 
                 return fact, "What a later method needs has to be kept on the object, on `self`."
     setting = names.statements.get(name)
     if setting is not None:
-        where = line_words(setting, names.notebook)
-        return "", f"{capitalized(where)} would set {shown}, but that line is not run to its end."
+        where = capitalized(line_words(setting, names.notebook))
+        if isinstance(setting, ast.Delete):
+            return "", f"{where} deletes {shown}."
+        return "", f"{where} would set {shown}, but that line is not run to its end."
     near = set().union(*(names_bound_in(each) for _, each in step.functions))
     close = difflib.get_close_matches(name, sorted(near | names.functions.keys())[:1000], n=1)
     if close:

@@ -162,7 +162,7 @@ def test_a_chain_that_breaks_breaks_at_the_mistake(
         ("mistake_keys_reversed", True),
         ("mistake_mask_of_zero", True),
         ("mistake_softmax_overflows", False),
-        ("mistake_weights_too_large", False),
+        ("mistake_weights_too_large", True),
     ],
 )
 def test_a_mistake_that_shows_in_the_result_breaks_the_chain(

@@ -1,7 +1,7 @@
 # rows = [22, 25]
 # attack = "returns a view of one number that claims a terabyte"
 # step = "softmax"
-# outcomes = ["out_of_memory"]
+# outcomes = ["wrong_type"]
 # ---
 import numpy as np
 

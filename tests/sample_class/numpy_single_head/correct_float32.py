@@ -9,7 +9,7 @@ def softmax(scores):
 
 def initialize_weights(embedding_dimension, rng):
     shape = (embedding_dimension, embedding_dimension)
-    return tuple(np.random.normal(scale=0.02, size=shape).astype(np.float32) for _ in range(4))
+    return tuple(rng.normal(scale=0.02, size=shape).astype(np.float32) for _ in range(4))
 
 
 def project_qkv(x, query_weights, key_weights, value_weights):
