@@ -56,7 +56,7 @@ class Use:
     def of(self, source: QuestionSource, draw: Draw) -> Request:
         """Return a question of `source` under these conditions."""
         question = source.question(draw, "use", {})
-        request = _enlarged(question.request)
+        request = question.request
         if self.grown is not None:
             # The last one has the sizes of the call itself, so what was kept would fit.
             others: tuple[tuple[str, Sizes], ...] = (("grown", self.grown), ("again", {}))
@@ -84,8 +84,9 @@ def at_sizes(
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            request = source.question(draw, "sized", sizes).request
-            request = _enlarged(request, dtype)
+            question = source.question(draw, "sized", sizes)
+            # In float32, large numbers that cancel leave too few digits.
+            request = _enlarged(question) if dtype == "float64" else question.request
             student.ask(replace(request, dtype=dtype, before=before)).agrees()
 
     return check
@@ -140,16 +141,18 @@ def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
-def _enlarged(request: Request, dtype: str = "") -> Request:
-    """The call of a function with the numbers of its first array times 1024, in float64.
+def _enlarged(question: CheckQuestion) -> Request:
+    """The call of a function with the numbers of its first array times 1024.
 
-    In float32, large numbers that cancel leave too few digits. Shares that sum to 1 stay as they
-    are, and the next array is taken.
+    Shares that sum to 1 stay as they are, and the next array is taken. So do scores that become
+    shares: those of large scores hang on their last digits.
     """
+    request, expectation = question.request, question.expectation
+    assert isinstance(expectation, Agrees)
+    if isinstance(expectation.expected, np.ndarray) and are_shares(expectation.expected):
+        return request
     for place, value in enumerate(request.arguments):
-        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
-            continue
-        if (dtype or value.dtype.name) == "float64" and not are_shares(value):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not are_shares(value):
             arguments = list(request.arguments)
             arguments[place] = LARGER * value
             return replace(request, arguments=tuple(arguments))

@@ -42,7 +42,7 @@ def _handed_over(
     first, last = target.node.lineno, target.node.end_lineno or target.node.lineno
     lines = target.text.split("\n")[first - 1 : min(last, first + _MOST_LINES)]
     begin = (f"{number}, `{line.strip()[:_MUCH]}" for number, line in enumerate(lines, start=first))
-    shapes = rf"(?s)^Line ({'|'.join(map(re.escape, begin))})(?=.*({_UNFIT}))"
+    shapes = rf"(?s)\bLine ({'|'.join(map(re.escape, begin))})(?=.*({_UNFIT}))"
     place = step.line(call)
     fact = f"In {quoted(method.name)}, {place} gives `{target.name}` shapes that do not fit."
     calls = [each.func for each in call.args if isinstance(each, ast.Call)]

@@ -20,6 +20,7 @@ from autograder.submission.name_slips import CodeNames, name_slips
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words
 
+_UNTRAINED = (Outcome.RAISED, Outcome.WRONG_TYPE, Outcome.WRONG_VALUES)
 _UNGRADED = r"require grad|grad_fn|gradient"
 _SWITCHES = ("set_grad_enabled", "inference_mode")
 
@@ -63,7 +64,7 @@ def _gradients_off(trees: Sequence[ast.Module], notebook: bool) -> Iterator[Slip
                 ):
                     fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
                     look = "From there on, PyTorch records no gradients, in all of your code."
-                    yield Slip((Outcome.RAISED, Outcome.WRONG_VALUES), _UNGRADED, fact, look)
+                    yield Slip(_UNTRAINED, _UNGRADED, fact, look)
 
 
 def _is_true(node: ast.expr) -> bool:

@@ -139,23 +139,30 @@ class Remembering:
     """The reference, that keeps what it is asked and what it answers."""
 
     reference: Reference
-    known: dict[bytes, Reply] = field(default_factory=dict)
+    known: dict[bytes, list[Reply]] = field(default_factory=dict)
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
-        """Answer as the reference does."""
-        return self.known.setdefault(request.key, self.reference.ask(request))
+        """Answer as the reference does; asked the same again, it may draw anew."""
+        replies = self.known.setdefault(request.key, [])
+        replies.append(self.reference.ask(request))
+        return replies[-1]
 
 
 @dataclass(frozen=True)
 class Replaying:
     """Has nothing written, and gives back the answers that somebody else has got."""
 
-    known: Mapping[bytes, Reply]
+    known: Mapping[bytes, list[Reply]]
+    given: dict[bytes, int] = field(default_factory=dict)
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer what is known; nothing else is written."""
-        missing = Failed(Outcome.NOT_WRITTEN, f"`{request.target}` is not written yet.")
-        return self.known.get(request.key, missing)
+        replies = self.known.get(request.key)
+        if not replies:
+            return Failed(Outcome.NOT_WRITTEN, f"`{request.target}` is not written yet.")
+        turn = self.given.get(request.key, 0)
+        self.given[request.key] = turn + 1
+        return replies[turn % len(replies)]
 
 
 def judged(reference: Reference, *pairs: tuple[Any, int | None]) -> list[JudgedSteps]:
