@@ -29,7 +29,7 @@ AnswerOfReference = Callable[
 ]
 T = TypeVar("T")
 
-MOST_ANSWERED = 320  # questions of one call: a loop over a batch asks a few dozen
+MOST_ANSWERED = 320  # questions of one call: a loop over a batch asks a few dozen, five times over
 _MOST_QUESTIONS = 2_000  # of one call, including those that are refused
 _LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large as its square
 _SLOWER_TO_LOAD = 2.0
