@@ -41,7 +41,7 @@ def _constant(seen: Difference) -> Claim | None:
         return None
     return Claim(
         "constant",
-        f"{seen.label} holds {_number(seen, first)} everywhere.",
+        f"{seen.label} holds the same number everywhere, {_number(seen, first)}.",
         "Which of the arguments does your result depend on?",
     )
 
@@ -49,7 +49,7 @@ def _constant(seen: Difference) -> Claim | None:
 def _number(seen: Difference, number: float) -> str:
     # Where scores may be forbidden, all that are as low as this are one.
     forbidden = number == FLOOR and (seen.expected == FLOOR).any()
-    return "a very negative number" if forbidden else f"the same number, {number:.4g},"
+    return "a very negative one" if forbidden else f"{number:.4g}"
 
 
 def best_factor(seen: Difference) -> float | None:

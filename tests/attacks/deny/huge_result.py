@@ -1,7 +1,7 @@
 # rows = [62]
 # attack = "returns more than the wire carries"
 # step = "project_output"
-# outcomes = ["protocol"]
+# outcomes = ["wrong_type"]
 # ---
 import numpy as np
 

@@ -1,8 +1,8 @@
 # rows = [59]
 # attack = "answers, and leaves threads that never end"
 # step = "project_output"
-# outcomes = ["passed"]
-# why_passed = "the answer is right, and the threads end with the worker"
+# outcomes = ["passed", "raised"]
+# why_passed = "the answer is right, and the threads end with the worker; in the layer there may be too many"
 # ---
 import threading
 

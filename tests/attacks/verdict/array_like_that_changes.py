@@ -1,7 +1,7 @@
 # rows = [7]
 # attack = "returns an object that becomes whatever array it is compared with"
 # step = "softmax"
-# outcomes = ["wrong_values"]
+# outcomes = ["wrong_type"]
 # ---
 import numpy as np
 

@@ -1,7 +1,7 @@
 # rows = [7]
 # attack = "returns an array in which every entry is masked, so that no comparison fails"
 # step = "softmax"
-# outcomes = ["wrong_values"]
+# outcomes = ["wrong_type"]
 # ---
 import numpy as np
 

@@ -1,7 +1,7 @@
 # rows = [25]
 # attack = "returns a tensor that has a shape and no numbers"
 # step = "compute_attention_weights"
-# outcomes = ["raised"]
+# outcomes = ["wrong_type"]
 # exercise = "torch_single_head"
 # ---
 import torch
