@@ -169,10 +169,8 @@ class Chain:
 
     @cached_property
     def _functions(self) -> dict[str, Any]:
-        """The step functions that the chain may call; the class is not one."""
-        steps = [step.name for step in self.reference.exercise.steps]
-        functions = {name: getattr(self.reference.module, name) for name in steps}
-        return {name: step for name, step in functions.items() if not isinstance(step, type)}
+        """The reference's own steps, kept from before the student's take their places."""
+        return self.reference.functions
 
     def _broken(
         self, right: tuple[StepCall, ...], own: list[StepCall], finding: Finding

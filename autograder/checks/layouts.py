@@ -34,13 +34,7 @@ def layouts_in(reference: Reference, requests: Iterable[Request]) -> Mapping[str
 
         return called
 
-    steps = (step.name for step in reference.exercise.steps)
-    functions = {name: getattr(reference.module, name) for name in steps}
-    noting = {
-        name: noted(name, function)
-        for name, function in functions.items()
-        if not isinstance(function, type)
-    }
+    noting = {name: noted(name, function) for name, function in reference.functions.items()}
     with reference.replaced(noting):
         for request in requests:
             reference.ask(request)

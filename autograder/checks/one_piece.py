@@ -70,13 +70,12 @@ class OnePiece:
 
     def _exchanged(self, finding: Finding) -> Finding | None:
         """Say which results of a step have changed places, when that explains every draw."""
-        for step in self.reference.exercise.steps:
-            function = getattr(self.reference.module, step.name)
-            if step.random or isinstance(function, type):
+        for name, function in self.reference.functions.items():
+            if self.reference.exercise.step(name).random:
                 continue
-            names = self.reference.form(step.name).names
+            names = self.reference.form(name).names
             for order in list(permutations(range(len(names))))[1:]:
-                if self._gives({step.name: _in_order(function, order)}):
+                if self._gives({name: _in_order(function, order)}):
                     return _places_words(finding, names, order)
         return None
 

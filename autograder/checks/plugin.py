@@ -228,7 +228,7 @@ class GradingPlugin:
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), steps)
-        chain = end_to_end(chain, steps, self._layers)
+        chain = end_to_end(chain, steps, self.reference.layers)
         chain = with_layer(chain, self._layer.verdict(steps))
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         told = tuple(self._diagnosed(step, earned, respondent) for step in earned)
@@ -346,14 +346,6 @@ class GradingPlugin:
         running = _Running(respondent, leaning_on=leaning_on, naming=False)
         outcomes = {check.outcome for check in self._checks(step, running)}
         return None if outcomes & {*STUCK, Outcome.INFRASTRUCTURE} else outcomes == {Outcome.PASSED}
-
-    @property
-    def _layers(self) -> tuple[str, ...]:
-        """The steps that are classes."""
-        names = (step.name for step in self.reference.exercise.steps)
-        return tuple(
-            name for name in names if isinstance(getattr(self.reference.module, name), type)
-        )
 
     def _checks(self, step: Step, running: _Running) -> tuple[CheckVerdict, ...]:
         checks: list[CheckVerdict] = []

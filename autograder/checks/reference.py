@@ -119,6 +119,18 @@ class Reference:
         with np.errstate(all="ignore"):
             return InProcess(self.module.__dict__, self.exercise.library).ask(request)
 
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the steps that are classes, in order."""
+        names = (step.name for step in self.exercise.steps)
+        return tuple(name for name in names if isinstance(getattr(self.module, name, None), type))
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The steps that are functions, by name, as they stand in the module now."""
+        names = (step.name for step in self.exercise.steps)
+        return {name: getattr(self.module, name) for name in names if name not in self.layers}
+
     def form(self, target: str, method: str | None = None) -> ResultSpec:
         """Return what a step's result is made of, by the reference's own annotations.
 

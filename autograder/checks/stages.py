@@ -74,13 +74,11 @@ class _Way:
 
 def stages_of(reference: Reference, request: Request) -> tuple[Stage, ...]:
     """Return what the reference's steps give while its class answers `request`, in order."""
-    way, module = _Way(reference), reference.module
-    compared = [step.name for step in reference.exercise.steps if step.compare != "numbers"]
-    functions = {name: getattr(module, name) for name in compared}
+    way, exercise = _Way(reference), reference.exercise
     watched = {
         name: way.watched(name, function)
-        for name, function in functions.items()
-        if not isinstance(function, type) and not reference.exercise.step(name).random
+        for name, function in reference.functions.items()
+        if exercise.step(name).compare != "numbers" and not exercise.step(name).random
     }
     with reference.replaced(watched):
         reference.ask(request)

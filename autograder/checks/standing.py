@@ -27,6 +27,7 @@ from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, other_size, size_plan
 from autograder.checks.student import Student
 from autograder.errors import KitError
+from autograder.judging.beyond_values import are_shares
 from autograder.judging.conditions import STANDING
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
@@ -78,7 +79,7 @@ class _HeldStep:
                 cure=f"use one of: {', '.join(PROPERTIES)}",
             )
         self._torch = reference.exercise.library == "torch"
-        self.is_class = isinstance(getattr(reference.module, step.name, None), type)
+        self.is_class = step.name in reference.layers
         self._known: dict[pytest.Function, tuple[CheckQuestion, ...]] = {}
         self.values = self._sources(Agrees)
 
@@ -215,7 +216,5 @@ def _is_softmax(question: CheckQuestion) -> bool:
         and isinstance(given[0], np.ndarray)
         and isinstance(expected, np.ndarray)
         and expected.shape == given[0].shape
-        and expected.ndim
-        and (expected >= 0).all()
-        and np.allclose(expected.sum(axis=-1), 1.0, atol=1e-4)
+        and are_shares(expected)
     )

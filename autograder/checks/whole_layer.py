@@ -34,7 +34,8 @@ class WholeLayer:
     @property
     def step(self) -> Step | None:
         """The step that asks for the class: the first one worth points; None without a class."""
-        classes = [step for step in self.reference.exercise.steps if self._is_class(step.name)]
+        steps, layers = self.reference.exercise.steps, self.reference.layers
+        classes = [step for step in steps if step.name in layers]
         return next((step for step in classes if step.points), next(iter(classes), None))
 
     def verdict(self, steps: Iterable[StepVerdict]) -> LayerVerdict | None:
@@ -70,10 +71,7 @@ class WholeLayer:
     def _is_open(self, step: StepVerdict) -> bool:
         """Whether a step is worth points and was never written."""
         unwritten = step.outcome is Outcome.NOT_WRITTEN and step.checks_passed == 0
-        return unwritten and step.max_points > 0 and not self._is_class(step.name)
-
-    def _is_class(self, name: str) -> bool:
-        return isinstance(getattr(self.reference.module, name), type)
+        return unwritten and step.max_points > 0 and step.name not in self.reference.layers
 
     def _is_seen(self, name: str, wrong: Any) -> bool:
         assert self.step

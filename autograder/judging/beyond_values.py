@@ -100,7 +100,7 @@ def _receivers(request: Request) -> tuple[np.ndarray, ...]:
 def are_shares(array: np.ndarray) -> bool:
     """Say whether the rows of an array are shares: none is negative, and they sum to 1."""
     return bool(
-        array.ndim and (array >= 0).all() and np.allclose(array.sum(axis=-1), 1.0, atol=1e-3)
+        array.ndim and (array >= 0).all() and np.allclose(array.sum(axis=-1), 1.0, atol=1e-4)
     )
 
 

@@ -6,7 +6,6 @@ judged as if a student had written it in one piece, without step functions.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,7 +21,7 @@ def class_naming_gaps(trial: Trial) -> tuple[str, ...]:
 
 
 def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
-    for step in _classes(trial):
+    for step in trial.reference.layers:
         if known.step == step:
             continue
         with trial.replaced({known.step: known.wrong}):
@@ -36,11 +35,6 @@ def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
                 f"{named or 'only that values differ'}: draw inputs for its checks that tell "
                 "the two apart"
             )
-
-
-def _classes(trial: Trial) -> tuple[str, ...]:
-    steps = [step.name for step in trial.reference.exercise.steps]
-    return tuple(name for name in steps if inspect.isclass(getattr(trial.module, name)))
 
 
 def _first(trial: Trial, step: str) -> Seen | None:

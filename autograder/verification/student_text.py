@@ -8,7 +8,6 @@ trial runs. For this, the trial also runs code that no known mistake explains.
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,15 +64,13 @@ def _hints(step: Step) -> Iterator[StudentText]:
 
 def _pairs(reference: Reference) -> Iterator[StudentText]:
     """Give each mistake in a class together with the longest other one, the longest such pair."""
-    for step in reference.exercise.steps:
-        if not inspect.isclass(getattr(reference.module, step.name)):
-            continue
-        known = [each for each in reference.misconceptions if each.step != step.name]
+    for layer in reference.layers:
+        known = [each for each in reference.misconceptions if each.step != layer]
         for first in known:
             others = [each for each in known if each.step != first.step]
             second = max(others, key=_fact_length, default=None)
             if second:
-                words = words_for(Request(step.name, method="forward"), (first, second))
+                words = words_for(Request(layer, method="forward"), (first, second))
                 yield StudentText(f"the misconceptions {first.name} and {second.name}", words)
 
 
@@ -104,11 +101,7 @@ def compose_texts(trial: Trial) -> None:
     checks = {check.originalname: check for check in reversed(trial.checks) if step_of(check)}
     for check in checks.values():
         trial.run(check, naming=False, respondent=SameAnswer(trial))
-    classes = [
-        step.name
-        for step in trial.reference.exercise.steps
-        if inspect.isclass(getattr(trial.module, step.name))
-    ]
+    classes = trial.reference.layers
     for known in trial.reference.misconceptions:
         with trial.replaced({known.step: known.wrong}):
             for check in checks.values():

@@ -76,9 +76,7 @@ def refusals(trial: Trial, variants: Iterable[Variant], seeds: int) -> tuple[str
 
 def _concerned(trial: Trial, variant: Variant, step: str | None) -> bool:
     """Whether a check concerns a variant: it checks one of its steps, or the class."""
-    return step is not None and (
-        step in variant.steps or inspect.isclass(getattr(trial.module, step))
-    )
+    return step is not None and (step in variant.steps or step in trial.reference.layers)
 
 
 def _refusals(trial: Trial, variant: Variant, seeds: int) -> list[str]:
