@@ -7,6 +7,7 @@ since a fork of a process with a thread pool may hang forever.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import importlib.util
@@ -162,6 +163,15 @@ def propagate(value: Any, gradient: Any) -> None:
     if connected:
         results, arriving = zip(*connected)
         torch.autograd.backward(results, arriving)
+
+
+def recording(backward: Any) -> contextlib.AbstractContextManager[Any]:
+    """Record gradients where some are to be propagated back, whatever is switched off around it.
+
+    A file that switches them off spoils its layer; a step in it is judged by itself.
+    """
+    torch = sys.modules.get("torch")
+    return torch.enable_grad() if torch and backward is not None else contextlib.nullcontext()
 
 
 class Settings:

@@ -56,11 +56,12 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 
 def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings) -> Performed:
     if call.method is None:
-        given = _Given(call, call.arguments)
         for earlier in call.earlier:
             _result(target, list(earlier), call)
-        value = arrays.held(_result(target, given.arguments, call))
-        gradients = given.gradients(value)
+        with arrays.recording(call.backward):
+            given = _Given(call, call.arguments)
+            value = arrays.held(_result(target, given.arguments, call))
+            gradients = given.gradients(value)
         for later in call.earlier[:1]:  # which must leave the result as it is
             _result(target, list(later), call)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
