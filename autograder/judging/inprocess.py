@@ -71,7 +71,8 @@ class InProcess:
                 for name, value in performed.attributes.items()
             },
             tuple(round_tripped(gradient, self._library) for gradient in performed.gradients),
-            tuple(performed.settings),
+            # A NumPy exercise asks nothing of PyTorch, which a notebook may have loaded as well.
+            tuple(performed.settings) if self._library == "torch" else (),
         )
 
     def _call(self, request: Request) -> Call:
