@@ -273,7 +273,7 @@ def disturb() -> None:
     random.seed(1)
     np.random.seed(1)
     np.random.normal()
-    np.seterr(all="raise")
+    np.seterr(divide="raise")
     np.set_printoptions(precision=1)
     torch.manual_seed(1)
     torch.rand(3)
