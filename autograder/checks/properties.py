@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.check_questions import CheckQuestion, QuestionSource
+from autograder.checks.check_questions import UNFIT, CheckQuestion, QuestionSource
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
 from autograder.checks.sizes import Sizes
@@ -18,6 +18,7 @@ from autograder.judging.compare import FLOOR
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
 from autograder.model.request import Request
+from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Linear, Seed, Value
 
 StandingCheck = Callable[[Student, Draw], None]
@@ -25,11 +26,13 @@ StandingCheck = Callable[[Student, Draw], None]
 # A softmax over a row that holds it and its negative overflows unless the row's own maximum is
 # taken off. It is no larger than that takes: the digits of a larger one would be lost.
 LARGE = {"float32": 300.0, "float64": 1e4}
+# Below -1000, which looks like a mask and is none; a float32 there still has four digits behind it.
+FAR_DOWN = {"float32": 1016.0, "float64": 2.0**14}
 LARGER = 1024  # a power of 2, so that no digit is lost
 _GENERATORS = 4  # whose draws must all differ
 _NOT_ITS_GENERATOR = (
-    "Two calls with generators of one seed give different numbers, so they are not drawn from the "
-    "generator that is passed in."
+    "Two calls with generators of one seed give different numbers. Are all of them drawn from the "
+    "generator that is passed in, and is nothing shared with another call?"
 )
 _SAME_DRAW = (
     "Two calls with different generators give the same numbers. "
@@ -53,15 +56,17 @@ class Use:
     layouts: Layouts | None
     backward: bool
 
-    def of(self, source: QuestionSource, draw: Draw) -> Request:
-        """Return a question of `source` under these conditions."""
+    def of(self, source: QuestionSource, draw: Draw, others: Sequence[QuestionSource]) -> Request:
+        """Return a question of `source` under these conditions; `others` are of the same step."""
         question = source.question(draw, "use", {})
         request = question.request
         if self.grown is not None:
-            # The last one has the sizes of the call itself, so what was kept would fit.
-            others: tuple[tuple[str, Sizes], ...] = (("grown", self.grown), ("again", {}))
-            earlier = [source.question(draw, label, sizes).request for label, sizes in others]
-            request = replace(request, earlier=_earlier(request, earlier))
+            # The last one has the form and sizes of the call itself, so what was kept would fit.
+            before = [source.question(draw, "grown", self.grown)]
+            before += [_at_sizes_of(source, other, draw) for other in others]
+            before += [source.question(draw, "again", {})]
+            earlier = tuple(_earlier(request, question.request) for question in before)
+            request = replace(request, earlier=earlier)
         if self.layouts is not None:
             request = replace(request, layouts=self.layouts or _transposed(request))
         return replace(request, backward=_cotangent(question, draw) if self.backward else None)
@@ -71,23 +76,32 @@ def in_every_use(sources: Sequence[QuestionSource], use: Use) -> StandingCheck:
     """The answers are right in every use, and so are the gradients."""
 
     def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            student.ask(use.of(source, draw)).agrees()
+        for number, source in enumerate(sources):
+            others = (*sources[:number], *sources[number + 1 :])
+            student.ask(use.of(source, draw, others)).agrees()
 
     return check
 
 
 def at_sizes(
-    sources: Sequence[QuestionSource], sizes: Sizes, dtype: str, before: tuple[str, ...]
+    sources: Sequence[QuestionSource],
+    sizes: Sizes,
+    dtype: str,
+    before: tuple[str, ...],
+    recording: bool,
 ) -> StandingCheck:
-    """The answers are right at these sizes, in another precision, after calls of `before`."""
+    """The answers are right at these sizes, in another precision, after calls of `before`.
+
+    Without `recording`, no gradients are recorded meanwhile.
+    """
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
             question = source.question(draw, "sized", sizes)
             # In float32, large numbers that cancel leave too few digits.
             request = _enlarged(question) if dtype == "float64" else question.request
-            student.ask(replace(request, dtype=dtype, before=before)).agrees()
+            asked = replace(request, dtype=dtype, before=before, recording=recording)
+            student.ask(asked).agrees()
 
     return check
 
@@ -99,11 +113,8 @@ def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
         for source in sources:
             request = source.question(draw, "large", {}).request
             (scores,) = request.arguments
-            # Multiples that float32 holds exactly, even when the large ones are added.
-            small, largest = np.round(64 * scores) / 64, LARGE[scores.dtype.name]
-            large = np.resize(np.array([largest, 0.0, -largest]), scores.shape[-1])
-            arguments = ((small + large).astype(scores.dtype),)
-            student.ask(replace(request, arguments=arguments)).agrees()
+            for rows in (_spread_out(scores), _far_down(scores)):
+                student.ask(replace(request, arguments=(rows,))).agrees()
 
     return check
 
@@ -118,8 +129,10 @@ def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> Stand
             assert isinstance(expectation, Distributed)
             first = student.ask(request)
             first.is_distributed(mean=expectation.mean, deviation=expectation.deviation)
-            first.repeats(student.ask(request), _NOT_ITS_GENERATOR)
-            others = [student.ask(_with_seed(request, number)) for number in range(_GENERATORS)]
+            requests = [_with_seed(request, number) for number in range(_GENERATORS)]
+            between = EarlierCall(requests[0].arguments)
+            first.repeats(student.ask(replace(request, earlier=(between,))), _NOT_ITS_GENERATOR)
+            others = list(map(student.ask, requests))
             for number, answer in enumerate(others):
                 for other in others[:number]:
                     answer.differs_from(other, _SAME_DRAW)
@@ -141,6 +154,25 @@ def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
+def _spread_out(scores: np.ndarray) -> np.ndarray:
+    """Rows that each hold very large and very small scores."""
+    largest = LARGE[scores.dtype.name]
+    large = np.resize(np.array([largest, 0.0, -largest]), scores.shape[-1])
+    return (_rounded(scores) + large).astype(scores.dtype)
+
+
+def _far_down(scores: np.ndarray) -> np.ndarray:
+    """Rows of very small scores, of which the last is -inf: a mask may write that."""
+    rows = _rounded(scores) - FAR_DOWN[scores.dtype.name]
+    rows[..., -1] = -np.inf
+    return rows.astype(scores.dtype)
+
+
+def _rounded(scores: np.ndarray) -> np.ndarray:
+    """Multiples that float32 holds exactly, even when large ones are added."""
+    return np.round(64 * scores) / 64
+
+
 def _enlarged(question: CheckQuestion) -> Request:
     """The call of a function with the numbers of its first array times 1024.
 
@@ -159,15 +191,19 @@ def _enlarged(question: CheckQuestion) -> Request:
     return request
 
 
-def _earlier(request: Request, others: Sequence[Request]) -> tuple[tuple[Value, ...], ...]:
-    """The arguments of earlier calls: of the function, or of the method of one instance.
+def _at_sizes_of(source: QuestionSource, other: QuestionSource, draw: Draw) -> CheckQuestion:
+    """The question of `other` at the sizes of `source`, so that one instance can answer both."""
+    try:
+        return other.question(draw, "again", {**draw.sizes, **source.sizes(draw.public)})
+    except UNFIT:  # it needs sizes of its own
+        return other.question(draw, "again", {})
 
-    An instance keeps its sizes, so a call that needs another one is left out.
-    """
-    if request.method is None:
-        return tuple(other.arguments for other in others)
-    fitting = [other for other in others if _made_of(other) == _made_of(request)]
-    return tuple(other.method_arguments for other in fitting)
+
+def _earlier(request: Request, other: Request) -> EarlierCall:
+    """The call of `other` as one before that of `request`, on the same instance if it fits."""
+    made = request.method is not None and _made_of(other) == _made_of(request)
+    arguments = None if made else other.arguments
+    return EarlierCall(arguments, other.method_arguments, other.keywords)
 
 
 def _made_of(request: Request) -> list[Any]:

@@ -1,5 +1,7 @@
 """Which sizes of the axes a step's questions can be asked with: size 1, and larger ones.
 
+Some axes have size 1 while the others are much larger, which takes no questions of its own.
+
 An axis may depend on another, as the heads divide the hidden size. So sizes are tried on the
 reference.
 """
@@ -21,10 +23,12 @@ from autograder.protocol.wire import arrays_in
 
 Sizes = Mapping[str, int]
 
+LARGER = 3  # times the usual size
+
 
 @dataclass(frozen=True)
 class SizePlan:
-    """The sizes to ask with: `single` holds groups of axes of size 1, `grown` larger axes."""
+    """The sizes to ask with: `grown` are larger; in each of `single`, some are 1."""
 
     single: tuple[Sizes, ...]
     grown: Sizes
@@ -47,11 +51,11 @@ def size_plan(
     # Two calls for all axes, if the reference can work with several axes of size 1 at once.
     halves = [_joined(half) for half in (single[0::2], single[1::2]) if half]
     groups = halves if all(map(trials.fit, halves)) else single
-    larger = [
-        {axis: size + 1} for axis, size in trials.axes.items() if trials.fit({axis: size + 1})
-    ]
-    grown = _joined(larger) if trials.fit(_joined(larger)) else _joined(larger[:1])
-    return SizePlan((*groups, *trials.dependent(_joined(single))), grown)
+    groups = [*groups, *trials.dependent(_joined(single))]
+    plans = list(map(trials.enlarged, groups))
+    if not all(any(plan.get(axis, 0) > 1 for plan in plans) for axis in trials.axes):
+        plans.append(trials.enlarged({}))
+    return SizePlan(tuple(plans), trials.grown())
 
 
 def other_size(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> Sizes:
@@ -88,6 +92,25 @@ class _Trials:
         """Say whether all questions can be asked with `sizes`, and one becomes another by it."""
         keys = self._keys(sizes)
         return keys is not None and keys != self._usual
+
+    def grown(self) -> Sizes:
+        """Return a slightly larger size for every axis that can have one."""
+        found: Sizes = {}
+        for axis, size in self.axes.items():
+            tried = ({**found, axis: larger} for larger in (size + 1, 2 * size))
+            found = next(filter(self.fit, tried), found)
+        return found
+
+    def enlarged(self, single: Sizes) -> Sizes:
+        """Return the sizes `single`, with much larger ones for the other axes where that goes."""
+        others = {axis: LARGER * size for axis, size in self.axes.items() if axis not in single}
+        if self.fit({**others, **single}):
+            return {**others, **single}
+        found = single
+        for axis, size in others.items():
+            larger = {**found, axis: size}
+            found = larger if self.fit(larger) else found
+        return found
 
     def dependent(self, single: Sizes) -> list[Sizes]:
         """Return sizes for each axis that has size 1 only together with another."""

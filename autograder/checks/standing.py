@@ -28,7 +28,7 @@ from autograder.checks.sizes import SizePlan, other_size, size_plan
 from autograder.checks.student import Student
 from autograder.errors import KitError
 from autograder.judging.beyond_values import are_shares
-from autograder.judging.conditions import STANDING
+from autograder.judging.conditions import STANDING, conditions_of
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
 from autograder.judging.layers import LinearLayers
@@ -145,10 +145,12 @@ class _HeldStep:
         before = ("eval",) if self._torch and self.is_class else ()
         found = []
         for sizes in groups or ({},) * bool(dtype):
-            name = f"size_1[{','.join(sizes)}]" if sizes else "other_precision"
-            words = [f"{' and '.join(sizes)} of size 1"] * bool(sizes)
+            single = [axis for axis, size in sizes.items() if size == 1]
+            name = f"size_1[{','.join(single)}]" if single else "other_precision"
+            words = [f"{' and '.join(single)} of size 1"] * bool(single)
+            words += ["larger sizes"] * (len(sizes) > len(single))
             title = ", ".join([*words, *[f"in {dtype}"] * bool(dtype)])
-            check = properties.at_sizes(self.values, sizes, dtype, before)
+            check = properties.at_sizes(self.values, sizes, dtype, before, not self._torch)
             found.append(self._item(name, title, check))
         return found
 
@@ -195,9 +197,8 @@ class _HeldStep:
 
 def _is_plain(request: Request, kind: type) -> bool:
     """Say whether a check asks without conditions, so that they can be added."""
-    conditions = (request.dtype, request.before, request.earlier, request.layouts)
     read = kind is Agrees and request.read
-    return not any((*conditions, read)) and request.backward is None and request.calls == 1
+    return not read and not conditions_of(request) and request.calls == 1
 
 
 def _form(request: Request) -> tuple[Any, ...]:

@@ -130,7 +130,13 @@ class Answer:
         """
         gradients = self._gradients()
         self._expect(
-            Agrees(self._expected(), self._form(), tuple(gradients.values()), tuple(gradients))
+            Agrees(
+                self._expected(),
+                self._form(),
+                tuple(gradients.values()),
+                tuple(gradients),
+                self._reference().observations,
+            )
         )
 
     def is_distributed(self, *, mean: float, deviation: float) -> None:
@@ -150,18 +156,15 @@ class Answer:
         self._expect(Unchanged(self._form()))
 
     def differs_from(self, other: Answer, fact: str) -> None:
-        """Fail, with `fact`, when both answers hold the same numbers."""
-        if any(array.size for array in self._arrays()) and self._equals(other):
+        """Fail, with `fact`, when an array of both answers holds the same numbers."""
+        pairs = zip(self._arrays(), other._arrays())
+        if any(array.size and _same(array, another) for array, another in pairs):
             raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
 
     def repeats(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, unless both answers hold the same numbers."""
-        if not self._equals(other):
+        if not all(map(_same, self._arrays(), other._arrays())):
             raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
-
-    def _equals(self, other: Answer) -> bool:
-        pairs = zip(self._arrays(), other._arrays())
-        return all(np.array_equal(array, other, equal_nan=True) for array, other in pairs)
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """The arrays that came back; fail unless they have the expected form."""
@@ -211,7 +214,9 @@ class Answer:
     def _reference(self) -> Returned:
         # Alone and in full precision, whatever is asked of the student's code.
         dtype = self.request.dtype if self.request.dtype == "float64" else ""
-        asked = replace(self.request, dtype=dtype, before=(), layouts=(), earlier=())
+        asked = replace(
+            self.request, dtype=dtype, before=(), layouts=(), earlier=(), recording=True
+        )
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):
             raise reference_failed(self.student.reference.exercise, asked, reply)
@@ -250,6 +255,10 @@ class Answer:
             return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
         form = self.student.reference.form(request.target, request.method)
         return replace(form, precision=request.dtype)
+
+
+def _same(array: np.ndarray, other: np.ndarray) -> bool:
+    return np.array_equal(array, other, equal_nan=True)
 
 
 def _receiving(parameter: str, value: Value) -> tuple[str, ...]:

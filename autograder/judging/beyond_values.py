@@ -1,4 +1,4 @@
-"""What is judged of a reply whose values are right: its dtype, its gradients, changed settings."""
+"""What is judged of a reply whose values are right: dtype, gradients, settings, parameters."""
 
 from __future__ import annotations
 
@@ -13,19 +13,32 @@ from autograder.judging.diagnosis import Candidate, diagnose, named
 from autograder.judging.precision import asked_precision
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Value, arrays_in
+from autograder.protocol.wire import ADDED, HIDDEN, Value, arrays_in
 
 if TYPE_CHECKING:
     from autograder.judging.expectation import Agrees
 
-_SETTINGS = {
+# What is said about what was seen, and where to look next.
+_OBSERVATIONS = {
     "set_grad_enabled": (
         "After your code has run, PyTorch no longer records gradients, so nothing can be trained.",
-        "Where do you switch them off, and where does that end?",
+        "Where do you switch them off, and where does that end? (`torch.set_grad_enabled`)",
     ),
     "set_default_dtype": (
         "After your code has run, PyTorch makes its tensors in another precision.",
-        "Which line sets a default for all code, rather than for one tensor?",
+        "Which line sets a default for all code, rather than for one tensor? "
+        "(`torch.set_default_dtype`)",
+    ),
+    HIDDEN: (
+        "`parameters()` of your layer leaves out weights that the layer computes with, so an "
+        "optimizer never trains them.",
+        "PyTorch finds a layer that is an attribute of its own (`self.name = nn.Linear(...)`), but "
+        "none in a list or dictionary of Python. An `nn.ModuleList` shows it what it holds.",
+    ),
+    ADDED: (
+        "Your layer has parameters beside the expected ones, and an optimizer would train them "
+        "too.",
+        "Which line makes a parameter or a layer that the checklist does not ask for?",
     ),
 }
 
@@ -55,16 +68,13 @@ def judge_precision(returned: Value, expected: Value, form: ResultSpec) -> Findi
     return None
 
 
-def judge_settings(reply: Returned) -> Finding | None:
-    """Return the finding on a setting of the library that a call leaves changed."""
-    for name in reply.settings:
-        fact, look = _SETTINGS[name]
-        return Finding(
-            Outcome.WRONG_VALUES,
-            fact,
-            right="The values are right.",
-            look=f"{look} (`torch.{name}`)",
-        )
+def judge_observations(reply: Returned, expected: Sequence[str]) -> Finding | None:
+    """Return the finding on what was seen beside the value, and is not seen of the reference."""
+    for name in reply.observations:
+        if name not in expected:
+            fact, look = _OBSERVATIONS[name]
+            right = "The values are right."
+            return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     return None
 
 

@@ -21,7 +21,14 @@ Judge = Callable[[Request, Expectation], Finding | None]
 
 # The fields of a request that set a condition, as they are when they set none, in the order in
 # which the conditions are tried.
-_NONE = {"dtype": "", "before": (), "earlier": (), "layouts": (), "backward": None}
+_NONE = {
+    "dtype": "",
+    "before": (),
+    "earlier": (),
+    "layouts": (),
+    "recording": True,
+    "backward": None,
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,11 @@ _WORDS = {
         "With an input whose numbers lie in another order in memory, as in the layer, the answer "
         "is not as expected.",
         "Which line relies on the order in memory?",
+    ),
+    "recording": _Words(
+        "Where PyTorch records no gradients, as inside `torch.no_grad()`, the answer is not as "
+        "expected; where it records them, it is right.",
+        "Which of your lines depend on whether gradients are recorded?",
     ),
     "before": _Words(
         "After `eval()`, the layer gives other numbers than in training.",

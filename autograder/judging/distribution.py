@@ -14,6 +14,7 @@ import numpy as np
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
 from autograder.judging.diagnosis import Candidate, diagnose, named
 from autograder.judging.precision import LOWER
+from autograder.judging.shared_numbers import sharing
 from autograder.model.request import Failed, Reply, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
@@ -118,6 +119,12 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             if np.array_equal(one, other):
                 sentence = f"`{first}` and `{second}` hold the same numbers in another order."
                 return _Fault("order", second, 0.0, sentence)
+    shared = sharing(arrays)
+    if shared:
+        sentence = (
+            f"`{shared[0]}` and `{shared[1]}` are not separate draws: they share many numbers."
+        )
+        return _Fault("shared", shared[1], 0.0, sentence)
     for name, array in arrays.items():
         if np.unique(np.abs(array)).size < 0.9 * array.size:
             sentence = f"The numbers of `{name}` repeat: it is not one draw."

@@ -26,6 +26,7 @@ from autograder.judging.expectation import Agrees, Expectation, Refused, Unchang
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
+from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Linear, Opaque, Seed, Value, arrays_in
 
 FORMAT_VERSION = 1
@@ -97,7 +98,8 @@ def _facts(example: Example) -> dict[str, Any]:
             "dtype": request.dtype,
             "backward": _value(request.backward),
             "layouts": [list(order) if order else None for order in request.layouts],
-            "earlier": [_value(arguments) for arguments in request.earlier],
+            "earlier": [_value(call.values) for call in request.earlier],
+            "recording": request.recording,
         },
         "expectation": _expectation(expectation),
         "mistakes": [
@@ -132,6 +134,7 @@ def _expectation(expectation: Expectation) -> dict[str, Any]:
             facts["expected"] = _value(expected, DIGITS)
             facts["gradients"] = [_value(each, DIGITS) for each in expectation.gradients]
             facts["gradient_names"] = list(expectation.gradient_names)
+            facts["observations"] = list(expectation.observations)
         case LinearLayers(expected):
             facts["expected"] = _value(expected, DIGITS)
         case Refused():
@@ -216,7 +219,8 @@ def _example(facts: Mapping[str, Any]) -> Example:
         asked["dtype"],
         _read(asked["backward"]),
         tuple(order and tuple(order) for order in asked.get("layouts", ())),
-        tuple(_read(arguments) for arguments in asked.get("earlier", ())),
+        tuple(EarlierCall.of(_read(call)) for call in asked.get("earlier", ())),
+        asked.get("recording", True),
     )
     mistakes = tuple(
         Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
@@ -233,7 +237,8 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
         case "agrees":
             gradients = tuple(_read(each) for each in facts.get("gradients", ()))
             names = tuple(facts.get("gradient_names", ()))
-            return Agrees(_read(facts["expected"]), form, gradients, names)
+            seen = tuple(facts.get("observations", ()))
+            return Agrees(_read(facts["expected"]), form, gradients, names, seen)
         case "distributed":
             shapes = tuple(np.zeros(shape) for shape in facts["shapes"])
             return Distributed(shapes, form, facts["mean"], facts["deviation"])

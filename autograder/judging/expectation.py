@@ -13,7 +13,7 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from autograder.judging.beyond_values import judge_gradients, judge_precision, judge_settings
+from autograder.judging.beyond_values import judge_gradients, judge_observations, judge_precision
 from autograder.judging.compare import ResultSpec, agree
 from autograder.judging.diagnosis import Candidate, diagnose, failure, named
 from autograder.judging.distribution import Distributed, judge_distribution
@@ -42,13 +42,15 @@ class Agrees:
 
     Nothing else has changed: neither the arguments nor a setting of the library. After a backward
     pass, `gradients` are expected, one for each of `gradient_names` (`Returned.gradients` says in
-    which order); where None is expected, anything may arrive.
+    which order); where None is expected, anything may arrive. `observations` are those that the
+    reference gives too.
     """
 
     expected: Value
     form: ResultSpec
     gradients: tuple[Value, ...] = ()
     gradient_names: tuple[str, ...] = ()
+    observations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def _agrees(
     return (
         _unchanged(request, reply, candidates)
         or judge_precision(reply.value, expectation.expected, expectation.form)
-        or judge_settings(reply)
+        or judge_observations(reply, expectation.observations)
         or judge_gradients(expectation, request, reply, candidates)
     )
 

@@ -21,7 +21,7 @@ from autograder.model.request import ExceptionReport, Failed, Reply, Request, Re
 from autograder.model.symbols import UNWRITTEN, not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol.arrays import shape, to_library
-from autograder.protocol.call import Call, Missing, perform
+from autograder.protocol.call import Call, EarlierCall, Missing, perform
 from autograder.protocol.crossing import from_library
 from autograder.protocol.wire import MESSAGE, SHAPES, Linear, Payload, Value, decode, encode
 
@@ -72,7 +72,7 @@ class InProcess:
             },
             tuple(round_tripped(gradient, self._library) for gradient in performed.gradients),
             # A NumPy exercise asks nothing of PyTorch, which a notebook may have loaded as well.
-            tuple(performed.settings) if self._library == "torch" else (),
+            tuple(performed.observations) if self._library == "torch" else (),
         )
 
     def _call(self, request: Request) -> Call:
@@ -91,7 +91,8 @@ class InProcess:
             dtype=request.dtype,
             backward=own(request.backward),
             layouts=[list(order) if order else None for order in request.layouts],
-            earlier=[own(arguments) for arguments in request.earlier],
+            earlier=[EarlierCall.of(own(earlier.values)) for earlier in request.earlier],
+            recording=request.recording,
         )
 
 

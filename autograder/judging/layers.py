@@ -10,10 +10,11 @@ import numpy as np
 from autograder.judging.compare import ResultSpec, arrays_of
 from autograder.judging.diagnosis import Candidate, diagnose, named
 from autograder.judging.precision import LOWER
+from autograder.judging.shared_numbers import sharing
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.crossing import CLASS, NO_INPUTS
+from autograder.protocol.crossing import CLASS, NO_INPUTS, NOT_LINEAR
 from autograder.protocol.wire import Linear, Opaque, Value
 
 
@@ -101,6 +102,12 @@ def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -
         first, second = (form.names[place] for place in equal)
         fact = f"`{first}` and `{second}` are one and the same layer, so they learn the same."
         return Finding(Outcome.WRONG_VALUES, fact, right="The sizes of the layers are right.")
+    shared = sharing(
+        {name: each.weight for name, each in zip(form.names, given) if isinstance(each, Linear)}
+    )
+    if shared:
+        fact = f"The weights of `{shared[0]}` and `{shared[1]}` are not separate draws: many agree."
+        return Finding(Outcome.WRONG_VALUES, fact, right="The sizes of the layers are right.")
     return None
 
 
@@ -156,6 +163,8 @@ def _no_layer(name: str, actual: Value, expected: Linear) -> Finding:
         look = "A linear layer holds its own parameters, as `weight` and `bias`."
     elif isinstance(actual, Opaque) and actual.type_name == NO_INPUTS:
         wanted = f"it is expected to map {expected.weight.shape[1]} numbers"
+    elif isinstance(actual, Opaque) and actual.type_name == NOT_LINEAR:
+        look = "Has it a `forward` of its own, or a hook that changes what comes out?"
     elif isinstance(actual, Opaque) and actual.type_name.startswith(CLASS):
         look = "A class makes a layer when it is called."
     given = type_words(actual, "tensor or parameter")

@@ -18,6 +18,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from autograder.model.verdict import Outcome
+from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Value, encode
 
 
@@ -33,11 +34,11 @@ class Request:
 
     `dtype` names the type that every floating-point input is cast to. `layouts` says for each
     argument of the call in which order its axes lie in memory, outermost first (None: as they are
-    counted). `earlier` holds the arguments of calls that are made first, and whose results are
-    dropped.
+    counted). `earlier` holds calls that are made first, and whose results are dropped; the last
+    of them is made once more before the result is looked at.
 
     With PyTorch only: `backward` is a gradient for each result (a tuple for several), to be
-    propagated back from it.
+    propagated back from it. Without `recording`, no gradients are recorded meanwhile.
     """
 
     target: str
@@ -52,13 +53,15 @@ class Request:
     dtype: str = ""
     backward: Value = None
     layouts: tuple[tuple[int, ...] | None, ...] = ()
-    earlier: tuple[tuple[Value, ...], ...] = ()
+    earlier: tuple[EarlierCall, ...] = ()
+    recording: bool = True
 
     @cached_property
     def key(self) -> bytes:
         """A digest of all that is asked: equal requests have equal keys."""
         parts: list[bytes] = []
-        values = (self.arguments, self.method_arguments, self.backward, self.earlier)
+        earlier = tuple(call.values for call in self.earlier)
+        values = (self.arguments, self.method_arguments, self.backward, earlier)
         named = (self.keywords, self.attributes)
         facts = [
             [
@@ -69,6 +72,7 @@ class Request:
                 self.calls,
                 self.dtype,
                 self.layouts,
+                self.recording,
             ],
             [encode(value, parts) for value in values],
             [{name: encode(value, parts) for name, value in values.items()} for values in named],
@@ -84,15 +88,15 @@ class Returned:
     they are afterwards, so that an input overwritten in place can be seen. An
     attribute that does not exist is left out of `attributes`. `gradients`, after a backward pass,
     holds those of the arguments (of a linear layer, of its weight and bias), then those of the
-    attributes that were set; None stands where none arrived. `settings` names the settings of the
-    library that the call left changed.
+    attributes that were set; None stands where none arrived. `observations` names what else was
+    seen, of `wire.OBSERVATIONS`.
     """
 
     value: Value
     after: tuple[Value, ...] = ()
     attributes: Mapping[str, Value] = field(default_factory=dict)
     gradients: tuple[Value, ...] = ()
-    settings: tuple[str, ...] = ()
+    observations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

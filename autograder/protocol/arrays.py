@@ -15,7 +15,7 @@ import itertools
 import operator
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -161,17 +161,29 @@ def propagate(value: Any, gradient: Any) -> None:
     pairs = zip(value, gradient) if several else [(value, gradient)]
     connected = [pair for pair in pairs if getattr(pair[0], "requires_grad", False)]
     if connected:
-        results, arriving = zip(*connected)
-        torch.autograd.backward(results, arriving)
+        # The gradient of this sum is what arrives; to hand that over, PyTorch would import SymPy.
+        with torch.enable_grad():
+            sum((result * arriving).sum() for result, arriving in connected).backward()
 
 
-def recording(backward: Any) -> contextlib.AbstractContextManager[Any]:
-    """Record gradients where some are to be propagated back, whatever is switched off around it.
+def recording(on: bool | None) -> contextlib.AbstractContextManager[Any]:
+    """Record gradients with PyTorch, or none, whatever holds around it; None leaves it so."""
+    torch = sys.modules.get("torch")
+    return contextlib.nullcontext() if torch is None or on is None else torch.set_grad_enabled(on)
 
-    A file that switches them off spoils its layer; a step in it is judged by itself.
+
+def listed_parameters(instance: Any, names: Iterable[str]) -> list[str]:
+    """Say whether `parameters()`, which an optimizer asks, gives those of `names` and no more.
+
+    Returns `HIDDEN` when one of them is left out, and `ADDED` when there are others to be trained.
     """
     torch = sys.modules.get("torch")
-    return torch.enable_grad() if torch and backward is not None else contextlib.nullcontext()
+    if not (torch and names and issubclass(type(instance), torch.nn.Module)):
+        return []
+    asked, listed = [read(instance, name) for name in names], list(instance.parameters())
+    hidden = {id(each) for each in asked} - {id(each) for each in listed}
+    added = {id(each) for each in listed if each.requires_grad} - {id(each) for each in asked}
+    return [wire.HIDDEN] * bool(hidden) + [wire.ADDED] * bool(added)
 
 
 class Settings:

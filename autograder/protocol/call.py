@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.protocol import arrays
@@ -11,6 +11,31 @@ from autograder.protocol import arrays
 
 class Missing(Exception):
     """The class has no such method."""
+
+
+@dataclass(frozen=True)
+class EarlierCall:
+    """A call that is made before another: of the same function, or of the same method.
+
+    The method is called on an instance that is made of `arguments`, after the one that is asked
+    about was made; where they are None, on this one, and on another one of other weights.
+    """
+
+    arguments: tuple[Any, ...] | None = ()
+    method_arguments: tuple[Any, ...] = ()
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The call as one value that can be sent."""
+        named = (tuple(self.keywords), tuple(self.keywords.values()))
+        return (self.arguments, self.method_arguments, *named)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> EarlierCall:
+        """Return the call that was written as `values`."""
+        arguments, method_arguments, names, named = values
+        return cls(arguments, method_arguments, dict(zip(names, named)))
 
 
 @dataclass(frozen=True)
@@ -28,7 +53,8 @@ class Call:
     dtype: str
     backward: Any
     layouts: list[list[int] | None]
-    earlier: list[Any]
+    earlier: list[EarlierCall]
+    recording: bool
 
 
 @dataclass(frozen=True)
@@ -39,7 +65,7 @@ class Performed:
     after: list[Any]
     attributes: Mapping[str, Any]
     gradients: list[Any]
-    settings: list[str]
+    observations: list[str]
 
 
 def perform(target: Callable[..., Any], call: Call) -> Performed:
@@ -47,30 +73,34 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 
     Raises `Missing` when the class has no such method, and whatever the code raises.
     """
-    settings = arrays.Settings()
-    try:
-        return _performed(target, call, settings)
-    finally:
-        settings.restore()
+    with arrays.recording(None if call.recording else False):
+        settings = arrays.Settings()
+        try:
+            return _performed(target, call, settings)
+        finally:
+            settings.restore()
 
 
 def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings) -> Performed:
     if call.method is None:
         for earlier in call.earlier:
-            _result(target, list(earlier), call)
-        with arrays.recording(call.backward):
+            _result(target, earlier.arguments, earlier.keywords)
+        # A file that switches gradients off spoils its layer; a step in it is judged by itself.
+        with arrays.recording(None if call.backward is None else True):
             given = _Given(call, call.arguments)
-            value = arrays.held(_result(target, given.arguments, call))
+            value = arrays.held(_result(target, given.arguments, call.keywords))
             gradients = given.gradients(value)
-        for later in call.earlier[:1]:  # which must leave the result as it is
-            _result(target, list(later), call)
+        for later in call.earlier[-1:]:  # which must leave the result as it is
+            _result(target, later.arguments, later.keywords)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
     instance = _made(target, call, call.attributes)
+    beside = _Beside(target, call, instance)
     for name in call.before:
         getattr(instance, name)()
     given = _Given(call, call.method_arguments)
-    value = _called(target, instance, call, given) if call.method else None
+    value = _called(instance, call, given) if call.method else None
     gradients = given.gradients(value, instance)
+    beside.call_again()
     found = {}
     for name in call.read:
         try:
@@ -78,18 +108,19 @@ def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings
         except AttributeError:
             continue  # left out: the caller can see that
     after = given.arguments if call.method else []
-    return Performed(value, after, found, gradients, settings.changed())
+    observations = [*settings.changed(), *arrays.listed_parameters(instance, call.attributes)]
+    return Performed(value, after, found, gradients, observations)
 
 
-def _result(function: Callable[..., Any], arguments: list[Any], call: Call) -> Any:
+def _result(function: Callable[..., Any], arguments: Any, keywords: Mapping[str, Any]) -> Any:
     try:
-        return function(*arguments, **call.keywords)
+        return function(*arguments, **keywords)
     except TypeError as error:
         # Where a mask may be of numbers or of booleans, `~` asks for the latter.
-        masks = arrays.boolean_masks(arguments, error)
+        masks = arrays.boolean_masks(list(arguments), error)
         if masks is None:
             raise
-        return function(*masks, **call.keywords)
+        return function(*masks, **keywords)
 
 
 def _made(target: Callable[..., Any], call: Call, attributes: Mapping[str, Any]) -> Any:
@@ -99,21 +130,48 @@ def _made(target: Callable[..., Any], call: Call, attributes: Mapping[str, Any])
     return arrays.cast(instance, call.dtype) if call.dtype else instance
 
 
-def _called(target: Callable[..., Any], instance: Any, call: Call, given: _Given) -> Any:
+def _called(instance: Any, call: Call, given: _Given) -> Any:
+    value = None
+    for _ in range(call.calls):
+        value = _method(instance, call)(*given.arguments, **call.keywords)
+    return value
+
+
+def _method(instance: Any, call: Call) -> Callable[..., Any]:
     assert call.method is not None
     if not hasattr(instance, call.method):
         raise Missing(call.method)
-    if call.earlier:
-        # Another instance with other weights: nothing of one may reach the other.
-        attributes = {name: arrays.flipped(value) for name, value in call.attributes.items()}
-        other = _made(target, call, attributes)
+    method: Callable[..., Any] = getattr(instance, call.method)
+    return method
+
+
+class _Beside:
+    """The instances beside the one that is asked about: nothing of one may reach another."""
+
+    def __init__(self, target: Callable[..., Any], call: Call, instance: Any) -> None:
+        self._call = call
+        self._calls: list[tuple[Any, EarlierCall]] = []
+        flipped = {name: arrays.flipped(value) for name, value in call.attributes.items()}
+        twin = _made(target, call, flipped) if call.earlier else None
         for earlier in call.earlier:
-            getattr(instance, call.method)(*earlier, **call.keywords)
-            getattr(other, call.method)(*earlier, **call.keywords)
-    value = None
-    for _ in range(call.calls):
-        value = getattr(instance, call.method)(*given.arguments, **call.keywords)
-    return value
+            if earlier.arguments is None:
+                self._calls += [(twin, earlier), (instance, earlier)]
+            else:
+                other = target(*earlier.arguments)
+                self._calls.append(
+                    (arrays.cast(other, call.dtype) if call.dtype else other, earlier)
+                )
+        for made, earlier in self._calls:
+            self._make(made, earlier)
+
+    def call_again(self) -> None:
+        """Make the last call again, which must leave the result as it is."""
+        for made, earlier in self._calls[-1:]:
+            self._make(made, earlier)
+
+    def _make(self, instance: Any, earlier: EarlierCall) -> None:
+        if self._call.method:
+            _method(instance, self._call)(*earlier.method_arguments, **earlier.keywords)
 
 
 class _Given:

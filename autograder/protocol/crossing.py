@@ -23,6 +23,7 @@ from autograder.protocol.wire import Opaque, type_name
 
 # Names of what cannot cross, where its type would say too little. `judging` puts them into words.
 HIDING, TOO_LARGE, NO_INPUTS = "masked array", "too large", "Linear of no inputs"
+NOT_LINEAR = "layer that does more than a Linear"
 META, SPARSE, QUANTIZED, NESTED = (
     f"{kind} tensor" for kind in ("meta", "sparse", "quantized", "nested")
 )
@@ -117,6 +118,8 @@ class _Crossing:
             return Opaque(type_name(layer))
         if not waits and not weight.shape[1]:
             return Opaque(NO_INPUTS)
+        if not waits and not _is_linear(layer, torch):
+            return Opaque(NOT_LINEAR)
         return wire.Linear(weight, bias, all(part.requires_grad for part in layer.parameters()))
 
     def _has_room(self, shape: Iterable[int], itemsize: int) -> bool:
@@ -138,6 +141,19 @@ def _items(value: Any, torch: Any) -> Iterable[Any] | None:
     modules = (torch.nn.ModuleList, torch.nn.ParameterList) if torch else ()
     unpacks = issubclass(kind, (*_UNPACKED, *modules)) or issubclass(kind, Iterator)
     return value if unpacks else None
+
+
+def _is_linear(layer: Any, torch: Any) -> bool:
+    """Say whether a layer computes x Wᵀ + b, and nothing more in a subclass or a hook."""
+    with torch.no_grad():
+        probe = torch.linspace(-1, 1, 2 * layer.weight.shape[1]).reshape(2, -1)
+        probe = probe.to(layer.weight.dtype)
+        result = layer(probe)
+        expected = torch.nn.functional.linear(probe, layer.weight, layer.bias)
+    if not issubclass(type(result), torch.Tensor):
+        return False
+    alike = (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    return alike and bool(torch.allclose(result, expected, equal_nan=True))
 
 
 def _told(tensor: Any, torch: Any) -> str:

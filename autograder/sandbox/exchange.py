@@ -69,10 +69,11 @@ def call_frame(
         "method_arguments": values(request.method_arguments),
         "attributes": named(request.attributes),
         "backward": wire.encode(request.backward, parts),
-        "earlier": values(request.earlier),
+        "earlier": values(tuple(earlier.values for earlier in request.earlier)),
         "layouts": [list(order) if order else None for order in request.layouts],
         "before": list(request.before),
         "calls": request.calls,
+        "recording": request.recording,
         "dtype": request.dtype,
         "read": list(request.read),
         "leaning_on": list(leaning_on),
@@ -138,7 +139,9 @@ def read_reply(
         raise wire.WireError("an attribute was sent that nobody asked for")
     if gradients and request.backward is None:
         raise wire.WireError("gradients were sent that nobody asked for")
-    return Returned(value, after, attributes, gradients, _settings(header.get("settings", [])))
+    return Returned(
+        value, after, attributes, gradients, _observations(header.get("observations", []))
+    )
 
 
 def read_sightings(
@@ -186,9 +189,9 @@ def _named(items: Any, payload: wire.Payload) -> dict[str, wire.Value]:
     return {clean(name, NAME): wire.decode(item, payload) for name, item in items.items()}
 
 
-def _settings(names: Any) -> tuple[str, ...]:
-    if type(names) is not list or any(name not in wire.SETTINGS for name in names):
-        raise wire.WireError("settings are not listed by their names")
+def _observations(names: Any) -> tuple[str, ...]:
+    if type(names) is not list or any(name not in wire.OBSERVATIONS for name in names):
+        raise wire.WireError("what was seen is not listed by its names")
     return tuple(dict.fromkeys(names))
 
 

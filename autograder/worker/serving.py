@@ -18,7 +18,7 @@ import types
 from typing import Any, NoReturn
 
 from autograder.protocol import arrays, crossing, wire
-from autograder.protocol.call import Call, Missing, perform
+from autograder.protocol.call import Call, EarlierCall, Missing, perform
 from autograder.worker import exception_facts, host_channel, tracing
 from autograder.worker.host_answers import HostAnswers
 
@@ -125,7 +125,7 @@ class Session:
                 name: self._encoded(value, parts) for name, value in performed.attributes.items()
             },
             "gradients": [self._encoded(gradient, parts) for gradient in performed.gradients],
-            "settings": performed.settings,
+            "observations": performed.observations,
         }
 
     def _read_call(self, header: dict[str, Any], payload: wire.Payload) -> Call:
@@ -151,7 +151,8 @@ class Session:
             dtype=dtype,
             backward=self._inward(header["backward"], payload, dtype),
             layouts=header["layouts"],
-            earlier=values("earlier"),
+            earlier=[EarlierCall.of(each) for each in values("earlier")],
+            recording=header["recording"],
         )
 
     def _inward(self, facts: Any, payload: wire.Payload, dtype: str = "") -> Any:

@@ -82,7 +82,7 @@ def returned(
         "after": encoded(after, parts),
         "attributes": {name: wire.encode(one, parts) for name, one in named.items()},
         "gradients": encoded(gradients, parts),
-        "settings": ["set_grad_enabled"] * bool(gradients),
+        "observations": ["set_grad_enabled"] * bool(gradients),
     }
     return wire.frame(reply, parts)
 

@@ -131,6 +131,7 @@ def _call(request: Request, library: str, strided: bool = False) -> Call:
         backward=_live([request.backward], request.dtype, library)[0],
         layouts=[],
         earlier=[],
+        recording=True,
     )
 
 

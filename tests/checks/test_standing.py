@@ -1,0 +1,245 @@
+"""Standing properties: what is wrong in a way that no author's check looks at is seen all the same.
+
+Each answer passes the checks of the author. It is put in the place of the reference's step, and
+asked in process.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.judging.conditions import STANDING
+from autograder.verification.trial import Trial, read_trial
+
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+
+# The step, its code, and words of the finding.
+NUMPY = {
+    "keeps_causal": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                self.causal = getattr(self, "causal", False) or causal
+                return super().forward(x, self.causal)
+        """,
+        "",
+    ),
+    "weights_on_the_class": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def __init__(self, embedding_dimension, rng):
+                super().__init__(embedding_dimension, rng)
+                for name in list(vars(self)):
+                    setattr(SingleHeadAttention, name, vars(self).pop(name))
+        """,
+        "nothing shared with another call",
+    ),
+    "one_kept_result": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                result = super().forward(x, causal)
+                if getattr(self, "kept", result[:0]).shape != result.shape:
+                    self.kept = np.empty_like(result)
+                self.kept[...] = result
+                return self.kept
+        """,
+        "",
+    ),
+    "half_a_draw": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng):
+            *others, values, output = Reference(embedding_dimension, rng)
+            output[len(output) // 2 :] = values[: len(output) // 2]
+            return (*others, values, output)
+        """,
+        "share many numbers",
+    ),
+    "one_matrix_kept": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng, kept={}):
+            *others, output = Reference(embedding_dimension, rng)
+            return (*others, kept.setdefault(embedding_dimension, output))
+        """,
+        "",
+    ),
+    "mask_of_eight_tokens": (
+        "create_causal_mask",
+        """
+        def create_causal_mask(sequence_length):
+            mask = Reference(sequence_length)
+            mask[8:] = 1
+            return mask
+        """,
+        "",
+    ),
+    "low_scores_are_masked": (
+        "softmax",
+        """
+        def softmax(scores):
+            return Reference(np.where(scores < -1000, -1e9, scores))
+        """,
+        "",
+    ),
+    "minus_infinity_has_a_share": (
+        "softmax",
+        """
+        def softmax(scores):
+            return Reference(np.maximum(scores, scores.max(axis=-1, keepdims=True) - 8))
+        """,
+        "",
+    ),
+}
+TORCH = {
+    "heads_on_the_class": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def __init__(self, hidden_size, num_heads, bias=True):
+                super().__init__(hidden_size, num_heads, bias)
+                del self.num_heads
+                MultiHeadAttention.num_heads = num_heads
+        """,
+        "",
+    ),
+    "layers_in_a_list": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def __init__(self, hidden_size, num_heads, bias=True):
+                super().__init__(hidden_size, num_heads, bias)
+                self.kept = [self._modules.pop("Wqkv")]
+
+            Wqkv = property(lambda self: self.kept[0])
+        """,
+        "leaves out weights",
+    ),
+    "parameters_of_its_own": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def parameters(self, recurse=True):
+                return iter([self.Wo.weight])
+        """,
+        "leaves out weights",
+    ),
+    "a_parameter_more": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def __init__(self, hidden_size, num_heads, bias=True):
+                super().__init__(hidden_size, num_heads, bias)
+                self.temperature = nn.Parameter(torch.ones(()))
+
+            def forward(self, x):
+                return self.temperature * super().forward(x)
+        """,
+        "parameters beside the expected ones",
+    ),
+    "another_answer_without_gradients": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                return super().forward(x) * (1 if torch.is_grad_enabled() else 2)
+        """,
+        "records no gradients",
+    ),
+    "rows_of_the_other_layer": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def __init__(self, hidden_size, num_heads, bias=True):
+                super().__init__(hidden_size, num_heads, bias)
+                with torch.no_grad():
+                    self.Wqkv.weight[:hidden_size] = self.Wo.weight
+        """,
+        "not separate draws",
+    ),
+    "a_layer_that_does_more": (
+        "create_projections",
+        """
+        class Doubled(nn.Linear):
+            def forward(self, x):
+                return 2 * super().forward(x)
+
+        def create_projections(hidden_size, bias=True):
+            first, second = Reference(hidden_size, bias)
+            doubled = Doubled(hidden_size, hidden_size, bias)
+            return first, doubled
+        """,
+        "does more than",
+    ),
+    "a_hook": (
+        "create_projections",
+        """
+        def create_projections(hidden_size, bias=True):
+            first, second = Reference(hidden_size, bias)
+            second.register_forward_hook(lambda layer, given, result: result.relu())
+            return first, second
+        """,
+        "does more than",
+    ),
+    "four_heads_at_most": (
+        "split_heads",
+        """
+        def split_heads(qkv, num_heads):
+            parts = Reference(qkv, num_heads)
+            return tuple(part * (torch.arange(num_heads) < 5)[:, None, None] for part in parts)
+        """,
+        "",
+    ),
+}
+EXERCISES = {"numpy_single_head": NUMPY, "torch_multi_head": TORCH}
+CASES = [
+    pytest.param(exercise, *case, id=f"{exercise}-{name}")
+    for exercise, cases in EXERCISES.items()
+    for name, case in cases.items()
+]
+
+
+@cache
+def trial_of(exercise: str) -> Trial:
+    return read_trial(SOLUTIONS / exercise)
+
+
+def answer(trial: Trial, step: str, code: str) -> Any:
+    """The step that the code makes; in it, `Reference` is the reference's own."""
+    lines = code.strip("\n").splitlines()
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    space = {**vars(trial.module), "Reference": vars(trial.module)[step]}
+    exec("\n".join(line[indent:] for line in lines), space)
+    return space[step]
+
+
+@pytest.mark.parametrize("exercise, step, code, words", CASES)
+def test_what_only_a_standing_property_sees_is_told(
+    exercise: str, step: str, code: str, words: str
+) -> None:
+    trial = trial_of(exercise)
+    with trial.replaced({step: answer(trial, step, code)}):
+        seen = trial.run_step(step)
+    findings = [result.finding for result in seen.values() if result.finding]
+    assert findings
+    assert any(words in finding.message for finding in findings), findings[0].message
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_same_step_built_on_the_reference_without_a_fault_passes(exercise: str) -> None:
+    trial = trial_of(exercise)
+    for step in {case[0] for case in EXERCISES[exercise].values()}:
+        kept = vars(trial.module)[step]
+        again = type(step, (kept,), {}) if isinstance(kept, type) else partial(kept)
+        with trial.replaced({step: again}):
+            seen = trial.run_step(step)
+        assert any(check.name.startswith(STANDING) for check in seen), step
+        assert not any(result.finding for result in seen.values()), step
