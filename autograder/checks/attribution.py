@@ -7,6 +7,9 @@ first and raises with the second, the student's answer is the cause; all else is
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 from autograder.checks.author_error import place_of
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
@@ -67,6 +70,21 @@ def of_ours(check: str, *errors: BaseException) -> Finding:
     return our_fault(
         tuple(_with_place(check, error) for error in errors), "This check could not be run"
     )
+
+
+def remark_on(error: BaseException) -> str:
+    """The remark on a fault of ours that costs nobody a point: less is told, and that is all."""
+    detail = fault_detail(error)[:_LONGEST_DETAIL].replace("`", "'")
+    return (
+        "What is wrong inside your layer could not be looked for, through no fault of yours. "
+        f"Your points stay the same. For your instructor: `{detail}`."
+    )
+
+
+def fault_detail(error: BaseException) -> str:
+    """Return an exception of ours with the file and the line that it came from."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error}, in {Path(place.filename).name}:{place.lineno}"
 
 
 def _given(reply: Reply | None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.errors import KitError
-from autograder.model.exercise import SOLUTION, Exercise
+from autograder.model.exercise import GRADERS, SOLUTION, Exercise
 from autograder.model.machine_fault import fault_of
 from autograder.model.request import Failed, Request
 
@@ -63,6 +63,11 @@ def file_error(path: Path, error: BaseException) -> KitError:
         place=place or place_of(error) or str(path),
         cure=_cure(error),
     )
+
+
+def wrong_checks(exercise: Exercise, fact: str, cure: str) -> KitError:
+    """Return the error that tells an author what is wrong in the grader file."""
+    return KitError(fact, place=str(exercise.folder / GRADERS), cure=cure)
 
 
 def _cure(error: BaseException) -> str:

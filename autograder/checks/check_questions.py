@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -25,13 +25,15 @@ class CheckQuestion:
 
 
 @dataclass(frozen=True)
-class _OwnAnswers:
-    """A `Respondent` that gives the reference's own answers."""
+class OwnAnswers:
+    """A `Respondent` that gives the reference's own answers, and keeps what it is `asked`."""
 
     reference: Reference
+    asked: list[Request] = field(default_factory=list)
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer `request` as the reference does."""
+        self.asked.append(request)
         return self.reference.expected(request)
 
 
@@ -83,7 +85,7 @@ def questions_of(
         asked.append(CheckQuestion(request, expectation))
 
     step = step_of(item) or ""
-    student = Student(step, reference, _OwnAnswers(reference), record=record, naming=False)
+    student = Student(step, reference, OwnAnswers(reference), record=record, naming=False)
     known: dict[str, Any] = {**parameters(item), "student": student, "draw": draw}
     needed = [name for name in item.fixturenames if name != "request"]
     if not set(needed) <= set(known):

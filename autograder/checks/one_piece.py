@@ -8,17 +8,16 @@ reference's way. What cannot be seen is not called wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any
 
 from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
-from autograder.errors import KitError
 from autograder.judging.conditions import conditions_of
-from autograder.judging.diagnosis import same
-from autograder.model.request import Reply, Request, Respondent, Returned, Traceable
+from autograder.judging.diagnosis import same, worded
+from autograder.model.request import Request, Respondent, Returned, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 
 _DRAWS = 2
@@ -37,14 +36,6 @@ class OnePiece:
         """Return the finding on the layer with what can be said about its inside."""
         if finding.outcome not in _TOLD or not self.requests:
             return finding
-        try:
-            return self._looked_into(finding)
-        except (KitError, MemoryError):
-            raise
-        except Exception:  # an answer that cannot be compared: words never cost a grade
-            return finding
-
-    def _looked_into(self, finding: Finding) -> Finding:
         fitting = self._fitting()
         if finding.misconception:
             return _also(finding, fitting)
@@ -92,16 +83,9 @@ class OnePiece:
     def _named(self, finding: Finding, fitting: dict[str, str]) -> Finding:
         name = next(iter(fitting))
         known = next(each for each in self.reference.misconceptions if each.name == name)
-        fact, _, look = known.words.partition("\n\n")
         place = f"The fault is in the part of your layer that does the work of `{known.step}`."
-        named = replace(
-            finding,
-            misconception=name,
-            fact=f"{place} {' '.join(fact.split())}",
-            look=" ".join(look.split()),
-            details=(finding.message, *finding.details),
-        )
-        return _also(named, fitting)
+        named = worded(finding, name, f"{place} {known.words}")
+        return _also(replace(named, details=_details(finding)), fitting)
 
     def _followed(self, finding: Finding) -> Finding:
         if not isinstance(self.respondent, Traceable):
@@ -120,7 +104,7 @@ class OnePiece:
         if any(_ending(each) != _ending(first) for each in trails):
             return finding  # one draw says this, the other that
         right = tuple(n for n in first.right if all(n in each.right for each in trails))
-        return _worded(self.reference, stages[0], replace(first, right=right), finding)
+        return _trail_words(self.reference, stages[0], replace(first, right=right), finding)
 
 
 def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
@@ -143,7 +127,7 @@ def _places_words(finding: Finding, names: Sequence[str], order: Sequence[int]) 
         finding,
         fact=f"Your layer computes as if results had changed places: {_listed(changed)}.",
         look=f"The order is {_listed(names)}. In which order does your layer take them?",
-        details=(finding.message, *finding.details),
+        details=_details(finding),
     )
 
 
@@ -151,10 +135,10 @@ def _ending(trail: Trail) -> tuple[int | None, int | None]:
     return trail.wrong, trail.hidden_from
 
 
-def _worded(
+def _trail_words(
     reference: Reference, stages: Sequence[Stage], trail: Trail, finding: Finding
 ) -> Finding:
-    """Put a trail into words; the finding as it is moves to the details."""
+    """Put a trail into words, in place of the finding as it is."""
     titles = {step.name: f"“{step.title}”" for step in reference.exercise.steps}
     right = _right_words(stages, trail, titles)
     if finding.outcome is Outcome.RAISED or trail.wrong is None:
@@ -172,8 +156,12 @@ def _worded(
     if unsure:
         listed = _listed([titles[name] for name in unsure])
         look = f"The numbers of {listed} are there. Is each of them used where it belongs? {look}"
-    details = (finding.message, *finding.details)
-    return replace(finding, right=right, fact=fact, look=look, details=details)
+    return replace(finding, right=right, fact=fact, look=look, details=_details(finding))
+
+
+def _details(finding: Finding) -> tuple[str, ...]:
+    """The details under what is told in place of a finding, which becomes the first of them."""
+    return (finding.message, *finding.details)
 
 
 def _right_words(stages: Sequence[Stage], trail: Trail, titles: Mapping[str, str]) -> str:
@@ -203,19 +191,6 @@ def _also(finding: Finding, fitting: dict[str, str]) -> Finding:
 
 def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A `Respondent` that answers as the reference does, and keeps what it is asked."""
-
-    reference: Reference
-    requests: list[Request] = field(default_factory=list)
-
-    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
-        """Answer `request`."""
-        self.requests.append(request)
-        return self.reference.ask(request)
 
 
 def probes(reference: Reference, asked: Sequence[Request]) -> list[Request]:

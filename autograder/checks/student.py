@@ -22,7 +22,6 @@ from autograder.judging.expectation import (
     CheckFailed,
     Expectation,
     Refused,
-    Unchanged,
     judge,
     with_attributes,
 )
@@ -150,10 +149,6 @@ class Answer:
     def is_refused(self, fact: str, *kinds: str) -> None:
         """Fail, with `fact`, unless the code raises an exception of one of these types."""
         self._expect(Refused(kinds, fact, ResultSpec(("result",), (None,))))
-
-    def leaves_its_arguments(self) -> None:
-        """Fail when an array given as argument is overwritten."""
-        self._expect(Unchanged(self._form()))
 
     def differs_from(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, when an array of both answers holds the same numbers."""

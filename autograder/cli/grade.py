@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from autograder.cli.output import lasting_output
 from autograder.errors import KitError
-from autograder.grading.class_task import ClassTask, GradingOptions, grade_task
+from autograder.grading.class_task import ClassTask, EnterGrades, GradingOptions, grade_task
 from autograder.grading.folder_task import folder_task
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
@@ -65,33 +66,32 @@ def grade_path(
     # Grader processes work in another folder.
     path, output = path.absolute(), output.absolute() if output else None
     refuse_modules_in(path)
-    course = is_course(path)
+    found = _in_course if is_course(path) else _in_folder
     with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
-        if course:
-            return _grade_course(path, exercise, solutions, output, options, console)
-        task = folder_task(path, exercise, solutions, output)
+        task, enter = found(path, exercise, solutions, output)
         with GraderPool(options.processes) as pool:
-            _, verdicts = grade_task(task, pool, options, console)
+            submissions, verdicts = grade_task(task, pool, options, console)
+            enter(verdicts, submissions, pool)
         return report(task, verdicts, console)
 
 
-def _grade_course(
-    path: Path,
-    exercise: str | None,
-    solutions: Path | None,
-    output: Path | None,
-    options: GradingOptions,
-    console: Console,
-) -> GradedClass:
+def _in_folder(
+    path: Path, exercise: str | None, solutions: Path | None, output: Path | None
+) -> tuple[ClassTask, EnterGrades]:
+    """Return what there is to grade in a folder, which has no gradebook."""
+    task = folder_task(path, exercise, solutions, output)
+    return task, lambda verdicts, submissions, pool: None
+
+
+def _in_course(
+    path: Path, exercise: str | None, solutions: Path | None, output: Path | None
+) -> tuple[ClassTask, EnterGrades]:
+    """Return what there is to grade in a course, and how its gradebook gets the grades."""
     from autograder.course.course_task import course_task  # only a course has nbgrader
     from autograder.course.gradebook import write_gradebook
 
     found = course_task(path, exercise, solutions, output)
-    task, name = found.task, found.task.exercise.name
-    with GraderPool(options.processes) as pool:
-        submissions, verdicts = grade_task(task, pool, options, console)
-        write_gradebook(found.course, name, verdicts, submissions, pool)
-    return report(task, verdicts, console)
+    return found.task, partial(write_gradebook, found.course, found.task.exercise.name)
 
 
 def report(task: ClassTask, verdicts: tuple[Verdict, ...], console: Console) -> GradedClass:

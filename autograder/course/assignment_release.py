@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.course.creation import Course
 from autograder.errors import KitError
+from autograder.model.python_run import run_python
 
 ERROR_LINE = re.compile(r"^\[\w+ \| (?:ERROR|CRITICAL)\] (.*)$")
 LAST_LINES = 5
@@ -25,20 +26,11 @@ def release(course: Course, exercise: str) -> Path:
     An earlier release is replaced. Raise `KitError` with nbgrader's message when it fails.
     """
     course.exercise(exercise)  # is it one of this course's, and are its solutions there?
-    command = (sys.executable, "-m", "nbgrader", "generate_assignment", exercise, "--force")
-    done = subprocess.run(
-        command,
-        cwd=course.directory,
-        env=command_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode != 0:
+    command = ("-m", "nbgrader", "generate_assignment", exercise, "--force")
+    done = run_python(command, folder=course.directory, environment=command_environment())
+    if done.failed:
         raise KitError(
-            f"nbgrader could not release {exercise}: {_words(done.stderr)}",
+            f"nbgrader could not release {exercise}: {_words(done.said)}",
             place=str(course.source(exercise)),
             cure="put that right; "
             f"`nbgrader generate_assignment {exercise} --force` shows the whole message",
@@ -52,9 +44,8 @@ def command_environment() -> dict[str, str]:
     return {**os.environ, "PATH": os.pathsep.join((beside, os.environ.get("PATH", os.defpath)))}
 
 
-def _words(log: str) -> str:
-    """Return what went wrong according to the log: its error lines, or else its last lines."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+def _words(lines: Sequence[str]) -> str:
+    """Return what went wrong according to a log: its error lines, or else its last lines."""
     errors = [found[1] for line in lines if (found := ERROR_LINE.match(line)) and found[1]]
     shown = [line for line in errors if not line.startswith("Traceback")] or lines[-LAST_LINES:]
     return " / ".join(dict.fromkeys(shown)) or "it said nothing"

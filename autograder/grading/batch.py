@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from autograder.checks.attribution import fault_detail
 from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
@@ -131,9 +131,7 @@ def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> 
     except Exception as error:
         if is_memory_error(ExceptionReport(type(error).__name__, str(error))):
             raise MemoryError(str(error)) from error
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        detail = f"{type(error).__name__}: {error}, in {Path(place.filename).name}:{place.lineno}"
-        return infrastructure(judging.reference.exercise, submission, detail)
+        return infrastructure(judging.reference.exercise, submission, fault_detail(error))
 
 
 @cache
@@ -163,6 +161,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
             loaded, send_step, seed=seed, layer_earns_steps=judging.layer_earns_steps
         )
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
+    remarks = (*remarks, *judged.remarks)
     return Verdict(
         exercise=submission.exercise,
         student=submission.student,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
 from autograder.sandbox import Zygote
 from autograder.submission.reading import Submission
+
+# Puts the grades of a class where its course keeps them.
+EnterGrades = Callable[[Sequence[Verdict], Sequence[Submission], GraderPool], object]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,17 @@ from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.distribution import Distributed
-from autograder.judging.expectation import Agrees, Expectation, Refused, Unchanged
+from autograder.judging.expectation import Agrees, Expectation, Refused, overwritten
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Linear, Opaque, Seed, Value, arrays_in
+from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 FORMAT_VERSION = 1
 FILE = "examples.json"
+# Files of 0.1.0 ask this in questions of its own; now it is part of every other question.
+_NO_LONGER_ASKED = "unchanged"
 # Of results: two more than the strictest tolerance needs. Inputs are written exactly.
 DIGITS = 8
 
@@ -54,7 +55,8 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
         facts = json.loads(file.read_text(encoding="utf-8"))
         if facts["format_version"] != FORMAT_VERSION:
             raise ValueError(f"format_version is {facts['format_version']}")
-        return tuple(_example(example) for example in facts["examples"])
+        examples = facts["examples"]
+        return tuple(map(_example, filter(_is_asked, examples)))
     except FileNotFoundError:
         raise KitError(
             "the worked examples are missing",
@@ -113,7 +115,6 @@ def _facts(example: Example) -> dict[str, Any]:
 _KINDS: dict[type, str] = {
     Agrees: "agrees",
     Distributed: "distributed",
-    Unchanged: "unchanged",
     LinearLayers: "layers",
     Refused: "refused",
 }
@@ -153,23 +154,14 @@ def _reply(reply: Reply, example: Example) -> dict[str, Any]:
             "outcome": reply.outcome.value,
             "raises": [exception.type_name, exception.message] if exception else None,
         }
-    if isinstance(example.expectation, Unchanged):
-        return {"after": [_value(value, DIGITS) for value in reply.after]}
     facts: dict[str, Any] = {}
-    if _changes(reply, example.request):
+    if overwritten(example.request, reply) is not None:
         facts["after"] = [_value(value, DIGITS) for value in reply.after]
     if reply.gradients:
         facts["gradients"] = [_value(value, DIGITS) for value in reply.gradients]
     if example.request.read:
         return facts | {"attributes": _values(reply.attributes, DIGITS)}
     return facts | {"value": _value(reply.value, DIGITS)}
-
-
-def _changes(reply: Returned, request: Request) -> bool:
-    """Say whether what is left of the arguments is known, and differs from what was given."""
-    given = request.method_arguments if request.method else request.arguments
-    pairs = zip_longest(arrays_in(given), arrays_in(reply.after))
-    return bool(reply.after) and not all(np.array_equal(*pair, equal_nan=True) for pair in pairs)
 
 
 def _values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
@@ -202,6 +194,10 @@ def _numbers(array: np.ndarray, digits: int | None) -> Any:
         return str(number)
     # str() of a float32 is the shortest text that is read back as the same float32.
     return float(f"{number:.{digits}g}") if digits else float(str(array))
+
+
+def _is_asked(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["expectation"]["kind"] != _NO_LONGER_ASKED)
 
 
 def _example(facts: Mapping[str, Any]) -> Example:
@@ -242,8 +238,6 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
         case "distributed":
             shapes = tuple(np.zeros(shape) for shape in facts["shapes"])
             return Distributed(shapes, form, facts["mean"], facts["deviation"])
-        case "unchanged":
-            return Unchanged(form)
         case "layers":
             return LinearLayers(_read(facts["expected"]), form)
         case "refused":

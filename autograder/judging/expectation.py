@@ -54,13 +54,6 @@ class Agrees:
 
 
 @dataclass(frozen=True)
-class Unchanged:
-    """The arrays given as arguments are the same after the call as before."""
-
-    form: ResultSpec
-
-
-@dataclass(frozen=True)
 class Refused:
     """The code raises one of these exceptions; `fact` is what to say when it does not."""
 
@@ -69,7 +62,7 @@ class Refused:
     form: ResultSpec
 
 
-Expectation = Agrees | Distributed | Unchanged | LinearLayers | Refused
+Expectation = Agrees | Distributed | LinearLayers | Refused
 
 
 def judge(
@@ -93,8 +86,6 @@ def judge(
             return _agrees(expectation, request, reply, candidates, describe)
         case Distributed():
             return judge_distribution(expectation, reply, candidates)
-        case Unchanged():
-            return _unchanged(request, reply, candidates)
         case LinearLayers():
             return judge_layers(expectation, reply, candidates)
         case Refused():
@@ -152,11 +143,10 @@ def _names(listed: Value) -> tuple[str, ...]:
     return tuple(islice(fit, _MOST_NAMES))
 
 
-def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) -> Finding | None:
-    if isinstance(reply, Failed):
-        return failure(reply)
-    before = request.method_arguments if request.method else request.arguments
-    changed = _changed(before, reply.after, request.dtype)
+def _unchanged(
+    request: Request, reply: Returned, candidates: Iterable[Candidate]
+) -> Finding | None:
+    changed = overwritten(request, reply)
     if changed is None:
         return None
     finding = Finding(
@@ -170,22 +160,23 @@ def _unchanged(request: Request, reply: Reply, candidates: Iterable[Candidate]) 
             candidate
             for candidate in candidates
             if isinstance(candidate.reply, Returned)
-            and _changed(before, candidate.reply.after, request.dtype) == changed
+            and overwritten(request, candidate.reply) == changed
         ],
         binding=False,  # what is done to the arguments says nothing about the result
     )
 
 
-def _changed(before: tuple[Value, ...], after: tuple[Value, ...], dtype: str = "") -> int | None:
-    """Return the number of the first argument whose arrays are not as they were.
+def overwritten(request: Request, reply: Returned) -> int | None:
+    """Return the number of the first argument whose arrays are not as they were given.
 
     None when nothing was sent back, as from a mistake that was written down.
     """
-    if not after:
+    if not reply.after:
         return None
-    for number, (given, left) in enumerate(zip_longest(before, after)):
+    before = request.method_arguments if request.method else request.arguments
+    for number, (given, left) in enumerate(zip_longest(before, reply.after)):
         pairs = zip_longest(arrays_in(given), arrays_in(left))
-        if not all(_still(array, other, dtype) for array, other in pairs):
+        if not all(_still(array, other, request.dtype) for array, other in pairs):
             return number
     return None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograder.errors import KitError
+from autograder.model.python_run import run_python
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The other files that setuptools reads.
@@ -89,20 +89,12 @@ def _stage(root: Path, stage: Path, exercises: Sequence[Path]) -> None:
 
 
 def _run_pip(stage: Path, out: Path) -> None:
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
-    done = subprocess.run(
-        [*command, "--no-build-isolation", "--wheel-dir", str(out), str(stage)],
-        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode != 0:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    options = "--quiet --no-deps --no-index --no-build-isolation".split()
+    command = ("-m", "pip", "wheel", *options, "--wheel-dir", str(out), str(stage))
+    done = run_python(command, environment={**os.environ, "SOURCE_DATE_EPOCH": EPOCH})
+    if done.failed:
         raise KitError(
-            f"pip could not build the kit's wheel: {' / '.join(said[-LAST_LINES:])}",
+            f"pip could not build the kit's wheel: {' / '.join(done.said[-LAST_LINES:])}",
             place=sys.executable,
             cure="install the build tool and release again: python -m pip install 'setuptools>=77'",
         )

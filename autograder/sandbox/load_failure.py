@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.model.python_run import run_python
 from autograder.model.sanitize import terminal_line
 from autograder.sandbox import remedies
 from autograder.sandbox.package_folders import PackageFolders, location
@@ -106,19 +107,9 @@ def _import_outside(library: str) -> str:
     """Import the library in a process of its own, without the sandbox; return how it failed."""
     code = f"import sys; sys.path[:] = {sys.path!r}; import {library}"
     try:
-        run = subprocess.run(
-            [sys.executable, "-P", "-c", code],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
+        run = run_python(("-P", "-c", code), folder=Path("/"), seconds=_SECONDS)
     except subprocess.TimeoutExpired:
         return f"it takes longer than {_SECONDS:g} seconds"
-    if run.returncode == 0:
+    if not run.failed:
         return ""
-    lines = [line for line in run.stderr.splitlines() if line.strip()]
-    return terminal_line(lines[-1] if lines else f"exit code {run.returncode}", _MOST_WORDS)
+    return terminal_line(run.said[-1] if run.said else f"exit code {run.code}", _MOST_WORDS)

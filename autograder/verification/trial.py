@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from autograder.checks.author_error import author_error, refuse_other_fixtures
+from autograder.checks.check_questions import parameters
 from autograder.checks.draw import Draw
 from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import step_of
@@ -103,14 +104,14 @@ class Trial:
             "draw": Draw.hidden(
                 self.reference.exercise,
                 check.name,
-                _parameters(check).get("draw", {}),
+                parameters(check).get("draw", {}),
                 self.seed if seed is None else seed,
             ),
         }
         given = {
-            name: fixtures.get(name, _parameters(check).get(name))
+            name: fixtures.get(name, parameters(check).get(name))
             for name in check.fixturenames
-            if name in fixtures or name in _parameters(check)
+            if name in fixtures or name in parameters(check)
         }
         refuse_other_fixtures(check, set(given))
         try:
@@ -187,10 +188,6 @@ def _margin(actual: Any, expected: Any, compare: str, precision: str) -> float:
     return float(np.nan_to_num(off, nan=math.inf, posinf=math.inf).max(initial=0.0))
 
 
-def _parameters(check: pytest.Function) -> Mapping[str, Any]:
-    return check.callspec.params if hasattr(check, "callspec") else {}
-
-
 def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None) -> Trial:
     """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit.
 
@@ -200,7 +197,9 @@ def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None)
     collected: list[pytest.Function] = []
 
     def keep(plugin: GradingPlugin) -> None:
-        collected.extend(item for item in plugin.collected if isinstance(item, pytest.Function))
+        collected.extend(
+            item for item in plugin.collected.items if isinstance(item, pytest.Function)
+        )
 
     run_graders(GradingPlugin(reference, keep))
     return Trial(reference, tuple(collected), hear=hear)

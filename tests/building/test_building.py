@@ -28,6 +28,7 @@ from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
 from autograder.model.signature import Signature, shape_text, signature_in, signature_of
 from support.leak_search import refuse_leaks_below
+from support.written_exercise import write_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = sorted(path.parent for path in (ROOT / "solutions").glob("*/exercise.toml"))
@@ -137,12 +138,12 @@ def doubled_twice(scores, factor=2):
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
     """The folder of a toy exercise: two functions and a class."""
-    folder = tmp_path / "solutions" / "toy"
-    folder.mkdir(parents=True)
-    (folder / "exercise.toml").write_text(MANIFEST)
-    (folder / "solution.py").write_text(SOLUTION)
-    (folder / "misconceptions.py").write_text(MISCONCEPTIONS)
-    return folder
+    files = {
+        "exercise.toml": MANIFEST,
+        "solution.py": SOLUTION,
+        "misconceptions.py": MISCONCEPTIONS,
+    }
+    return write_exercise(tmp_path / "solutions" / "toy", files)
 
 
 @pytest.fixture

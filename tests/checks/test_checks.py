@@ -13,7 +13,7 @@ import pytest
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.diagnosis import Candidate, diagnose
 from autograder.judging.distribution import Distributed
-from autograder.judging.expectation import Unchanged, judge
+from autograder.judging.expectation import Agrees, judge
 from autograder.model.request import ExceptionReport, Failed, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Opaque, Value
@@ -294,14 +294,14 @@ def test_a_mistake_about_a_draw_is_named_though_the_numbers_are_others() -> None
 
 
 def test_an_argument_that_is_overwritten_is_told() -> None:
-    asked = Request("step", (np.ones(3), 7, np.zeros(2)))
-    unchanged = Returned(None, (np.ones(3), 7, np.zeros(2)))
-    second = Returned(None, (np.ones(3), 7, np.full(2, 1e-12)))
-    in_place = Candidate("in_place", WORDS, second)
-    assert judge(Unchanged(ONE), asked, unchanged, (in_place,)) is None
-    finding = judge(Unchanged(ONE), asked, second, ())
+    asked, result = Request("step", (np.ones(3), 7, np.zeros(2))), np.ones((2, 3, 4))
+    unchanged = Returned(result, (np.ones(3), 7, np.zeros(2)))
+    second = Returned(result, (np.ones(3), 7, np.full(2, 1e-12)))
+    in_place, expected = Candidate("in_place", WORDS, second), Agrees(result, ONE)
+    assert judge(expected, asked, unchanged, (in_place,)) is None
+    finding = judge(expected, asked, second, ())
     assert finding and "argument number 3" in finding.fact
-    known = judge(Unchanged(ONE), asked, second, (in_place,))
+    known = judge(expected, asked, second, (in_place,))
     assert known and known.misconception == "in_place"
 
 

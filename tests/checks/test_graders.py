@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from autograder.checks.known_mistake import Misconception
-from autograder.checks.plugin import JudgedSteps
 from autograder.checks.reference import read_reference
+from autograder.checks.submission_judge import JudgedSteps
 from autograder.errors import KitError
 from autograder.model.verdict import Outcome, StepVerdict
-from support.toy_exercise import GRADERS, MISTAKES, RIGHT, judged, toy
+from support.judged_steps import judged
+from support.toy_exercise import GRADERS, MISTAKES, RIGHT, toy
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"

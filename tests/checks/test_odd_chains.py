@@ -13,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
-from autograder.judging.inprocess import InProcess
 from autograder.model.verdict import Outcome
 from autograder.submission.reading import Submission
+from support.judged_steps import judged
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
@@ -81,17 +79,6 @@ def copied(reference: Reference, step: str, odd: Callable[[Any], Any]) -> Names:
     return vars(module)
 
 
-def chains(reference: Reference, namespaces: list[Names]) -> list[JudgedSteps]:
-    kept: list[JudgedSteps] = []
-
-    def judge(plugin: GradingPlugin) -> None:
-        kept.extend(plugin.judged_by(InProcess(names, library)) for names in namespaces)
-
-    library = reference.exercise.library
-    run_graders(GradingPlugin(reference, judge))
-    return kept
-
-
 @pytest.mark.parametrize(
     ("name", "forms"),
     [
@@ -105,15 +92,15 @@ def chains(reference: Reference, namespaces: list[Names]) -> list[JudgedSteps]:
 def test_an_answer_of_an_odd_form_is_found_at_its_step(name: str, forms: tuple[str, ...]) -> None:
     reference = read_reference(ROOT / "solutions" / name)
     cases = list(odd_namespaces(reference, forms))
-    verdicts = chains(reference, [names for _, _, names in cases])
+    verdicts = judged(reference, *(names for _, _, names in cases))
     for (step, form, _), verdict in zip(cases, verdicts, strict=True):
         chain, finding = verdict.chain, verdict.chain.finding
         where = f"{step} gives {form}: {chain}"
         assert chain.breaks_at == step and finding, where
         assert chain.outcome in (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE), where
         assert f"`{step}`" in finding.fact and "no fault of yours" not in finding.message, where
-        judged = next(one for one in verdict.steps if one.name == step)
-        assert judged.points == 0 and judged.outcome is not Outcome.INFRASTRUCTURE, where
+        own = next(one for one in verdict.steps if one.name == step)
+        assert own.points == 0 and own.outcome is not Outcome.INFRASTRUCTURE, where
         assert not any(one.outcome is Outcome.INFRASTRUCTURE for one in verdict.steps), where
 
 
@@ -122,7 +109,7 @@ def test_values_that_the_class_cannot_go_on_with_are_found_though_each_is_an_arr
     reference = read_reference(ROOT / "solutions" / "torch_single_head")
     odd = copied(reference, "project_qkv", lambda value: (value[0], value[1].sum(), value[2]))
     odd = {**odd, "compute_attention_scores": lambda queries, keys: queries @ queries.mT}
-    (verdict,) = chains(reference, [odd])
+    (verdict,) = judged(reference, odd)
     assert verdict.chain.outcome is Outcome.WRONG_SHAPE
     assert verdict.chain.breaks_at == "project_qkv"
 
@@ -130,7 +117,7 @@ def test_values_that_the_class_cannot_go_on_with_are_found_though_each_is_an_arr
 def test_shapes_that_deviate_together_and_give_the_right_result_pass_end_to_end() -> None:
     reference = read_reference(ROOT / "solutions" / "numpy_single_head")
     odd = copied(reference, "create_causal_mask", lambda mask: mask[None])
-    (verdict,) = chains(reference, [odd])
+    (verdict,) = judged(reference, odd)
     assert verdict.chain.outcome is Outcome.PASSED
     lost = [step.name for step in verdict.steps if step.outcome is not Outcome.PASSED]
     assert lost == ["create_causal_mask"]

@@ -14,15 +14,17 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.checks.stages import stages_of
 from autograder.checks.trail import trail_of
 from autograder.grading.batch import grade_batch
+from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import read_exercise
-from autograder.model.request import Request, Returned
+from autograder.model.request import Request, Returned, Sighting
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.protocol.wire import Seed
 from autograder.reports.advice import chain_sentence
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission
+from support.judged_steps import judged, judged_by
 from support.one_piece import MULTI, NUMPY, RIGHT, SINGLE, VIT, WRONG, OnePiece
-from support.toy_exercise import TOML, judged, toy
+from support.toy_exercise import GRADERS, SOLUTION, toy
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = (NUMPY, SINGLE, MULTI, VIT)
@@ -86,36 +88,15 @@ def test_a_step_that_is_written_and_wrong_earns_nothing_from_the_layer() -> None
     assert verdict.points == verdict.max_points - scaled.max_points
 
 
-SOLUTION = """\
-import numpy as np
-from jaxtyping import Float
-
-
-def double(x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
-    return 2 * x
-
-
-def halve(x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
-    return x / 2
-
+LAYER_SOLUTION = f"""\
+{SOLUTION}
 
 class Layer:
     def forward(self, x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
         return double(x) + 1
 """
-GRADERS = """\
-import pytest
-
-
-@pytest.mark.step("double")
-def test_double(student, draw):
-    student(draw("B D")).agrees()
-
-
-@pytest.mark.step("halve")
-def test_halve(student, draw):
-    student(draw("B D")).agrees()
-
+LAYER_GRADERS = f"""\
+{GRADERS}
 
 @pytest.mark.step("Layer")
 def test_layer(student, draw):
@@ -127,7 +108,7 @@ def test_chain(chain, draw):
     x = draw("B D")
     chain(lambda module: module.Layer().forward(x))
 """
-STEP = """
+LAYER = """
 [[steps]]
 name = "Layer"
 title = "The layer"
@@ -138,10 +119,9 @@ hints = []
 
 
 @pytest.fixture
-def two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reference:
+def two_steps(tmp_path: Path) -> Reference:
     """An exercise whose layer needs only the first of its two steps."""
-    monkeypatch.setattr("support.toy_exercise.TOML", TOML + STEP)
-    return toy(tmp_path, GRADERS, SOLUTION)
+    return toy(tmp_path, LAYER_GRADERS, LAYER_SOLUTION, more_steps=LAYER)
 
 
 class Whole:
@@ -152,6 +132,13 @@ class Whole:
 class WithoutConstant:
     def forward(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(x + x)
+
+
+class BrokenTrace(InProcess):
+    """Answers as the code does; but what the code computes on the way cannot be seen."""
+
+    def trace(self, request: Request) -> tuple[Sighting, ...]:
+        raise ZeroDivisionError(f"nothing of {request.target} is seen")
 
 
 def test_a_step_that_the_layer_never_needs_is_not_earned_by_it(two_steps: Reference) -> None:
@@ -174,6 +161,30 @@ def test_a_layer_that_needs_the_references_steps_earns_nothing_for_others(
 
     (verdict,) = judged(two_steps, {"Layer": Calls})
     assert not any(step.by_layer for step in verdict.steps)
+
+
+def test_a_fault_of_ours_inside_a_layer_is_seen_and_costs_nobody_anything(
+    two_steps: Reference,
+) -> None:
+    (sound,) = judged(two_steps, {"Layer": WithoutConstant})
+    broken = BrokenTrace({"Layer": WithoutConstant})
+    (verdict,) = judged_by(two_steps, (broken, None))
+    assert (verdict.steps, verdict.chain) == (sound.steps, sound.chain)
+    assert sound.remarks == ()
+    (remark,) = verdict.remarks
+    assert "through no fault of yours" in remark
+    assert "`ZeroDivisionError: nothing of Layer is seen, in test_one_piece.py:" in remark
+
+
+def test_a_fault_of_ours_inside_a_layer_is_remarked_in_the_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("autograder.checks.one_piece.trail_of", None)
+    ((_, verdict),) = graded([each for each in WRONG if each.name == "divided by three"])
+    assert not verdict.infrastructure
+    step = layer_step(verdict)
+    assert step.outcome is Outcome.WRONG_VALUES and step.finding
+    assert "TypeError" in verdict.remarks[-1] and "TypeError" not in step.finding.message
 
 
 # --- wrong layers -------------------------------------------------------------------------------

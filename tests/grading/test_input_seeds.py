@@ -13,14 +13,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from autograder.checks.draw import Draw
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
 from autograder.grading.input_seed import input_seed, worker_seed
@@ -29,6 +26,7 @@ from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import Failed, Reply, Request
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
+from support.judged_steps import judged_by
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 NUMPY, TORCH = SOLUTIONS / "numpy_single_head", SOLUTIONS / "torch_single_head"
@@ -165,17 +163,6 @@ class Replaying:
         return replies[turn % len(replies)]
 
 
-def judged(reference: Reference, *pairs: tuple[Any, int | None]) -> list[JudgedSteps]:
-    """Judge respondents, each with the inputs of its seed, in one run of pytest."""
-    kept: list[JudgedSteps] = []
-
-    def judge(plugin: GradingPlugin) -> None:
-        kept.extend(plugin.judged_by(one, seed=seed) for one, seed in pairs)
-
-    run_graders(GradingPlugin(reference, judge))
-    return kept
-
-
 @pytest.mark.parametrize(
     "name", sorted(path.parent.name for path in SOLUTIONS.glob("*/exercise.toml"))
 )
@@ -183,7 +170,7 @@ def test_all_the_right_answers_of_one_hand_in_are_worth_nothing_to_another(name:
     reference = read_reference(SOLUTIONS / name)
     one, two = (input_seed(SECRET, reference.exercise, code) for code in ("one", "two"))
     remembering = Remembering(reference)
-    right, same, other = judged(
+    right, same, other = judged_by(
         reference,
         (remembering, one),
         (Replaying(remembering.known), one),
@@ -200,9 +187,9 @@ def test_all_the_right_answers_of_one_hand_in_are_worth_nothing_to_another(name:
 def test_without_a_seed_the_inputs_are_the_exercises_own() -> None:
     reference = read_reference(NUMPY)
     asked = Remembering(reference)
-    judged(reference, (asked, None))
+    judged_by(reference, (asked, None))
     again = Remembering(reference)
-    judged(reference, (again, EXERCISE.grading.seed))
+    judged_by(reference, (again, EXERCISE.grading.seed))
     assert asked.known.keys() == again.known.keys()
 
 
@@ -227,8 +214,8 @@ def test_what_is_expected_is_not_kept_for_hand_ins_that_are_done() -> None:
 
     sizes = []
     for number in range(3):
-        judged(reference, (wrong, input_seed(SECRET, EXERCISE, str(number))))
+        judged_by(reference, (wrong, input_seed(SECRET, EXERCISE, str(number))))
         sizes.append(kept())
     assert sizes[0] > 0 and sizes[1:] == sizes[:1] * 2
-    judged(reference, *((wrong, seed) for seed in range(5)))
+    judged_by(reference, *((wrong, seed) for seed in range(5)))
     assert kept() == sizes[0]

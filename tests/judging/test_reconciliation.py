@@ -11,7 +11,7 @@ import pytest
 
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import PAIR, Candidate, diagnose
-from autograder.judging.expectation import Agrees, Unchanged, judge
+from autograder.judging.expectation import Agrees, judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
@@ -133,8 +133,9 @@ def test_of_two_mistakes_one_may_show_alone() -> None:
 
 def test_an_argument_that_is_overwritten_does_not_hide_the_name_of_a_wrong_result() -> None:
     request = question(8)
-    changed = Returned(None, (np.zeros((2, 5, 5)), 8))
-    overwritten = judge(Unchanged(FORM), request, changed, ())
+    expected = right(*request.arguments)
+    changed = Returned(expected, (np.zeros((2, 5, 5)), 8))
+    overwritten = judge(Agrees(expected, FORM), request, changed, ())
     named, bare = reconciled([found(by_the_width, 8, known=by_the_width), overwritten])
     assert named and named.misconception == "known"
     assert bare and bare.misconception is None and "overwrites" in bare.fact

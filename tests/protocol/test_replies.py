@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
+from autograder.checks.submission_judge import JudgedSteps
 from autograder.grading.batch import grade_batch
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate, diagnose
@@ -31,8 +30,9 @@ from autograder.notebook.step_report import report_on
 from autograder.protocol.wire import Opaque
 from autograder.submission.reading import Submission
 from support.hostile_replies import Liar
+from support.judged_steps import judged as judged_in_process
+from support.judged_steps import judged_by
 from support.toy_exercise import GRADERS, RIGHT, toy
-from support.toy_exercise import judged as judged_in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
@@ -49,13 +49,8 @@ def reference(name: str) -> Reference:
 
 def judged(name: str, manner: str, seeds: range) -> Iterator[tuple[int, JudgedSteps]]:
     """Judge a liar for every seed, in one run of pytest."""
-    kept: list[JudgedSteps] = []
-
-    def judge_all(plugin: GradingPlugin) -> None:
-        kept.extend(plugin.judged_by(Liar(reference(name), manner, SEED + seed)) for seed in seeds)
-
-    run_graders(GradingPlugin(reference(name), judge_all))
-    return zip(seeds, kept, strict=True)
+    liars = ((Liar(reference(name), manner, SEED + seed), None) for seed in seeds)
+    return zip(seeds, judged_by(reference(name), *liars), strict=True)
 
 
 def findings(verdict: JudgedSteps) -> Iterator[tuple[str, Finding | None]]:
@@ -227,13 +222,7 @@ def test_a_respondent_that_raises_is_ours(tmp_path: Path) -> None:
         def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
             raise RuntimeError("the sandbox is gone")
 
-    kept: list[JudgedSteps] = []
-
-    def judge_all(plugin: GradingPlugin) -> None:
-        kept.append(plugin.judged_by(Broken()))
-
-    run_graders(GradingPlugin(reference("numpy_single_head"), judge_all))
-    (verdict,) = kept
+    (verdict,) = judged_by(reference("numpy_single_head"), (Broken(), None))
     assert {step.outcome for step in verdict.steps} == {Outcome.INFRASTRUCTURE}
     assert verdict.chain.outcome is Outcome.INFRASTRUCTURE
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.written_exercise import Change, write_exercise
+
 TOML = """\
 format_version = 1
 name = "fifth"
@@ -199,14 +201,6 @@ FILES = {
 }
 
 
-def fifth_exercise(solutions: Path, *changes: tuple[str, str, str]) -> Path:
-    """Write it below `solutions`, with texts replaced, (file, old, new); return its folder."""
-    folder = solutions / "fifth"
-    folder.mkdir(parents=True)
-    files = dict(FILES)
-    for file, old, new in changes:
-        assert old in files[file], f"{old!r} is not in {file}"
-        files[file] = files[file].replace(old, new)
-    for file, text in files.items():
-        (folder / file).write_text(text, encoding="utf-8")
-    return folder
+def fifth_exercise(solutions: Path, *changes: Change) -> Path:
+    """Write it below `solutions`, with texts replaced; return its folder."""
+    return write_exercise(solutions / "fifth", FILES, *changes)

@@ -1,17 +1,11 @@
-"""A small exercise written to a folder, and its checks run over namespaces in this process."""
+"""A small exercise: two steps, written to a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin, JudgedSteps
 from autograder.checks.reference import Reference, read_reference
-from autograder.judging.inprocess import InProcess
+from support.written_exercise import write_exercise
 
 TOML = """\
 format_version = 1
@@ -75,22 +69,18 @@ def test_halve(student, draw):
 RIGHT = {"double": lambda x: 2 * x, "halve": lambda x: x / 2}
 
 
-def judged(reference: Reference, *namespaces: Mapping[str, Any]) -> list[JudgedSteps]:
-    """Judge several namespaces in one run of pytest."""
-    kept: list[JudgedSteps] = []
-
-    def judge(plugin: GradingPlugin) -> None:
-        kept.extend(plugin.judged_by(InProcess(names)) for names in namespaces)
-
-    with np.errstate(all="ignore"):
-        run_graders(GradingPlugin(reference, judge))
-    return kept
-
-
 def toy(
-    folder: Path, graders: str = GRADERS, solution: str = SOLUTION, mistakes: str = MISTAKES
+    folder: Path,
+    graders: str = GRADERS,
+    solution: str = SOLUTION,
+    mistakes: str = MISTAKES,
+    more_steps: str = "",
 ) -> Reference:
-    files = {"exercise.toml": TOML, "solution.py": solution, "misconceptions.py": mistakes}
-    for name, text in {**files, "graders.py": graders}.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return read_reference(folder)
+    """Write the exercise into `folder`, with `more_steps` after its own; return its reference."""
+    files = {
+        "exercise.toml": TOML + more_steps,
+        "solution.py": solution,
+        "misconceptions.py": mistakes,
+        "graders.py": graders,
+    }
+    return read_reference(write_exercise(folder, files))

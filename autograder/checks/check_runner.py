@@ -1,0 +1,207 @@
+"""Runs one check against one respondent. What the check raises is an outcome of somebody's.
+
+`CheckFailed` is about the student, and so is an error that only the student's answers cause.
+Anything else is a fault of ours: it becomes `infrastructure`, never a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from autograder.checks.attribution import OURS, Playback, ReplyRecorder, of_ours, of_the_student
+from autograder.checks.author_error import author_error, wrong_checks
+from autograder.checks.chain import Chain, Run
+from autograder.checks.check_questions import parameters
+from autograder.checks.collection import CollectedChecks
+from autograder.checks.draw import Draw
+from autograder.checks.marks import needs_only_ours, step_of, title_of
+from autograder.checks.reference import Reference, load_module
+from autograder.checks.student import Recorder, Student
+from autograder.judging.expectation import CheckFailed
+from autograder.model.exercise import SOLUTION
+from autograder.model.request import Reply, Respondent
+from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
+
+
+@dataclass(frozen=True)
+class CheckTerms:
+    """On what terms a check is run: who answers, and what is done with the answers.
+
+    The reference answers for the steps in `leaning_on`. Without `naming`, a difference is not
+    traced to a known mistake; `suspects` are the pairs of mistakes that are left (None: all).
+    `record` gets every question.
+    """
+
+    respondent: Respondent
+    leaning_on: tuple[str, ...] = ()
+    naming: bool = True
+    record: Recorder | None = None
+    suspects: frozenset[str] | None = None
+
+
+@dataclass
+class RunningCheck:
+    """What one run of a check has shown so far."""
+
+    item: pytest.Item
+    terms: CheckTerms
+    finding: Finding | None = None
+    chain: ChainVerdict | None = None
+    errors: list[BaseException] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> CheckVerdict:
+        """How the check ended."""
+        return CheckVerdict.of(self.item.name, title_of(self.item), self.finding)
+
+    def caught(self, error: BaseException) -> None:
+        """Keep what the check raised."""
+        if isinstance(error, CheckFailed):
+            self.finding = error.finding
+        else:
+            self.errors.append(error)
+
+
+class CheckRunner:
+    """Runs the collected `checks` of an exercise, and gives each what it asks for.
+
+    Hidden inputs are drawn from the exercise's own seed until `draw_from` sets another.
+    """
+
+    def __init__(self, reference: Reference, *, public: bool) -> None:
+        self.reference = reference
+        self.checks = CollectedChecks()
+        self.seed: int | None = None  # of the inputs; None: the exercise's own
+        self._public = public
+        self._now: RunningCheck | None = None
+
+    def draw_from(self, seed: int | None) -> None:
+        """Draw the inputs from `seed` from now on; None stands for the exercise's own."""
+        if seed != self.seed:
+            self.reference.forget()  # these inputs do not come back, and would pile up
+        self.seed = seed
+
+    def run(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
+        """Run one check; its finding says whose doing any errors are. Raises MemoryError."""
+        witness = ReplyRecorder(terms.respondent)
+        seen = self._once(item, replace(terms, respondent=witness))
+        for error in seen.errors:
+            if isinstance(error, MemoryError):
+                raise error  # a bound of this process: its starter knows whose fault that is
+        if seen.errors:
+            seen.finding = self._attributed(item, terms, witness.replies, seen.errors)
+        return seen
+
+    def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
+        """Run one check, which has to pass, and hand every question that it asks to `record`.
+
+        Raises `KitError` when it does not pass.
+        """
+        run = self.run(item, CheckTerms(respondent, record=record))
+        for error in run.errors:
+            raise author_error(item, error) from error
+        if run.finding:
+            raise wrong_checks(
+                self.reference.exercise,
+                f"the reference fails the check {item.name}: {run.finding.message}",
+                "correct the check or the reference",
+            )
+
+    # What the check that runs now is given, and what it raises.
+
+    def student(self, item: pytest.Item) -> Student:
+        """Return the code under check, for the step that the check is marked with."""
+        step, terms = step_of(item), self._running.terms
+        assert step
+        return Student(
+            step,
+            self.reference,
+            terms.respondent,
+            terms.leaning_on,
+            terms.record,
+            terms.naming,
+            terms.suspects,
+        )
+
+    def draw(self, item: pytest.Item, sizes: Mapping[str, int]) -> Draw:
+        """Return the inputs of a check; `sizes` override those of the exercise."""
+        exercise = self.reference.exercise
+        mark = item.get_closest_marker("public")
+        if self._public and mark:
+            name = getattr(item, "originalname", item.name)
+            return Draw.worked(exercise, name, mark.kwargs)
+        return Draw.hidden(exercise, item.name, sizes, self.seed)
+
+    def chain(self, run: Run) -> None:
+        """Judge the student's own steps end to end."""
+        now = self._running
+        now.chain = Chain(self.reference, now.terms.respondent).judged(run)
+
+    def caught(self, error: BaseException) -> None:
+        """Keep what the check that runs now has raised."""
+        self._running.caught(error)
+
+    @property
+    def _running(self) -> RunningCheck:
+        assert self._now
+        return self._now
+
+    def _once(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
+        """Run one check and return what it raised.
+
+        It is called directly if it needs nothing but our fixtures, else through pytest's own
+        set-up, call and tear-down, which take longer than many a check.
+        """
+        run = self._now = RunningCheck(item, terms)
+        if isinstance(item, pytest.Function) and needs_only_ours(item):
+            self._called(item)
+        else:
+            runtestprotocol(item, log=False, nextitem=self.checks.after(item))
+        return run
+
+    def _called(self, item: pytest.Function) -> None:
+        given = dict(parameters(item))
+        own: dict[str, Callable[[], Any]] = {
+            "student": lambda: self.student(item),
+            "draw": lambda: self.draw(item, given.get("draw", {})),
+            "chain": lambda: self.chain,
+        }
+        given |= {name: make() for name, make in own.items() if name in item.fixturenames}
+        needed = item._fixtureinfo.argnames
+        try:
+            item.obj(**{name: given[name] for name in needed})
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:  # as pytest does, which tells it from what a test may raise
+            self.caught(error)
+
+    def _attributed(
+        self,
+        item: pytest.Item,
+        terms: CheckTerms,
+        replies: list[Reply],
+        errors: list[BaseException],
+    ) -> Finding:
+        """Say whose doing the errors of a check are, with the same inputs asked again."""
+        first = errors[0]
+        if not isinstance(first, OURS) and self._goes_through(item, terms):
+            played = replace(terms, respondent=Playback(replies), record=None)
+            again = self._once(item, played)
+            if any(type(error) is type(first) for error in again.errors):
+                return of_the_student(item.name, replies[-1] if replies else None, first)
+        return of_ours(item.name, *errors)
+
+    def _goes_through(self, item: pytest.Item, terms: CheckTerms) -> bool:
+        """Say whether the reference passes a check, in the student's place."""
+        # A module of its own: the chain puts the student's steps into the other one.
+        folder = self.reference.exercise.folder.resolve()
+        module = load_module(folder / SOLUTION, "respondent")
+        reference = replace(self.reference, module=module)
+        seen = self._once(item, replace(terms, respondent=reference, record=None))
+        chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
+        return chain and not seen.errors and seen.finding is None

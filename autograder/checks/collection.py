@@ -1,0 +1,76 @@
+"""The checks of an exercise, as pytest collects them from its grader file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from autograder.checks.author_error import wrong_checks
+from autograder.checks.marks import step_of
+from autograder.checks.reference import Reference
+from autograder.checks.standing import standing_checks
+from autograder.judging.conditions import STANDING
+
+_CHAIN = "chain_of_steps"
+
+
+@dataclass(frozen=True)
+class CollectedChecks:
+    """The checks of an exercise in the order of its steps; those of the chain come last."""
+
+    items: tuple[pytest.Item, ...] = ()
+
+    @classmethod
+    def of(
+        cls, reference: Reference, items: Sequence[pytest.Item], *, public: bool
+    ) -> CollectedChecks:
+        """Return an author's checks in order, each step's standing checks after its own.
+
+        If `public`, the standing checks are asked as worked examples. Raises `KitError` when a
+        check names no step, or a step has no check.
+        """
+        exercise = reference.exercise
+        order = {step.name: index for index, step in enumerate(exercise.steps)}
+        for item in items:
+            if step_of(item) not in order and not item.get_closest_marker(_CHAIN):
+                fact = f"the check {item.name} names no step"
+                raise wrong_checks(exercise, fact, "mark it with its step")
+        checked = {step_of(item) for item in items}
+        for name in order:
+            if name not in checked:
+                fact = f"the step {name} has no check"
+                raise wrong_checks(exercise, fact, "write one in graders.py")
+        known = [*items, *standing_checks(reference, items, public=public)]
+        return cls(
+            tuple(sorted(known, key=lambda item: order.get(step_of(item) or "", len(order))))
+        )
+
+    @property
+    def of_the_chain(self) -> tuple[pytest.Item, ...]:
+        """The checks of the student's steps end to end."""
+        return tuple(item for item in self.items if item.get_closest_marker(_CHAIN))
+
+    def of_step(self, name: str) -> tuple[pytest.Item, ...]:
+        """Return the checks that belong to a step."""
+        return tuple(item for item in self.items if step_of(item) == name)
+
+    def marked(self, mark: str) -> list[pytest.Item]:
+        """Return the checks that carry a mark, each test of an author once."""
+        functions = {
+            (step_of(item), _function_of(item)): item
+            for item in reversed(self.items)
+            if item.get_closest_marker(mark)
+        }
+        return list(reversed(functions.values()))
+
+    def after(self, item: pytest.Item) -> pytest.Item:
+        """Return the check that follows; after the last one, the first."""
+        return self.items[(self.items.index(item) + 1) % len(self.items)]
+
+
+def _function_of(item: pytest.Item) -> str:
+    """The name of a check, without the values of its parameters if an author gave it any."""
+    standing = item.name.startswith(STANDING)
+    return item.name if standing else getattr(item, "originalname", item.name)

@@ -1,0 +1,148 @@
+"""Judges one submission after the other: its steps, then the whole that they make."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from autograder.checks.attribution import remark_on
+from autograder.checks.author_error import wrong_checks
+from autograder.checks.chain import broken_by, traced_back
+from autograder.checks.check_questions import OwnAnswers
+from autograder.checks.check_runner import CheckRunner, CheckTerms
+from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
+from autograder.checks.own_layer import end_to_end
+from autograder.checks.step_judge import STUCK, StepJudge
+from autograder.checks.whole_layer import WholeLayer, with_layer
+from autograder.errors import KitError
+from autograder.model.exercise import Step
+from autograder.model.request import Request, Respondent
+from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
+
+# What says nothing against the code that is judged.
+UNSEEN = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
+
+
+@dataclass(frozen=True)
+class JudgedSteps:
+    """The steps and the chain of one submission, as the checks saw them.
+
+    `remarks` are about faults of ours that cost nobody a point.
+    """
+
+    steps: tuple[StepVerdict, ...]
+    chain: ChainVerdict
+    seconds: float
+    remarks: tuple[str, ...] = ()
+
+
+class SubmissionJudge:
+    """Judges respondents with the checks of `runner`."""
+
+    def __init__(self, runner: CheckRunner) -> None:
+        self._runner = runner
+        self._layer = WholeLayer(runner.reference, self._sees)
+
+    def judged(
+        self,
+        respondent: Respondent,
+        on_step: Callable[[StepVerdict], None],
+        seed: int | None,
+        layer_earns_steps: bool,
+    ) -> JudgedSteps:
+        """Run every check against `respondent`; see `GradingPlugin.judged_by`."""
+        begun = time.monotonic()
+        self._runner.draw_from(seed)
+        judge = StepJudge(self._runner, respondent)
+        judged: list[StepVerdict] = []
+        for step in self._runner.reference.exercise.steps:
+            judged.append(judge.judged(step, _stuck(judged) is not None))
+            on_step(judged[-1])
+        steps = judge.charged(tuple(judged))
+        chain = self._whole(steps, respondent)
+        earned = self._layer.credited(steps) if layer_earns_steps else steps
+        told, remarks = self._told(earned, respondent)
+        return JudgedSteps(told, chain, time.monotonic() - begun, remarks)
+
+    def _whole(self, steps: tuple[StepVerdict, ...], respondent: Respondent) -> ChainVerdict:
+        """Return the verdict on the steps end to end, and on the layer by itself."""
+        # A step that does not end by itself would not end in the chain either.
+        stuck = _stuck(steps)
+        chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), steps)
+        chain = end_to_end(chain, steps, self._runner.reference.layers)
+        return with_layer(chain, self._layer.verdict(steps))
+
+    def _chain(self, respondent: Respondent) -> ChainVerdict:
+        items = self._runner.checks.of_the_chain
+        verdict = ChainVerdict(Outcome.PASSED, asked=bool(items))
+        for item in items:
+            run = self._runner.run(item, CheckTerms(respondent))
+            if run.finding:
+                return ChainVerdict(run.finding.outcome, None, run.finding)
+            if run.chain is None:
+                fact = f"the check {item.name} runs no chain"
+                raise wrong_checks(self._runner.reference.exercise, fact, "call `chain` in it")
+            if run.chain.outcome is not Outcome.PASSED:
+                return run.chain
+        return verdict
+
+    def _told(
+        self, steps: tuple[StepVerdict, ...], respondent: Respondent
+    ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
+        """Say what is wrong inside a layer that is written in one piece; no outcome changes.
+
+        Where we fail to, the steps stay as they are, and a remark says so.
+        """
+        layer = self._layer.step
+        if layer is None or not is_in_one_piece(layer.name, steps):
+            return steps, ()
+        try:
+            told = (self._diagnosed(s, respondent) if s.name == layer.name else s for s in steps)
+            return tuple(told), ()
+        except (KitError, MemoryError):
+            raise  # about the exercise, or a bound of this process
+        except Exception as error:  # a fault of ours: words never cost a grade
+            return steps, (remark_on(error),)
+
+    def _diagnosed(self, step: StepVerdict, respondent: Respondent) -> StepVerdict:
+        failing = step.failing
+        if failing is None or failing.finding is None:
+            return step
+        reference = self._runner.reference
+        asked = probes(reference, self._asked(step))
+        inside: Finding = OnePiece(reference, respondent, asked).diagnosed(failing.finding)
+        checks = (
+            replace(check, finding=inside) if check is failing else check for check in step.checks
+        )
+        return replace(step, checks=tuple(checks))
+
+    def _asked(self, step: StepVerdict) -> list[Request]:
+        """Return what the failing checks of a step ask, on these inputs and on others."""
+        runner, own = self._runner, OwnAnswers(self._runner.reference)
+        names = {check.name for check in step.checks if check.finding}
+        kept = runner.seed
+        try:
+            for seed in (kept, (kept or 0) + 1):
+                runner.seed = seed
+                for item in runner.checks.of_step(step.name):
+                    if item.name in names:
+                        runner.run(item, CheckTerms(own, naming=False))
+        finally:
+            runner.seed = kept
+        return own.asked
+
+    def _sees(self, step: Step, respondent: Respondent) -> bool:
+        """Say whether a check of a step finds something wrong, on the exercise's own inputs."""
+        runner, terms = self._runner, CheckTerms(respondent, naming=False)
+        kept = runner.seed
+        runner.draw_from(None)
+        try:
+            runs = (runner.run(item, terms) for item in runner.checks.of_step(step.name))
+            return any(run.verdict.outcome not in UNSEEN for run in runs)
+        finally:
+            runner.draw_from(kept)
+
+
+def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:
+    return next((step for step in steps if step.outcome in STUCK), None)
