@@ -19,6 +19,8 @@ from autograder.model.verdict import Outcome
 from autograder.submission.reading import Submission
 from support.judged_steps import judged
 
+pytestmark = pytest.mark.slow  # every odd form at every step of every exercise
+
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
 CALLED_BY_ANOTHER = ("softmax",)
@@ -83,10 +85,7 @@ def copied(reference: Reference, step: str, odd: Callable[[Any], Any]) -> Names:
     ("name", "forms"),
     [
         pytest.param(EXERCISES[0], (*FEW, *MANY), id=EXERCISES[0]),
-        *(
-            pytest.param(name, (*FEW, *MANY), id=f"{name}, all forms", marks=pytest.mark.slow)
-            for name in EXERCISES[1:]
-        ),
+        *(pytest.param(name, (*FEW, *MANY), id=f"{name}, all forms") for name in EXERCISES[1:]),
     ],
 )
 def test_an_answer_of_an_odd_form_is_found_at_its_step(name: str, forms: tuple[str, ...]) -> None:

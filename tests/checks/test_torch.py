@@ -122,7 +122,8 @@ def test_the_hostile_end_as_declared_and_lose_only_their_step(graded: Graded) ->
         assert step.outcome == classmate.facts["outcome"]
 
 
-@pytest.mark.parametrize("name", [ALL[0], *(pytest.param(name, marks=SLOW) for name in TORCH)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
 def test_a_step_that_is_not_written_fails_itself_and_the_chain_and_nothing_else(name: str) -> None:
     exercise = read_exercise(ROOT / "solutions" / name)
     functions = [

@@ -22,6 +22,8 @@ from autograder.submission.reading import Submission
 from support.broken.case import EXERCISE, NAME, Work
 from support.copied_exercise import copy_exercise
 
+pytestmark = pytest.mark.slow  # hand-ins that use up every limit, one after the other
+
 BOUNDS = Bounds(seconds=2.0, wall_seconds=120.0, megabytes=512)
 FAULTY = '''
 

@@ -32,6 +32,10 @@ from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, W
 from support.broken.cases import EVERYBODY
 from support.released_course import copied, released_course
 
+pytestmark = (
+    pytest.mark.slow
+)  # a course of nearly a hundred hand-ins; tests/grading/test_class.py has a few of every kind
+
 POINTS = {step.name: step.points for step in EXERCISE.steps}
 RIGHT = ("right_notebook", "right_script")
 # Not a folder where a folder belongs: nothing that a builder could write into one.
@@ -301,20 +305,17 @@ def test_nothing_that_a_link_points_at_gets_into_the_graded_folder(
 # --- nbgrader autograde -------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_nbgrader_loses_nobody_either(stock: Door) -> None:
     assert stock.code == ALL_GRADED, stock.out[-4000:]
     everybody = {*(case.student for case in EVERYBODY), *RIGHT, *MISPLACED}
     assert set(stock.points) == set(stock.pages) == everybody
 
 
-@pytest.mark.slow
 def test_both_doors_give_the_same_points(stock: Door, fast: Door) -> None:
     differ = {student for student in stock.points if stock.points[student] != fast.points[student]}
     assert differ == set()
 
 
-@pytest.mark.slow
 def test_the_graded_notebook_says_the_same(stock: Door) -> None:
     wanted = {case.student: (*case.says, *case.says_of_folder) for case in EVERYBODY}
     assert not_said(wanted, stock) == {}
@@ -343,7 +344,6 @@ def _content(folder: Path) -> Iterator[tuple[str, bytes | None]]:
 # --- a folder of files --------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_in_a_folder_of_files_nobody_is_lost(flat: Door) -> None:
     everybody = {*(case.student for case in EVERYBODY), *RIGHT, ALONE}
     assert flat.code == NOT_ALL, flat.out
@@ -351,7 +351,6 @@ def test_in_a_folder_of_files_nobody_is_lost(flat: Door) -> None:
     assert f"{ALONE}.docx is neither a notebook nor a .py file" in flat.pages[ALONE]
 
 
-@pytest.mark.slow
 def test_in_a_folder_of_files_all_have_the_same_points_and_words(flat: Door) -> None:
     assert {case.student: flat.points[case.student] for case in EVERYBODY} == {
         case.student: due(case) for case in EVERYBODY
@@ -363,7 +362,6 @@ def test_in_a_folder_of_files_all_have_the_same_points_and_words(flat: Door) -> 
     assert not_said(wanted, flat) == {}
 
 
-@pytest.mark.slow
 def test_without_those_that_cannot_be_read_all_is_well(flat_folder: Flat, flat: Door) -> None:
     for student in (*(case.student for case in EVERYBODY if case.rejected), ALONE):
         for path in flat_folder.folder.glob(f"{student}*"):

@@ -26,6 +26,8 @@ from support.released_course import (
     sample_class,
 )
 
+pytestmark = pytest.mark.slow  # whole courses on file systems of their own
+
 STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
 CLASS = sample_class(*STUDENTS)
 
@@ -81,7 +83,6 @@ def undisturbed(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Res
 ROOMS = (0, 80, 120, 250, 330)
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
     course: Course, tmp_path: Path
 ) -> None:
@@ -89,7 +90,6 @@ def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
     assert result.graded == result.verdicts.keys() == set(STUDENTS)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_full_disk_costs_nobody_a_point(
     course: Course, undisturbed: Result, tmp_path: Path, room: int

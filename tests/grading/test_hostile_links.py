@@ -30,6 +30,8 @@ from autograder.reports.verdict_files import read_verdicts
 from autograder.submission.reading import Submission, read_one_of, read_submission
 from support.released_course import released_course
 
+pytestmark = pytest.mark.slow  # whole classes and courses, once for each trick
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 SOLUTIONS = ROOT / "solutions"
@@ -139,7 +141,6 @@ def test_a_link_at_any_level_of_a_course_earns_nothing_and_costs_the_others_noth
     assert shown_of_links(course) == dict.fromkeys(LINKED, True)
 
 
-@pytest.mark.slow
 def test_nbgrader_follows_no_link_either(stock: Course) -> None:
     earned = points(stock)
     assert {student: earned[student] for student in LINKED} == dict.fromkeys(LINKED, 0.0)
@@ -338,7 +339,6 @@ def stock(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> Course:
     return course
 
 
-@pytest.mark.slow
 def test_a_file_that_changes_while_nbgrader_grades_is_not_shown_beside_its_marks(
     stock: Course,
 ) -> None:

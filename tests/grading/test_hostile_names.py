@@ -33,6 +33,8 @@ from autograder.reports.verdict_files import read_verdicts
 from autograder.submission.student_name import LONGEST, MOST_BYTES, name_of, student_of
 from support.released_course import copied, released_course
 
+pytestmark = pytest.mark.slow  # whole classes and courses, once for each name
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 SOLUTIONS = ROOT / "solutions"
@@ -239,25 +241,21 @@ def test_the_names_are_as_many_students() -> None:
     assert len(EVERYBODY) == len(RAW)
 
 
-@pytest.mark.slow
 def test_a_course_is_graded_whatever_its_students_are_called(fast: Door) -> None:
     assert fast.code == 0, fast.text
     assert dict(fast.points) == dict.fromkeys(EVERYBODY, FULL)
 
 
-@pytest.mark.slow  # nbgrader takes its time over every student
 def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -> None:
     assert stock.code == 0, stock.text[-4000:]
     assert dict(stock.points) == dict.fromkeys(stock_course.students(NAME), FULL)
     assert b"Logging error" not in stock.printed
 
 
-@pytest.mark.slow
 def test_each_has_a_graded_notebook_of_their_own(fast_course: Course, fast: Door) -> None:
     assert sorted(EVERYBODY) == sorted(with_a_notebook(fast_course))
 
 
-@pytest.mark.slow  # nbgrader takes its time over every student
 def test_nbgrader_leaves_each_a_graded_notebook_too(stock_course: Course, stock: Door) -> None:
     assert sorted(stock_course.students(NAME)) == sorted(with_a_notebook(stock_course))
 
@@ -269,7 +267,6 @@ def with_a_notebook(course: Course) -> list[str]:
     return [folder.parent.name for folder in folders if (folder / notebook_name(NAME)).is_file()]
 
 
-@pytest.mark.slow  # nbgrader takes its time over every student
 def test_nbgraders_feedback_has_a_page_for_each(stock_course: Course, stock: Door) -> None:
     command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME]
     code, printed = run(command, stock_course.directory)
@@ -292,7 +289,6 @@ def test_a_folder_is_graded_whatever_its_files_are_called(flat: tuple[Door, Path
     assert "not graded: broken\\xe4: broken\\xe4.ipynb is not a notebook" in door.text
 
 
-@pytest.mark.slow
 def test_names_are_shown_safely_in_the_terminal(flat: tuple[Door, Path], fast: Door) -> None:
     for door in (flat[0], fast):
         assert {mark for mark in door.text if not mark.isprintable()} <= {"\n"}
@@ -337,7 +333,6 @@ def test_a_second_run_finds_everybody_judged(flat: tuple[Door, Path]) -> None:
     assert again.points == door.points
 
 
-@pytest.mark.slow
 def test_a_second_run_on_a_course_finds_everybody_judged(fast_course: Course, fast: Door) -> None:
     again = of_course(fast_course, [*GRADE, "."])
     assert f"{len(RAW)} of {len(RAW)} submissions were judged before" in again.text

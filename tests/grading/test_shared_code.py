@@ -29,6 +29,8 @@ from autograder.verification.variants import read_variants
 from support.broken.case import NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
 
+pytestmark = pytest.mark.slow  # exercises built, released and graded again and again
+
 SOLUTIONS = ROOT / "solutions"
 SHARED = SOLUTIONS / "_attention"
 EXERCISES = sorted(path.parent.name for path in SOLUTIONS.glob("*/exercise.toml"))

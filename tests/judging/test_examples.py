@@ -129,7 +129,8 @@ def test_worked_examples_with_layers_of_pytorch_read_back_and_write_the_same(
 
 def test_the_numbers_are_few_enough_to_work_by_hand(examples: tuple[Example, ...]) -> None:
     for example in examples:
-        if example.step not in RANDOM and not example.request.read:
+        by_hand = not example.check.startswith(STANDING)
+        if by_hand and example.step not in RANDOM and not example.request.read:
             values = (*example.request.arguments, *example.request.method_arguments)
             arrays = [value for value in values if isinstance(value, np.ndarray)]
             assert all(array.size <= 36 for array in arrays), example.check

@@ -38,6 +38,8 @@ from support.leak_search import refuse_leaks_below
 from support.machines import blocked, private_view
 from support.transcripts import blocks, differences, lines
 
+pytestmark = pytest.mark.slow  # two demos and nbgrader's own commands after them
+
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 NAME = "numpy_single_head"
@@ -181,14 +183,12 @@ def test_the_gradebook_the_table_and_the_verdicts_say_the_same(
         assert float(rows[student]["points"]) == verdict.points
 
 
-@pytest.mark.slow
 def test_nbgraders_own_autograde_gives_the_same_for_every_student_and_cell(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]]
 ) -> None:
     assert stock == fast
 
 
-@pytest.mark.slow
 def test_the_untouched_stub_gets_nothing_on_either_way(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]], exercise: Exercise
 ) -> None:
@@ -201,14 +201,12 @@ def pages_in(published: Path) -> list[str]:
     return sorted(path.parent.parent.name for path in published.glob(f"*/{NAME}/{NAME}.html"))
 
 
-@pytest.mark.slow
 def test_nbgraders_own_feedback_has_a_page_with_the_words_of_the_verdict(published: Path) -> None:
     assert pages_in(published) == STUDENTS
     words = text_of(published / "mistake_not_scaled" / NAME / f"{NAME}.html")
     assert "Your scores come back as they were: they are not scaled." in words
 
 
-@pytest.mark.slow
 def test_nbgraders_own_export_has_everybodys_points(
     demo: Demo, stock: object, environment: Mapping[str, str]
 ) -> None:
@@ -279,7 +277,6 @@ def gradebook_texts(path: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.slow
 def test_nothing_secret_is_in_the_gradebook(
     demo: Demo, stock: object, secrets: tuple[Secret, ...], tmp_path: Path
 ) -> None:
@@ -296,7 +293,6 @@ def test_nothing_secret_is_in_the_gradebook(
     assert "a solution" in refused(secrets, {**leaky, "bytes": ""})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("student", STUDENTS)
 def test_nothing_secret_is_in_what_a_student_gets_back(
     student: str, demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
@@ -315,7 +311,6 @@ def test_nothing_secret_is_in_the_classs_page_and_table(
     refuse_leaks(secrets, {str(file): text_of(file) for file in files})
 
 
-@pytest.mark.slow
 def test_the_search_finds_code_in_a_page_though_it_is_colored(
     demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
 ) -> None:
@@ -410,7 +405,6 @@ def handed_in(exercise: Exercise, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow  # a second demo; the tests of `attn grade` below are quick
 def test_without_protection_the_demo_says_so_and_runs_the_harmless_only(unprotected: Demo) -> None:
     run = unprotected.run
     assert run.returncode == 0, run.stdout + run.stderr
@@ -422,7 +416,6 @@ def test_without_protection_the_demo_says_so_and_runs_the_harmless_only(unprotec
     assert submitted == set(HARMLESS)
 
 
-@pytest.mark.slow
 def test_without_protection_the_harmless_get_what_they_get_with_it(
     unprotected: Demo, demo: Demo
 ) -> None:

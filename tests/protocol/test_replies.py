@@ -274,6 +274,7 @@ ENCODERS = {
 }
 
 
+@pytest.mark.slow
 def test_a_patched_encoder_that_gives_another_kind_of_value_is_graded() -> None:
     folder = ROOT / "solutions" / "numpy_single_head"
     solution = (folder / "solution.py").read_text(encoding="utf-8")

@@ -337,6 +337,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.slow  # a release of its own
 def test_with_a_repository_the_page_opens_the_notebook_in_colab_and_binder(
     small: Source, wheel: Path, tmp_path: Path
 ) -> None:
@@ -441,6 +442,7 @@ def again(released: Path, small: Source, wheel: Path, tmp_path: Path) -> Path:
     return out
 
 
+@pytest.mark.slow  # a release of its own
 def test_releasing_again_gives_the_same_bytes(released: Path, again: Path) -> None:
     after = content(again)
     assert after.pop(".git/HEAD") == b"ref: refs/heads/main\n"
@@ -520,6 +522,7 @@ def test_a_stale_assignment_keeps_the_release_back(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow  # a release of its own
 def test_an_exercise_that_gives_away_another_is_not_released(
     changeable: Source, wheel: Path, tmp_path: Path
 ) -> None:
@@ -573,6 +576,7 @@ def test_an_installation_has_no_sources_and_says_what_to_name_instead(disk: Disk
     assert "--wheel" in said
 
 
+@pytest.mark.slow  # a release of its own
 def test_what_is_no_wheel_of_the_kit_is_not_handed_out(small: Source, tmp_path: Path) -> None:
     file = tmp_path / "attention_kit-0.1.0-py3-none-any.whl"
     file.write_text("not a wheel", encoding="utf-8")

@@ -17,6 +17,8 @@ from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 from autograder.verification.trial import read_trial
 
+pytestmark = pytest.mark.slow  # every message there is
+
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "messages.md"
 EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")

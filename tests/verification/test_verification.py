@@ -135,6 +135,7 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
     assert (many.seeds, many.least_margin) == (2, 0.0)
 
 
+@pytest.mark.slow  # `attn verify` proves the same of every exercise
 def test_every_mistake_is_caught_and_named_whatever_the_inputs() -> None:
     """Here with the inputs of one hand-in; `attn verify` proves it for all exercises."""
     trial = read_trial(SOLUTIONS / "numpy_single_head")
@@ -160,6 +161,7 @@ def test_a_refused_variant_is_found_with_its_seed() -> None:
     assert "with seed 1000000" in sentence
 
 
+@pytest.mark.slow  # as above
 def test_the_exercise_has_ten_variants_and_none_is_refused() -> None:
     """On two seeds; `attn verify` proves it for all exercises on as many as are asked for."""
     trial = read_trial(SOLUTIONS / "numpy_single_head")
@@ -203,6 +205,7 @@ def keep_mistakes_of_the_first_step(file: Path) -> None:
     file.write_text(f"{head}\nclass {first}", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> None:
     copied(
         "numpy_single_head",

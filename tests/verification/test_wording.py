@@ -152,7 +152,10 @@ def planted(folder: Path, text: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [(" ".join([HARD] * 4), "reads at grade"), (LONG, "words, and 80 are the most")],
+    [
+        (" ".join([HARD] * 4), "reads at grade"),
+        pytest.param(LONG, "words, and 80 are the most", marks=pytest.mark.slow),
+    ],
 )
 def test_no_place_that_a_student_reads_is_left_out(text: str, told: str, tmp_path: Path) -> None:
     found = planted(tmp_path, text)
