@@ -11,7 +11,7 @@ a terminal) keeps only the error, so there the error has the full text.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -23,6 +23,7 @@ from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.verdict import Outcome
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport, report_on
+from autograder.notebook.written_code import WrittenCode
 
 WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
@@ -61,6 +62,7 @@ class Check:
 
     exercise: Exercise
     examples: tuple[Example, ...]
+    code: WrittenCode
 
     def __call__(self, step: Any) -> StepReport:
         """Check one step; raise `NotRightYet` when something is wrong."""
@@ -78,10 +80,17 @@ class Check:
                 place="check(...)",
                 cure=f"keep the names that the notebook gives to the steps, as in {self._call}",
             )
+        if self.code.is_changed(step):
+            raise KitError(
+                f"the cell of `{name}` was changed since it ran, so the kernel has the old code",
+                place="the cell that defines it",
+                cure=f"run that cell again, and then check({name})",
+            )
         respondent = InProcess({name: step}, self.exercise.library)
         with undisturbed():
             report = report_on(self.exercise.step(name), self.examples, respondent)
         if not report.verdict.passes:
+            report = replace(report, verdict=self.code.told(step, report.verdict))
             if _watched():
                 report._ipython_display_()
             raise NotRightYet(report)
@@ -110,4 +119,7 @@ def open_exercise(name: str, folder: Path | str | None = None) -> Check:
             place=str(here),
             cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
         )
-    return Check(read_exercise(found), read_examples(found))
+    exercise = read_exercise(found)
+    code = WrittenCode(exercise)
+    code.follow()
+    return Check(exercise, read_examples(found), code)

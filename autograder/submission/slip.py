@@ -141,12 +141,15 @@ def explained(
     return tuple(_explained(check, slips, wrong) for check in checks)
 
 
-def explained_step(step: StepVerdict, slips: Mapping[str, Sequence[Slip]]) -> StepVerdict:
+def explained_step(
+    step: StepVerdict, slips: Mapping[str, Sequence[Slip]], wrong: Collection[str] = ()
+) -> StepVerdict:
     """Return the verdict on a step with its slips told; `slips` are those of all steps.
 
-    In class a step is judged with right answers of the steps before it, so none of them is wrong.
+    `wrong` are the steps that may be wrong by themselves: none in class, where a step is judged
+    with right answers of the steps before it.
     """
-    checks = explained(step.checks, slips.get(step.name, ()))
+    checks = explained(step.checks, slips.get(step.name, ()), wrong)
     failed = next((check for check in checks if not check.passes), None)
     outcome = failed.outcome if failed and checks != step.checks else step.outcome
     return replace(step, checks=checks, outcome=outcome)

@@ -17,8 +17,8 @@ from autograder.learning.runner import messages
 from autograder.learning.runner.limits import GRACE, WALL
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
-from autograder.learning.shipped import original
 from autograder.model.exercise import Exercise, Step
+from autograder.model.shipped import handed_out
 from autograder.model.symbols import not_there
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, read_check, read_finding
 from autograder.submission.definitions import names_anywhere
@@ -145,11 +145,7 @@ class Checking:
 
     @cached_property
     def _given(self) -> str:
-        """The exercise as it was handed out, "" where the kit does not have it."""
-        try:
-            return original(self.exercise, f"{self.exercise.name}.py").read_text(encoding="utf-8")
-        except (KitError, OSError):
-            return ""
+        return handed_out(self.exercise)
 
     @cached_property
     def _imports(self) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from autograder.building.regions import BEGIN, END
 from autograder.errors import KitError
-from autograder.learning.shipped import PACKAGE
 from autograder.learning.state.workspace import Workspace
 from autograder.model.exercise import SOLUTION, Exercise, Step
+from autograder.model.shipped import PACKAGE
 from autograder.submission.definitions import find_definitions
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.learning.shipped import original
 from autograder.learning.state.workspace import MARK
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import replace_file, write_whole
+from autograder.model.shipped import original
 from autograder.submission.cells import source
 from autograder.submission.definitions import find_definitions
 from autograder.submission.file_text import with_plain_lines

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.learning.shipped import shipped
 from autograder.learning.state.workspace import Workspace, workspace_at
 from autograder.model.exercise import MANIFEST, find_exercise
+from autograder.model.shipped import shipped
 
 WORK = (".py", ".ipynb")
 
