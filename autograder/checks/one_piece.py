@@ -26,7 +26,7 @@ _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED)
 
 @dataclass(frozen=True)
 class OnePiece:
-    """A layer in one piece, asked the requests of its own checks (two draws are enough)."""
+    """A layer in one piece, asked the requests of its own checks (see `probes`)."""
 
     reference: Reference
     respondent: Respondent
@@ -34,7 +34,7 @@ class OnePiece:
 
     def diagnosed(self, finding: Finding) -> Finding:
         """Return the finding on the layer with what can be said about its inside."""
-        if finding.outcome not in _TOLD or not self.requests:
+        if finding.outcome not in _TOLD or finding.cause or not self.requests:
             return finding
         fitting = self._fitting()
         if finding.misconception:
@@ -84,27 +84,37 @@ class OnePiece:
         name = next(iter(fitting))
         known = next(each for each in self.reference.misconceptions if each.name == name)
         place = f"The fault is in the part of your layer that does the work of `{known.step}`."
-        named = worded(finding, name, f"{place} {known.words}")
+        inside = [place] * (known.step in self.reference.functions)
+        named = worded(finding, name, " ".join([*inside, known.words]))
         return _also(replace(named, details=_details(finding)), fitting)
 
     def _followed(self, finding: Finding) -> Finding:
         if not isinstance(self.respondent, Traceable):
             return finding
-        stages = [stages_of(self.reference, request) for request in self.requests]
-        traced = [self.respondent.trace(request) for request in self.requests]
+        # Another way of calling leads through other stages.
+        requests = [each for each in self.requests if _way(each) == _way(self.requests[0])]
+        stages = [stages_of(self.reference, request) for request in requests]
+        traced = [self.respondent.trace(request) for request in requests]
         if not all(traced) or not all(stages):
             return finding
-        replies = [self.respondent.ask(request) for request in self.requests]
+        replies = [self.respondent.ask(request) for request in requests]
         outputs = [reply.value if isinstance(reply, Returned) else None for reply in replies]
         trails = [
             trail_of(stages, seen, output, request)
-            for stages, seen, output, request in zip(stages, traced, outputs, self.requests)
+            for stages, seen, output, request in zip(stages, traced, outputs, requests)
         ]
         first = trails[0]
         if any(_ending(each) != _ending(first) for each in trails):
             return finding  # one draw says this, the other that
         right = tuple(n for n in first.right if all(n in each.right for each in trails))
-        return _trail_words(self.reference, stages[0], replace(first, right=right), finding)
+        trail = replace(first, right=right)
+        written = [stage.step for stage in stages[0] if self._is_written(stage)]
+        return _trail_words(self.reference, stages[0], trail, finding, written)
+
+    def _is_written(self, stage: Stage) -> bool:
+        """Say whether the student has written a step as a function of its own."""
+        reply = self.respondent.ask(Request(stage.step, stage.given))
+        return isinstance(reply, Returned)
 
 
 def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
@@ -136,12 +146,21 @@ def _ending(trail: Trail) -> tuple[int | None, int | None]:
 
 
 def _trail_words(
-    reference: Reference, stages: Sequence[Stage], trail: Trail, finding: Finding
+    reference: Reference,
+    stages: Sequence[Stage],
+    trail: Trail,
+    finding: Finding,
+    written: Sequence[str],
 ) -> Finding:
-    """Put a trail into words, in place of the finding as it is."""
+    """Put a trail into words; the finding as it is moves to the details.
+
+    The steps in `written` are functions of the student's, and right by themselves.
+    """
     titles = {step.name: f"“{step.title}”" for step in reference.exercise.steps}
     right = _right_words(stages, trail, titles)
-    if finding.outcome is Outcome.RAISED or trail.wrong is None:
+    # Stages that cannot be seen say less than a shape does.
+    shape = finding.outcome is Outcome.WRONG_SHAPE and trail.hidden_from is not None
+    if finding.outcome is Outcome.RAISED or trail.wrong is None or shape:
         return replace(finding, right=right or finding.right)
     step = stages[trail.wrong].step
     line = f" (line {trail.line})" if trail.line else ""
@@ -152,6 +171,11 @@ def _trail_words(
     else:
         fact = f"From {titles[first]} to {titles[step]}, something is not as expected{line}."
     look = f"Write `{first}` as a function of its own: its check then tells you more."
+    if first in written:
+        look = (
+            f"Your function `{first}` is right by itself. Is it called there, and with what? Does "
+            "anything else happen to what goes in or comes out?"
+        )
     unsure = [name for name in dict.fromkeys(stages[n].step for n in trail.unsure) if name != step]
     if unsure:
         listed = _listed([titles[name] for name in unsure])
@@ -194,14 +218,25 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def probes(reference: Reference, asked: Sequence[Request]) -> list[Request]:
-    """Return the two plain calls of a method whose axes have the most different sizes."""
+    """Return the plain calls of a method whose axes have the most different sizes.
+
+    There are two of each way to call it, such as with a flag and without.
+    """
     plain = [
         request
         for request in asked
         if request.method and request.calls == 1 and not (request.read or conditions_of(request))
     ]
     chosen = {request.key: request for request in plain}.values()
-    return sorted(chosen, key=lambda request: _equal_sizes(reference, request))[:_DRAWS]
+    found: dict[tuple[tuple[str, str], ...], list[Request]] = {}
+    for request in sorted(chosen, key=lambda request: _equal_sizes(reference, request)):
+        found.setdefault(_way(request), []).append(request)
+    return [request for requests in found.values() for request in requests[:_DRAWS]]
+
+
+def _way(request: Request) -> tuple[tuple[str, str], ...]:
+    """The keywords of a call."""
+    return tuple((name, repr(value)) for name, value in sorted(request.keywords.items()))
 
 
 def _equal_sizes(reference: Reference, request: Request) -> int:

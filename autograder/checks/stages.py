@@ -13,15 +13,20 @@ from autograder.checks.reference import Reference
 from autograder.judging.inprocess import round_tripped
 from autograder.judging.layout import Shape
 from autograder.model.request import Request
+from autograder.protocol.wire import Value
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One array that a step gives on the way; `made_of` are the numbers of earlier stages."""
+    """One array that a step gives on the way.
+
+    `made_of` are the numbers of earlier stages, and `given` is what the step was called with.
+    """
 
     step: str
     array: Shape
     made_of: frozenset[int]
+    given: tuple[Value, ...] = ()
 
 
 @dataclass
@@ -67,7 +72,7 @@ class _Way:
             if _is_stage(value):
                 self._held.setdefault(_key(value), set()).add(len(self.stages))
                 shape = Shape(value, tuple((letters or "").split()))
-                self.stages.append(Stage(name, shape, frozenset(sources)))
+                self.stages.append(Stage(name, shape, frozenset(sources), tuple(given)))
             elif _is_array(value):  # a mask: what is made of it has its sources
                 self._held.setdefault(_key(value), set()).update(sources)
 

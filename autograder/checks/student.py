@@ -15,7 +15,7 @@ from autograder.checks.author_error import reference_failed
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
 from autograder.judging.conditions import conditions_of, explained
-from autograder.judging.diagnosis import Candidate, failure
+from autograder.judging.diagnosis import Candidate, failure, same
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import (
     Agrees,
@@ -26,6 +26,7 @@ from autograder.judging.expectation import (
     with_attributes,
 )
 from autograder.judging.layers import LinearLayers
+from autograder.judging.other_questions import gradient_words, random_words
 from autograder.model.request import Failed, Reply, Request, Respondent, Returned
 from autograder.model.signature import signature_of
 from autograder.model.verdict import Finding, Outcome
@@ -185,12 +186,49 @@ class Answer:
         if not finding:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
-        # There are thousands of pairs, so they are not tried under several conditions.
-        alone = not conditions_of(self.request)
-        if finding.outcome is Outcome.WRONG_VALUES and not finding.misconception and alone:
-            pairs = self._known(self.request, pairs=True)
-            finding = judge(expectation, self.request, self.reply, pairs) or finding
+        unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
+        if self.student.naming and unnamed and isinstance(expectation, Agrees):
+            finding = self._beside(finding, expectation)
         raise CheckFailed(finding)
+
+    def _beside(self, finding: Finding, expectation: Agrees) -> Finding:
+        """Return an unnamed finding with what other questions tell about it."""
+        if not self._repeats():
+            return random_words(finding, self._is_right_in_evaluation(expectation))
+        if self._reads_gradients:
+            plain = self.student.ask(replace(self.request, read=(), backward=None))
+            if plain._judged_plainly() is None:
+                finding = gradient_words(finding, with_attributes(self.request, self.reply))
+        # There are thousands of pairs, so they are not tried under several conditions.
+        if not conditions_of(self.request):
+            pairs = self._known(self.request, pairs=True)
+            named = judge(expectation, self.request, self.reply, pairs)
+            finding = named if named and named.misconception else finding
+        return finding
+
+    @property
+    def _reads_gradients(self) -> bool:
+        names = self._names
+        return bool(names) and all(name.endswith(".grad") for name in names)
+
+    def _repeats(self) -> bool:
+        """Say whether the same question gets the same answer once more, as far as can be told."""
+        form = self._form()
+        again = self.student.ask(self.request).reply
+        first, second = (with_attributes(self.request, reply) for reply in (self.reply, again))
+        if not isinstance(first, Returned) or not isinstance(second, Returned):
+            return True
+        return same(first, second, form) or not same(first, first, form)
+
+    def _is_right_in_evaluation(self, expectation: Agrees) -> bool:
+        if self.request.method is None or self.student.reference.exercise.library != "torch":
+            return False
+        evaluated = self.student.ask(replace(self.request, before=(*self.request.before, "eval")))
+        return judge(expectation, evaluated.request, evaluated.reply, (), describe=False) is None
+
+    def _judged_plainly(self) -> Finding | None:
+        expectation = Agrees(self._expected(), self._form())
+        return judge(expectation, self.request, self.reply, (), describe=False)
 
     def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
         """Return the finding on another question, asked of the same code."""

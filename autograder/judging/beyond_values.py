@@ -10,6 +10,7 @@ import numpy as np
 
 from autograder.judging.compare import ResultSpec, arrays_of, compare
 from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.precision import asked_precision
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome
@@ -63,7 +64,7 @@ def judge_precision(returned: Value, expected: Value, form: ResultSpec) -> Findi
                 f"{subject} is {given.dtype.name}, but the inputs are {asked}, and so is the "
                 "result that is expected.",
                 right="The values are right.",
-                look="PyTorch does not multiply tensors of two precisions. Which line changes it?",
+                look=f"{NEW_TENSORS} Which line of yours makes a tensor, or names a dtype?",
             )
     return None
 

@@ -29,9 +29,10 @@ from autograder.judging.shape_claims import about_shape
 from autograder.judging.share_claims import about_row_sums, about_shares
 from autograder.model.claim import Claim
 from autograder.model.request import Request
-from autograder.protocol.wire import Value
+from autograder.protocol.wire import Value, arrays_in
 
 MOST_NUMBERS = 1 << 16  # of an array that is described
+_EXPONENT = 88  # of a larger one, the exponential is infinite in float32
 # The most specific first: a factor says more than rows that are right.
 _SAME_SHAPE = (
     about_axes,
@@ -66,6 +67,7 @@ def _claims(
     arrays = [np.asarray(part) for part in wanted]
     yield from about_parts(given, arrays, form)
     sizes = sizes_of(expected, form, request)
+    others = False  # whether a wrong array comes before, of which there is nothing to say
     for name, axes, part, whole in zip(form.names, form.axes, given, arrays):
         if not _describable(part, whole):
             continue
@@ -77,11 +79,15 @@ def _claims(
         ):
             continue
         seen = Difference(actual, numbers(whole, form), label, axes, near(part, form), sizes)
-        found = [*_argument(seen, request), *_of_one(seen)]
+        found = [*_argument(seen, request), *_overflow(seen, request), *_of_one(seen)]
         if found:
             lower = _lower_words(part, whole, form)
-            yield from (replace(claim, fact=f"{claim.fact}{lower}") for claim in found)
+            for claim in found:
+                # The bare fact gives an example from the first array that is wrong.
+                leads = claim.leads and not others
+                yield replace(claim, fact=f"{claim.fact}{lower}", leads=leads)
             return
+        others = True
 
 
 def _describable(part: Value, whole: np.ndarray) -> bool:
@@ -102,11 +108,26 @@ def _of_one(seen: Difference) -> Iterator[Claim]:
             for claim in about(seen):
                 yield replace(claim, leads=False)
     elif not np.isfinite(seen.actual).all():
+        yield from about_floor(seen)
         for claim in about_entries(seen):
             yield replace(claim, leads=False)
     elif not seen.agree(seen.actual, seen.expected).all():  # in its own, lower precision
         for about in _SAME_SHAPE:
             yield from about(seen)
+
+
+def _overflow(seen: Difference, request: Request | None) -> Iterator[Claim]:
+    """Give what large scores do to shares that are NaN."""
+    arrays = arrays_in(request.arguments) if request and request.method is None else ()
+    sizes = [float(np.abs(array).max(initial=0)) for array in arrays if array.dtype.kind == "f"]
+    largest = max(filter(np.isfinite, sizes), default=0.0)
+    if seen.shares and np.isnan(seen.actual).any() and largest > _EXPONENT:
+        yield Claim(
+            "overflow",
+            f"Some of these scores are as large as {largest:.4g}, up or down. The exponential of "
+            "such a number is infinite, or 0. What can be taken off a row before you exponentiate?",
+            leads=False,
+        )
 
 
 def _argument(seen: Difference, request: Request | None) -> Iterator[Claim]:

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from autograder.judging.diagnosis import told_by_cause
 from autograder.judging.expectation import Agrees, Expectation
 from autograder.model.request import Request
 from autograder.model.verdict import Finding
+from autograder.protocol.wire import Value, arrays_in
 
 # Begins the names of the checks that every step is held to. They are asked once the author's own
 # checks of the step pass, since until then there is something more basic to look at.
@@ -59,6 +63,10 @@ _WORDS = {
         "After `eval()`, the layer gives other numbers than in training.",
         "Which of its lines depend on the mode? Nothing in this layer does.",
     ),
+    "single": _Words(
+        "Where an axis has a single entry, as here, the answer is not as expected.",
+        "Which line goes another way then, or loses that axis?",
+    ),
     "together": _Words(
         "Each of these is right by itself, but not all at once: a later call, another order in "
         "memory, a backward pass.",
@@ -90,7 +98,8 @@ def explained(
     for name, single, expected in _one_at_a_time(request, expectation, names):
         found = judge(single, expected)
         if found:
-            return _worded(found, name)
+            alone = not name and found.vague and _has_single_entries(request)
+            return _worded(found, "single" if alone else name)
     return _worded(finding, "together" if len(names) > 1 else names[0])
 
 
@@ -100,18 +109,38 @@ def _one_at_a_time(
     """Give the question under no condition, then under each of several alone."""
     for name in ("", *(names if len(names) > 1 else ())):
         off = {other: none for other, none in _NONE.items() if other != name}
-        precision = expectation.form.precision if name == "dtype" else ""
-        form = replace(expectation.form, precision=precision)
-        yield name, replace(request, **off), replace(expectation, form=form)  # type: ignore[arg-type]
+        single = replace(request, **off)  # type: ignore[arg-type]
+        yield name, single, expectation if name == "dtype" else _uncast(expectation, request)
+
+
+def _has_single_entries(request: Request) -> bool:
+    given = arrays_in((*request.arguments, *request.method_arguments))
+    return any(1 in array.shape for array in given)
+
+
+def _uncast(expectation: Agrees, request: Request) -> Agrees:
+    """Return what is expected where the inputs are not cast: their own dtype is asked for."""
+    given = arrays_in((*request.arguments, *request.method_arguments))
+    own = next((array.dtype for array in given if array.dtype.kind == "f"), None)
+    form = replace(expectation.form, precision="")
+    if own is None or not request.dtype:
+        return replace(expectation, form=form)
+    gradients = tuple(_cast(gradient, own) for gradient in expectation.gradients)
+    return replace(
+        expectation, expected=_cast(expectation.expected, own), form=form, gradients=gradients
+    )
+
+
+def _cast(value: Value, dtype: np.dtype) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_cast(part, dtype) for part in value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype(dtype)
+    return value
 
 
 def _worded(finding: Finding, name: str) -> Finding:
     words = _WORDS.get(name)
     if words is None or finding.misconception:
         return finding
-    return replace(
-        finding,
-        fact=words.fact,
-        look=words.look,
-        details=(*finding.details, f"{finding.fact} {finding.look}".strip()),
-    )
+    return told_by_cause(finding, words.fact, words.look)

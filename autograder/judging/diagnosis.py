@@ -127,6 +127,20 @@ def worded(finding: Finding, name: str, words: str) -> Finding:
     )
 
 
+def told_by_cause(finding: Finding, fact: str, look: str) -> Finding:
+    """Return a finding without a name in words that tell what makes the answer wrong.
+
+    They say more than any claim about the numbers; what was seen moves to the details.
+    """
+    seen = " ".join(part for part in (finding.fact, finding.look) if part)
+    told = replace(
+        finding, fact=fact, look=look, details=(*finding.details, seen), vague=False, cause=True
+    )
+    # Names that it agrees with are still weighed against the other findings of the step.
+    allowed = finding.evidence.allowed if finding.evidence else None
+    return replace(told, evidence=Evidence(told, allowed))
+
+
 def same(reply: Reply, other: Reply, form: ResultSpec) -> bool:
     """Say whether two replies are the same result: equal arrays, or the same exception."""
     if isinstance(reply, Failed) or isinstance(other, Failed):
@@ -155,6 +169,8 @@ def _same_array(actual: Value, other: Value, form: ResultSpec) -> bool:
         return False
     precision = near(actual, form)
     actual, other = numbers(actual, form), numbers(other, form)
+    if form.compare == "floor" and ((actual == 0) != (other == 0)).any():
+        return False  # a score of 0 and one of 1e-9 are written for different reasons
     both_nan = np.isnan(actual) & np.isnan(other)
     infinite = np.isinf(actual) & (actual == other)
     return bool((agree(actual, other, precision) | both_nan | infinite).all())

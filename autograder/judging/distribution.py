@@ -6,8 +6,9 @@ for the tails, whose estimate is skewed. A right draw is refused less often than
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -37,10 +38,10 @@ class Distributed:
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with a set of draws: what kind of fault, in which array, and how far off."""
+    """What is wrong with a set of draws: what kind of fault, in which arrays, and how far off."""
 
     kind: str
-    array: str
+    arrays: str
     measure: float
     sentence: str
 
@@ -82,7 +83,7 @@ def _candidate_fault(expectation: Distributed, value: Value) -> _Fault | None:
 def _alike(actual: _Fault, known: _Fault | None) -> bool:
     return (
         known is not None
-        and (actual.kind, actual.array) == (known.kind, known.array)
+        and (actual.kind, actual.arrays) == (known.kind, known.arrays)
         and bool(np.isclose(actual.measure, known.measure, rtol=0.2, atol=1e-3))
     )
 
@@ -106,19 +107,14 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         if abs(array.mean() - mean) > ERRORS * deviation / np.sqrt(array.size):
             sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
             return _Fault("mean", name, float(array.mean()) / deviation, sentence)
-    names = list(arrays)
-    for index, second in enumerate(names):
-        for first in names[:index]:
-            correlation = float(np.corrcoef(arrays[second].ravel(), arrays[first].ravel())[0, 1])
-            if abs(correlation) > ERRORS / np.sqrt(arrays[second].size):
-                sentence = (
-                    f"`{first}` and `{second}` are not separate draws: their numbers go together."
-                )
-                return _Fault("independence", second, correlation, sentence)
-            one, other = (np.sort(np.abs(arrays[each]), axis=None) for each in (first, second))
-            if np.array_equal(one, other):
-                sentence = f"`{first}` and `{second}` hold the same numbers in another order."
-                return _Fault("order", second, 0.0, sentence)
+    tied = _tied(arrays)
+    if tied is not None:
+        return tied
+    for first, second in combinations(arrays, 2):
+        one, other = (np.sort(np.abs(arrays[each]), axis=None) for each in (first, second))
+        if np.array_equal(one, other):
+            sentence = f"`{first}` and `{second}` hold the same numbers in another order."
+            return _Fault("order", second, 0.0, sentence)
     shared = sharing(arrays)
     if shared:
         sentence = (
@@ -135,3 +131,21 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             sentence = f"The numbers of `{name}` do not follow a normal distribution."
             return _Fault("normal", name, tails, sentence)
     return None
+
+
+def _tied(arrays: Mapping[str, np.ndarray]) -> _Fault | None:
+    """Return the fault of arrays whose numbers go together, two by two."""
+    ties = {}
+    for first, second in combinations(arrays, 2):
+        one, other = arrays[first].ravel(), arrays[second].ravel()
+        correlation = float(np.corrcoef(one, other)[0, 1])
+        if abs(correlation) > ERRORS / np.sqrt(other.size):
+            ties[first, second] = correlation
+    if not ties:
+        return None
+    (first, second), correlation = next(iter(ties.items()))
+    words = "their numbers go together"
+    if np.array_equal(arrays[first], arrays[second]):
+        words = "they hold the same numbers"
+    sentence = f"`{first}` and `{second}` are not separate draws: {words}."
+    return _Fault("independence", repr(sorted(ties)), correlation, sentence)

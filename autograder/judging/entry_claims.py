@@ -21,15 +21,22 @@ def about_floor(seen: Difference) -> Iterator[Claim]:
     wrong = forbidden & ~seen.agree(seen.actual, seen.expected)
     if not wrong.any() or not seen.agree(seen.actual, seen.expected)[~forbidden].all():
         return
-    ends = seen.actual[wrong].min(), seen.actual[wrong].max()
-    low, high = (float(end) + 0.0 for end in ends)  # 0 and not -0
-    numbers = f"{low:.4g}" if low == high else f"numbers from {low:.4g} to {high:.4g}"
+    held = _range(seen.actual[wrong])
     fact = (
-        f"The allowed scores are right. Forbidden ones hold {numbers}, but a very negative number "
+        f"The allowed scores are right. Forbidden ones hold {held}, but a very negative number "
         "such as -1e9 is expected there."
     )
     look = "What share does such a score get in the softmax?"
     yield Claim("floor", fact, look)
+
+
+def _range(array: np.ndarray) -> str:
+    if np.isnan(array).any():
+        return "NaN"
+    low, high = (float(end) + 0.0 for end in (array.min(), array.max()))  # 0 and not -0
+    if low == high:
+        return "plus infinity" if low == np.inf else f"{low:.4g}"
+    return f"numbers from {low:.4g} to {high:.4g}"
 
 
 def about_rows(seen: Difference) -> Iterator[Claim]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from autograder.judging.beyond_values import judge_gradients, judge_observations, judge_precision
 from autograder.judging.compare import ResultSpec, agree
-from autograder.judging.diagnosis import Candidate, diagnose, failure, named
+from autograder.judging.diagnosis import Candidate, diagnose, failure, named, told_by_cause
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.precision import LOWER
@@ -101,8 +101,10 @@ def _agrees(
 ) -> Finding | None:
     expected, form = expectation.expected, expectation.form
     finding = diagnose(reply, expected, form, candidates, request, describe)
-    if finding or isinstance(reply, Failed):
+    if isinstance(reply, Failed):
         return finding
+    if finding:
+        return _overwriting(finding, request, reply) if describe else finding
     return (
         _unchanged(request, reply, candidates)
         or judge_precision(reply.value, expectation.expected, expectation.form)
@@ -164,6 +166,17 @@ def _unchanged(
         ],
         binding=False,  # what is done to the arguments says nothing about the result
     )
+
+
+def _overwriting(finding: Finding, request: Request, reply: Returned) -> Finding:
+    """Return the finding on a wrong result, told by an argument that is overwritten, if one is."""
+    if finding.misconception or finding.outcome is not Outcome.WRONG_VALUES:
+        return finding
+    changed = _unchanged(request, reply, ())
+    if changed is None:
+        return finding
+    fact = f"{changed.fact} The result is not as expected either."
+    return told_by_cause(finding, fact, changed.look)
 
 
 def overwritten(request: Request, reply: Returned) -> int | None:

@@ -37,6 +37,13 @@ MEET = (
     "In a matrix product, the last axis of the left factor must be as long as the second-to-last "
     "axis of the right one. Here they have {left} and {right}."
 )
+TIMES = re.compile(r"(?<!\*)\*(?![*=])")
+PRODUCT = "`*` multiplies number by number. Is a matrix product meant?"
+# For where a tensor has another precision than the inputs.
+NEW_TENSORS = (
+    "`torch.zeros`, `torch.ones` and `torch.tensor` make float32, unless their `dtype` says "
+    "otherwise; `torch.zeros_like` takes it from another tensor."
+)
 # A pattern of the library's message, and the sentence for it; groups are named for the sentence.
 MEANINGS = (
     (r"matmul: .*core dimension 0.*\(size (?P<right>\d+) is different from (?P<left>\d+)\)", MEET),
@@ -81,12 +88,21 @@ MEANINGS = (
         "Keep the parameters as they were handed out: the check calls your code with those.",
     ),
     (
+        r"tuple of ints|'float' object cannot be interpreted as an integer",
+        "A size is a whole number, and `/` gives a float even where it comes out whole.",
+    ),
+    (
+        r"torch\.return_types\.(?:max|min)",
+        "With a dimension, `max` and `min` give two tensors: the numbers, and their places.",
+    ),
+    (
         r"does not require grad and does not have a grad_fn",
         "The result has lost its connection to the parameters, so nothing can be trained.",
     ),
     (
-        r"expected .*same dtype|must have the same dtype",
-        "Two tensors of different precision meet: keep to the dtype of the input.",
+        r"expected .*same dtype|must have the same dtype|expected scalar type"
+        r"|Input dtypes must be the same|require the source and destination dtypes match",
+        f"Two tensors of different precision meet: keep to the dtype of the input. {NEW_TENSORS}",
     ),
 )
 
@@ -107,7 +123,8 @@ def meaning(exception: ExceptionReport) -> str:
         return own
     sentence = of_shapes(exception)
     if sentence:
-        return " ".join((sentence, shapes(exception))).strip()
+        product = PRODUCT if "line up" in sentence and TIMES.search(exception.code) else ""
+        return " ".join(filter(None, (sentence, product, shapes(exception))))
     return cause(exception) or shapes(exception)
 
 

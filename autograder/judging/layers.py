@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -57,10 +58,10 @@ def judge_layers(
 @dataclass(frozen=True)
 class _Look:
     """What a value looks like apart from its numbers: (outputs, inputs, no bias) of each layer,
-    words for what is not a layer, and the first two layers that hold the same weights."""
+    words for what is not a layer, and the layers that hold the same weights, two by two."""
 
     layers: tuple[tuple[int, int, bool] | str, ...]
-    equal: tuple[int, int] | None
+    equal: tuple[tuple[int, int], ...]
 
 
 def _look(value: Value, form: ResultSpec) -> _Look:
@@ -74,14 +75,16 @@ def _look(value: Value, form: ResultSpec) -> _Look:
     return _Look(layers, _equal(given))
 
 
-def _equal(layers: tuple[Value, ...]) -> tuple[int, int] | None:
-    """Return the first two of `layers` that hold the same weights."""
-    for second, layer in enumerate(layers):
-        for first, other in enumerate(layers[:second]):
-            both = isinstance(layer, Linear) and isinstance(other, Linear)
-            if both and layer.weight.size and np.array_equal(layer.weight, other.weight):
-                return first, second
-    return None
+def _equal(layers: tuple[Value, ...]) -> tuple[tuple[int, int], ...]:
+    """Return every two of `layers` that hold the same weights."""
+    return tuple(
+        (first, second)
+        for (first, one), (second, other) in combinations(enumerate(layers), 2)
+        if isinstance(one, Linear)
+        and isinstance(other, Linear)
+        and one.weight.size
+        and np.array_equal(one.weight, other.weight)
+    )
 
 
 def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -> Finding | None:
@@ -99,9 +102,12 @@ def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -
             return finding
     equal = _equal(given)
     if equal:
-        first, second = (form.names[place] for place in equal)
-        fact = f"`{first}` and `{second}` are one and the same layer, so they learn the same."
-        return Finding(Outcome.WRONG_VALUES, fact, right="The sizes of the layers are right.")
+        places = sorted({place for pair in equal for place in pair})
+        listed = ", ".join(f"`{form.names[place]}`" for place in places)
+        fact = f"Some layers hold the same weights as another one: {listed}."
+        look = "Are they one layer, or copies of one? Each is expected to begin with its own draw."
+        right = "The sizes of the layers are right."
+        return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     shared = sharing(
         {name: each.weight for name, each in zip(form.names, given) if isinstance(each, Linear)}
     )
@@ -142,7 +148,12 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     weight = layer.weight
     if weight.size > 2 and np.unique(np.abs(weight)).size < 0.9 * weight.size:
-        fact = f"The weights of `{name}` are not drawn at random: most of them are equal."
+        sizes = np.unique(np.abs(weight)).size
+        held = "are all the same" if sizes == 1 else f"take only {sizes} values"
+        fact = (
+            f"The weights of `{name}` are not drawn at random: its {weight.size} numbers {held}, "
+            "apart from the sign."
+        )
         look = "Outputs with equal weights learn the same. What does a new `nn.Linear` hold?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     return None

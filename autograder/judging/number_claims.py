@@ -125,6 +125,9 @@ def _function(seen: Difference) -> Claim | None:
     for power, words in _POWERS.items():
         if seen.holds(expected**power):
             return Claim("power", f"Each number of {_inner(seen)} is {words} the expected one.")
+    if seen.holds(np.floor(expected)):
+        fact = f"{seen.label} is what is expected, rounded down to whole numbers."
+        return Claim("whole", fact, "Which operation keeps whole numbers only? `//` is one.")
     if seen.holds(np.log(expected)):
         return Claim("logarithm", f"{seen.label} is the logarithm of what is expected.")
     if seen.holds(np.exp(expected)):

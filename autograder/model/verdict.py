@@ -50,6 +50,7 @@ class Finding:
     folded away where the finding is shown. `vague` is True when all that is known is that
     numbers differ. Until the findings of a step are reconciled, `matches` are all known mistakes
     that give this result, with their words, and `evidence` is what else the finding rests on.
+    `cause` is True when the finding tells what makes the answer wrong, rather than in what it is.
     """
 
     outcome: Outcome
@@ -61,6 +62,7 @@ class Finding:
     vague: bool = False
     matches: tuple[tuple[str, str], ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    cause: bool = field(default=False, repr=False, compare=False)
 
     @property
     def message(self) -> str:
@@ -267,7 +269,7 @@ class Verdict:
 
 
 def _without_evidence(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name != "evidence"}
+    return {name: value for name, value in items if name not in ("evidence", "cause")}
 
 
 def finding_facts(finding: Finding | None) -> dict[str, Any] | None:

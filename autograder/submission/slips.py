@@ -17,6 +17,7 @@ from autograder.submission.handed_over import handed_over_slips
 from autograder.submission.missing_import import absent_modules
 from autograder.submission.missing_step import misplaced
 from autograder.submission.name_slips import CodeNames, name_slips
+from autograder.submission.precision_slips import precision_slips
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words
 
@@ -45,6 +46,7 @@ def slips_in(submission: Submission, exercise: Exercise, given: str) -> Mapping[
     for step in steps:
         found[step.name] += body_slips(step)
         found[step.name] += class_slips(step, trees, names)
+        found[step.name] += precision_slips(step)
         found[step.name] += handed_over_slips(step, steps)
         found[step.name] += _absent_names(step, absent, known)
         found[step.name] += name_slips(step, known)

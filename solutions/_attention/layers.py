@@ -82,6 +82,17 @@ class scaled_by_the_root_of_the_hidden_size:
         return self.attend(x, root=math.sqrt(x.shape[-1]))
 
 
+class scaled_after_the_softmax:
+    """Your forward applies the softmax first and scales afterwards: the rows do not sum to 1.
+
+    The scaling keeps the scores small for the softmax. Which of the two comes first?
+    """
+
+    def forward(self, x):
+        root = math.sqrt(self.parts(x)[1].shape[-1])
+        return self.attend(x, root=1, weights_of=lambda scores: _softmax(scores) / root)
+
+
 class batch_of_two_assumed:
     """Your forward reshapes to a batch of two, whatever the size of the batch.
 
@@ -178,9 +189,10 @@ class input_overwritten:
 
 
 class computed_in_single_precision:
-    """Your forward turns its input into float32, but the layers may have another precision.
+    """Your forward goes on in float32, but the layers may have another precision.
 
-    A module follows the dtype of its parameters. Which line of yours names a dtype?
+    A module follows the dtype of its parameters. `torch.zeros`, `torch.ones` and `torch.tensor`
+    make float32 unless told otherwise. Which line makes such a tensor, or names a dtype?
     """
 
     def forward(self, x):

@@ -93,6 +93,26 @@ class Parts:
         queries, keys, _ = right(*arguments)
         return queries, keys, keys
 
+    def keys_and_values_from_the_queries(right, x, *projections):
+        """You make the keys and the values from the queries, not from the token vectors.
+
+        All three are projections of the same tokens. Does `x` still hold the token vectors when
+        you make the keys?
+        """
+        queries = right(x, *projections)[0]
+        _, keys, values = right(queries, *projections)
+        return queries, keys, values
+
+    def projections_one_after_the_other(right, x, *projections):
+        """Your keys are projected from the queries, and your values from the keys.
+
+        All three are projections of the same tokens. What goes into the second projection, and
+        what into the third?
+        """
+        queries = right(x, *projections)[0]
+        keys = right(queries, *projections)[1]
+        return queries, keys, right(keys, *projections)[2]
+
 
 class Heads:
     """Splitting a tensor (B, tokens, D) into heads, and merging (B, heads, tokens, head_dim)."""
@@ -147,6 +167,15 @@ class Heads:
         """
         return attention_output.permute(0, 2, 3, 1).flatten(2)
 
+    def tokens_swapped_with_the_head_size(attention_output):
+        """You swap the token axis with head_dim, but it should change places with the heads.
+
+        When the last two axes become one, they have to be heads and head_dim. Which axes does your
+        code swap?
+        """
+        B, heads, tokens, head_dim = attention_output.shape
+        return attention_output.transpose(2, 3).reshape(B, tokens, heads * head_dim)
+
     def heads_not_joined(attention_output):
         """You move the heads behind the tokens and leave them as an axis of their own.
 
@@ -181,6 +210,15 @@ class Scores:
         the keys now?
         """
         return queries @ keys
+
+    def keys_reshaped(queries, keys):
+        """You reshape the keys where two of their axes have to change places.
+
+        A reshape or a view keeps the order of the numbers, so the numbers of different tokens get
+        mixed. What makes two axes change places?
+        """
+        *others, tokens, width = keys.shape
+        return queries @ keys.reshape(*others, width, tokens)
 
     def batch_axis_transposed(queries, keys):
         """You swap the batch axis of the keys with another one.
@@ -252,6 +290,29 @@ class Scaling:
         """
         return attention_scores / width
 
+    def divided_by_the_width_and_by_two(attention_scores, width):
+        """You divide by the {width}, and then by 2 as well.
+
+        In Python, a power comes before a division: `a ** 1 / 2` is half of a, not its square root.
+        What should the exponent be, and what puts it in one piece?
+        """
+        return attention_scores / width / 2
+
+    def divided_by_eight_always(attention_scores, width):
+        """You divide by 8, which is right only where {D} is 64.
+
+        Other layers have other sizes. Where does your code get the number whose root it divides by?
+        """
+        return attention_scores / 8
+
+    def divided_by_the_root_rounded_down(attention_scores, width):
+        """You divide by a whole number: the square root of the {width}, rounded down.
+
+        A square root is rarely whole, and `int`, `isqrt` and `//` drop what comes after the point.
+        Which of your operations makes a whole number?
+        """
+        return attention_scores / math.isqrt(width)
+
     def multiplied_by_the_root(attention_scores, width):
         """You multiply by the square root of the {width}, which widens the spread.
 
@@ -310,6 +371,15 @@ class Softmax:
         Each row belongs to one query and sums to 1 by itself. What does flattening do to the rows?
         """
         return right(scores.flatten(2)).reshape(scores.shape)
+
+    def softmax_without_the_shift(scores):
+        """Your softmax exponentiates the scores as they are, and large scores overflow.
+
+        The shares depend only on the differences within a row, so you may shift each row before
+        you exponentiate it. How far, so that nothing overflows?
+        """
+        exponentials = math.e**scores
+        return exponentials / exponentials.sum(-1)[..., None]
 
     def softmax_applied_twice(right, scores):
         """You apply the softmax twice: the weights are nearly equal.

@@ -17,6 +17,10 @@ PUBLIC = pytest.mark.public
 SIZES = pytest.mark.parametrize(
     "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 6}], indirect=True
 )
+# Neither is a square, and their roots lie between different whole numbers.
+WIDTHS = pytest.mark.parametrize(
+    "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 14}], indirect=True
+)
 # Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARES = ({"B": 3, "S": 6, "D": 6}, {"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7})
 SQUARE = pytest.mark.parametrize("draw", SQUARES, indirect=True)
@@ -106,8 +110,8 @@ test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
 
 
 @pytest.mark.step("scale_scores")
-@PUBLIC
-@SIZES
+@PUBLIC(D=6)
+@WIDTHS
 def test_scaled_values(student, draw):
     """the scores are divided by the square root of the embedding dimension"""
     student(draw("B S S", scale=draw["D"] ** 0.5), draw["D"]).agrees()

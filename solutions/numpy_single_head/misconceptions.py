@@ -13,6 +13,20 @@ layers = shared_beside(__file__, "_attention/layers.py")
 Parts, Scores, Scaling, Sums = mistakes.Parts, mistakes.Scores, mistakes.Scaling, mistakes.Sums
 Softmax, Output = mistakes.Softmax, mistakes.Output
 
+
+class _Open(solution.SingleHeadAttention):
+    def attend(self, x, weighed):
+        """Return the output for x, with weights that `weighed` makes of right ones and a mask."""
+        queries, keys, values = solution.project_qkv(
+            x, self.query_weights, self.key_weights, self.value_weights
+        )
+        scores = solution.compute_attention_scores(queries, keys)
+        weights = solution.softmax(solution.scale_scores(scores, x.shape[-1]))
+        return (
+            weighed(weights, solution.create_causal_mask(x.shape[1])) @ values @ self.output_weights
+        )
+
+
 parts = mistakes.given(solution.project_qkv)
 given_softmax = mistakes.given(solution.softmax)
 layer = layers.wrong_layers(solution.SingleHeadAttention)
@@ -30,14 +44,7 @@ class softmax:
         exponentials = np.exp(scores - scores.max())
         return exponentials / exponentials.sum()
 
-    def softmax_without_the_shift(scores):
-        """Your softmax exponentiates the scores as they are, and large scores overflow.
-
-        The shares depend only on the differences within a row, so you may shift each row before
-        you exponentiate it. How far, so that nothing overflows?
-        """
-        exponentials = np.exp(scores)
-        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+    softmax_without_the_shift = Softmax.softmax_without_the_shift
 
     def softmax_shifted_by_the_maximum_of_a_sequence(scores):
         """Your softmax subtracts one maximum per sequence, so rows far below it become 0 / 0.
@@ -149,10 +156,10 @@ class initialize_weights:
         return tuple(0.02 * rng.random((D, D)) for _ in range(4))
 
     def one_array_four_times(D, rng):
-        """Your four weight matrices are the same array.
+        """Your four weight matrices hold the same numbers: they are one array, or copies of one.
 
-        Then queries and keys are the same, and changing one matrix changes all four. How many
-        times does your code draw numbers?
+        Then queries and keys are the same for every token. How many times does your code draw
+        numbers?
         """
         drawn = 0.02 * rng.standard_normal((D, D))
         return drawn, drawn, drawn, drawn
@@ -168,6 +175,8 @@ class project_qkv:
         return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
 
     keys_used_for_values = parts(Parts.keys_used_for_values)
+    keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
+    projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
     queries_and_keys_swapped = parts(Parts.order_of_key_query_value)
     order_of_value_key_query = parts(Parts.order_of_value_key_query)
 
@@ -199,6 +208,7 @@ class compute_attention_scores:
         return queries @ keys.T
 
     keys_not_transposed = Scores.keys_not_transposed
+    keys_reshaped = Scores.keys_reshaped
     keys_times_queries = Scores.keys_times_queries
     only_the_keys_own_query = Scores.only_the_keys_own_query
     scores_scaled_already = Scores.scores_scaled_already
@@ -208,6 +218,9 @@ class compute_attention_scores:
 class scale_scores:
     scores_not_scaled = Scaling.scores_not_scaled
     divided_by_the_dimension = Scaling.divided_by_the_width
+    divided_by_the_dimension_and_by_two = Scaling.divided_by_the_width_and_by_two
+    divided_by_eight_always = Scaling.divided_by_eight_always
+    divided_by_the_root_rounded_down = Scaling.divided_by_the_root_rounded_down
     multiplied_by_the_root = Scaling.multiplied_by_the_root
     divided_by_the_root_of_the_sequence_length = Scaling.divided_by_the_root_of_the_sequence_length
 
@@ -242,6 +255,13 @@ class create_causal_mask:
         belong to what a token may see?
         """
         return np.tril(np.ones((sequence_length, sequence_length)), k=-1)
+
+    def next_token_seen(sequence_length):
+        """Your mask lets every token see one step ahead.
+
+        Token i sees the tokens up to i itself. On which diagonal does the hidden part begin?
+        """
+        return np.tril(np.ones((sequence_length, sequence_length)), k=1)
 
     def nothing_masked(sequence_length):
         """Your mask is 1 everywhere: every token may see the future.
@@ -286,6 +306,14 @@ class apply_mask:
         The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
         """
         return np.where(causal_mask == 1, scaled_scores, 0.0)
+
+    def forbidden_scores_nearly_zero(scaled_scores, causal_mask):
+        """Your forbidden scores are nearly 0, so each of them still gets a share.
+
+        In 1e-9 the minus belongs to the exponent, which makes the number tiny. Where does it stand
+        in a number that is far below 0?
+        """
+        return np.where(causal_mask == 1, scaled_scores, 1e-9)
 
     def forbidden_scores_very_large(scaled_scores, causal_mask):
         """Your forbidden scores are very large, with the wrong sign: they get nearly all the weight.
@@ -420,6 +448,22 @@ class project_output:
 
     output_not_projected = Output.output_not_projected
 
+    def projected_twice(attention_output, output_weights):
+        """You multiply by the output weights twice.
+
+        The result has the shape of the input, so no error is raised. How many times does your code
+        use the matrix?
+        """
+        return attention_output @ output_weights @ output_weights
+
+    def gathered_values_added_to_the_output(attention_output, output_weights):
+        """You add the gathered values to their projection.
+
+        A residual connection goes around the whole layer, and the code that uses the layer adds
+        it. What does this step alone return?
+        """
+        return attention_output + attention_output @ output_weights
+
 
 class SingleHeadAttention:
     class causal_ignored(solution.SingleHeadAttention):
@@ -440,7 +484,16 @@ class SingleHeadAttention:
         def forward(self, x, causal=False):
             return super().forward(x, causal=True)
 
-    class mask_after_the_softmax(solution.SingleHeadAttention):
+    class causal_switch_inverted(solution.SingleHeadAttention):
+        """Your forward masks the future without causal=True, and does not mask it with causal=True.
+
+        The mask belongs where causal is True. Which way round is your condition?
+        """
+
+        def forward(self, x, causal=False):
+            return super().forward(x, causal=not causal)
+
+    class mask_after_the_softmax(_Open):
         """Your forward applies the mask after the softmax, so the rows no longer sum to 1.
 
         The forbidden scores have to be removed before the softmax shares out the weight.
@@ -448,14 +501,32 @@ class SingleHeadAttention:
         """
 
         def forward(self, x, causal=False):
-            projected = solution.project_qkv(
+            return self.attend(x, lambda weights, mask: weights * mask if causal else weights)
+
+    class weights_made_very_negative(_Open):
+        """Your forward gives the mask the weights, so the forbidden weights are very negative.
+
+        Only the softmax turns a very negative score into a share of 0. Between which two steps
+        does the mask belong?
+        """
+
+        def forward(self, x, causal=False):
+            return self.attend(
+                x, lambda weights, mask: solution.apply_mask(weights, mask) if causal else weights
+            )
+
+    class scaled_after_the_softmax(solution.SingleHeadAttention):
+        __doc__ = layers.scaled_after_the_softmax.__doc__
+
+        def forward(self, x, causal=False):
+            queries, keys, values = solution.project_qkv(
                 x, self.query_weights, self.key_weights, self.value_weights
             )
-            scores = solution.compute_attention_scores(*projected[:2])
-            shares = solution.softmax(solution.scale_scores(scores, x.shape[-1]))
+            shares = solution.softmax(solution.compute_attention_scores(queries, keys))
+            weights = solution.scale_scores(shares, x.shape[-1])
             if causal:
-                shares = shares * solution.create_causal_mask(x.shape[1])
-            return solution.apply_attention(shares, projected[2]) @ self.output_weights
+                weights = solution.apply_mask(weights, solution.create_causal_mask(x.shape[1]))
+            return weights @ values @ self.output_weights
 
     input_returned = layer(layers.input_returned)
 
@@ -515,22 +586,6 @@ class SingleHeadAttention:
         def forward(self, x, causal=False):
             vars(self).update(self.drawn)
             return super().forward(x, causal)
-
-    class scaled_for_64_dimensions(solution.SingleHeadAttention):
-        """Your forward divides the scores by 8, which is right for 64 dimensions only.
-
-        A layer may have any size. Where does your forward get the number whose root it divides
-        by?
-        """
-
-        def forward(self, x, causal=False):
-            queries, keys, values = solution.project_qkv(
-                x, self.query_weights, self.key_weights, self.value_weights
-            )
-            scores = solution.compute_attention_scores(queries, keys) / 8
-            if causal:
-                scores = solution.apply_mask(scores, solution.create_causal_mask(x.shape[1]))
-            return solution.softmax(scores) @ values @ self.output_weights
 
     class first_sequence_only(solution.SingleHeadAttention):
         """Your forward returns the result of the first sequence only: the batch axis is gone.

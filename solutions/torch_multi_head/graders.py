@@ -17,6 +17,10 @@ SIZES = checks.sizes(
     {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
     {"B": 4, "S": 7, "C": 10, "heads": 2, "head_dim": 5},
 )
+# Neither head size is a square, and their roots lie between different whole numbers.
+WIDTHS = checks.sizes(
+    {"B": 2, "S": 5, "heads": 4, "head_dim": 6}, {"B": 4, "S": 7, "heads": 2, "head_dim": 10}
+)
 # Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
 SQUARE = checks.sizes(
     {"B": 4, "S": 4, "heads": 4, "head_dim": 4}, {"B": 2, "S": 5, "heads": 4, "head_dim": 6}
@@ -61,7 +65,7 @@ def test_split_values(student, draw):
 
 test_score_values = steps.score_values(PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE)
 test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
-test_scaled_values = steps.scaled_values(PUBLIC, SIZES)
+test_scaled_values = steps.scaled_values(PUBLIC(head_dim=6), WIDTHS)
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)

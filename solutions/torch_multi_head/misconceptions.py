@@ -192,6 +192,7 @@ class split_heads:
 
 class compute_attention_scores:
     keys_not_transposed = Scores.keys_not_transposed
+    keys_reshaped = Scores.keys_reshaped
 
     def head_axis_transposed(queries, keys):
         """You swap the head axis and the sequence axis of the keys.
@@ -237,6 +238,9 @@ class compute_attention_scores:
 class scale_scores:
     scores_not_scaled = Scaling.scores_not_scaled
     divided_by_the_head_size = Scaling.divided_by_the_width
+    divided_by_the_head_size_and_by_two = Scaling.divided_by_the_width_and_by_two
+    divided_by_eight_always = Scaling.divided_by_eight_always
+    divided_by_the_root_rounded_down = Scaling.divided_by_the_root_rounded_down
     multiplied_by_the_root = Scaling.multiplied_by_the_root
 
     def divided_by_the_root_of_the_hidden_size(attention_scores, head_dim):
@@ -256,9 +260,9 @@ class scale_scores:
     divided_by_the_root_of_the_sequence_length = Scaling.divided_by_the_root_of_the_sequence_length
 
     def divided_by_two_always(attention_scores, head_dim):
-        """You divide by 2, which is right only for the example, where head_dim is 4.
+        """You divide by 2 whatever head_dim is, which is right only where it is 4.
 
-        Other layers have heads of other sizes. Where does your code use head_dim?
+        Heads may have any size. Where does your code use head_dim?
         """
         return attention_scores / 2
 
@@ -270,6 +274,7 @@ class compute_attention_weights:
     softmax_over_the_heads = softmax(Softmax.softmax_over_the_heads)
     softmax_over_the_batch = softmax(Softmax.softmax_over_the_batch)
     softmax_over_whole_heads = softmax(Softmax.softmax_over_whole_heads)
+    softmax_without_the_shift = Softmax.softmax_without_the_shift
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -307,6 +312,7 @@ class merge_heads:
         B, heads, S, head_dim = attention_output.shape
         return attention_output.reshape(B, heads * head_dim, S).transpose(1, 2)
 
+    tokens_swapped_with_the_head_size = Heads.tokens_swapped_with_the_head_size
     heads_not_joined = Heads.heads_not_joined
 
     def tokens_joined_instead_of_heads(attention_output):
@@ -350,6 +356,7 @@ class MultiHeadAttention:
         def forward(self, x):
             return self.attend(x, root=math.sqrt(x.shape[-1] // 4))
 
+    scaled_after_the_softmax = layer(layers.scaled_after_the_softmax)
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
 
     class future_always_hidden(solution.MultiHeadAttention):
@@ -402,6 +409,15 @@ class CausalMultiHeadAttention:
         def forward(self, x, causal=True):
             return super().forward(x, causal=True)
 
+    class causal_switch_inverted(solution.CausalMultiHeadAttention):
+        """Your forward hides the future unless causal=True is given, and then it does not.
+
+        The mask belongs where causal is True. Which way round is your condition?
+        """
+
+        def forward(self, x, causal=False):
+            return super().forward(x, causal=not causal)
+
     @_causal
     def past_masked(scores, visible):
         """Your mask hides the past and the token itself, and keeps the future.
@@ -446,7 +462,7 @@ class CausalMultiHeadAttention:
 
     @_causal
     def hidden_scores_set_to_zero(scores, visible):
-        """You set the hidden scores to 0, but a score of 0 still gets a share.
+        """You set the hidden scores to 0, or to a number as near to it as 1e-9: they keep a share.
 
         The softmax exponentiates, and exp(0) is 1. Which scores have an exponential of 0?
         """

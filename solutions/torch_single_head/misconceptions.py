@@ -114,6 +114,7 @@ class project_qkv:
 
 class compute_attention_scores:
     keys_not_transposed = Scores.keys_not_transposed
+    keys_reshaped = Scores.keys_reshaped
     batch_axis_transposed = Scores.batch_axis_transposed
     keys_times_queries = Scores.keys_times_queries
     only_the_keys_own_query = Scores.only_the_keys_own_query
@@ -124,6 +125,9 @@ class compute_attention_scores:
 class scale_scores:
     scores_not_scaled = Scaling.scores_not_scaled
     divided_by_the_head_size = Scaling.divided_by_the_width
+    divided_by_the_head_size_and_by_two = Scaling.divided_by_the_width_and_by_two
+    divided_by_eight_always = Scaling.divided_by_eight_always
+    divided_by_the_root_rounded_down = Scaling.divided_by_the_root_rounded_down
     multiplied_by_the_root = Scaling.multiplied_by_the_root
 
     def divided_by_the_root_of_the_hidden_size(attention_scores, head_dim):
@@ -140,6 +144,7 @@ class scale_scores:
 class compute_attention_weights:
     softmax_over_the_queries = softmax(Softmax.softmax_over_the_queries)
     softmax_over_the_batch = softmax(Softmax.softmax_over_the_batch)
+    softmax_without_the_shift = Softmax.softmax_without_the_shift
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -173,6 +178,7 @@ class SingleHeadAttention:
         def forward(self, x):
             return self.attend(x, root=math.sqrt(x.shape[-1] / 4))
 
+    scaled_after_the_softmax = layer(layers.scaled_after_the_softmax)
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
     input_added_to_the_output = layer(layers.input_added_to_the_output)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)

@@ -105,9 +105,10 @@ class create_projections:
         return *bare, nn.Linear(hidden_dim, hidden_dim)
 
     def one_layer_four_times(hidden_dim):
-        """You return one and the same layer four times.
+        """Your four layers hold the same weights: they are one layer, or copies of one.
 
-        The sizes are right, but all four learn the same. How many layers does your function make?
+        Each of the four is expected to begin with numbers of its own. How many times does your
+        function make a new layer?
         """
         layer = nn.Linear(hidden_dim, hidden_dim)
         return layer, layer, layer, layer
@@ -133,15 +134,8 @@ class project_qkv:
         """
         return q_linear(x), q_linear(x), q_linear(x)
 
-    def projections_one_after_the_other(x, q_linear, k_linear, v_linear):
-        """Your keys are projected from the queries, and your values from the keys.
-
-        All three layers look at the same tokens. What goes into the second layer, and what into the
-        third?
-        """
-        queries = q_linear(x)
-        keys = k_linear(queries)
-        return queries, keys, v_linear(keys)
+    keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
+    projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
 
     def projection_bias_forgotten(x, q_linear, k_linear, v_linear):
         """Your projections leave out the biases of the layers.
@@ -216,6 +210,7 @@ class split_heads:
 
 class compute_scaled_scores:
     keys_not_transposed = _scaled(Scores.keys_not_transposed)
+    keys_reshaped = _scaled(Scores.keys_reshaped)
 
     def head_axis_transposed(queries, keys):
         """You swap the head axis of the keys with another one.
@@ -233,6 +228,8 @@ class compute_scaled_scores:
 
     scores_not_scaled = _of_scores(Scaling.scores_not_scaled)
     divided_by_the_head_size = _of_scores(Scaling.divided_by_the_width)
+    divided_by_the_head_size_and_by_two = _of_scores(Scaling.divided_by_the_width_and_by_two)
+    divided_by_the_root_rounded_down = _of_scores(Scaling.divided_by_the_root_rounded_down)
 
     def multiplied_by_the_root(queries, keys):
         """You multiply by the square root of the head size, which widens the spread.
@@ -264,12 +261,7 @@ class compute_scaled_scores:
         """
         return _scores(queries, keys) / math.sqrt(keys.shape[1])
 
-    def divided_by_eight_always(queries, keys):
-        """You divide by 8, which is right only for a model where head_dim is 64.
-
-        Here a head may have any size. Which axis of the keys tells you how large it is?
-        """
-        return _scores(queries, keys) / 8
+    divided_by_eight_always = _of_scores(Scaling.divided_by_eight_always)
 
     def scaled_in_place(queries, keys):
         """You scale the queries in place, so the caller's tensor changes too.
@@ -297,6 +289,7 @@ class compute_attention_weights:
         flat = scaled_scores.permute(0, 2, 1, 3).reshape(B, N, heads * N)
         return flat.softmax(dim=-1).view(B, N, heads, N).permute(0, 2, 1, 3)
 
+    softmax_without_the_shift = Softmax.softmax_without_the_shift
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -340,15 +333,7 @@ class merge_heads:
     merged_without_the_permute = Heads.merged_without_a_move
     merged_heads_interleaved = Heads.merged_heads_interleaved
 
-    def tokens_swapped_with_the_head_size(attention_output):
-        """You swap the token axis with head_dim, but it should change places with the heads.
-
-        When the last two axes become one, they have to be heads and head_dim. Which axes does your
-        code swap?
-        """
-        B, heads, N, head_dim = attention_output.shape
-        return attention_output.transpose(2, 3).reshape(B, N, heads * head_dim)
-
+    tokens_swapped_with_the_head_size = Heads.tokens_swapped_with_the_head_size
     heads_averaged = Heads.heads_averaged
     heads_summed = Heads.heads_summed
     heads_not_joined = Heads.heads_not_joined
@@ -458,6 +443,7 @@ class MultiHeadSelfAttention:
         def forward(self, x):
             return super().forward(x) + x
 
+    scaled_after_the_softmax = layer(layers.scaled_after_the_softmax)
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
 

@@ -233,6 +233,16 @@ def test_the_line_where_the_wrong_stage_begins_is_told() -> None:
     assert f"“Scaling” is not as expected (line {line})" in told(verdict)
 
 
+def test_a_step_that_is_written_is_not_asked_for() -> None:
+    text = (ROOT / "solutions" / NUMPY / "solution.py").read_text(encoding="utf-8")
+    old = "project_output(attention_output, self.output_weights)"
+    assert old in text
+    wrong = text.replace(old, old.replace("self.output", "self.value"))
+    submission = Submission("written", NUMPY, (wrong,), Path("layer.py"))
+    (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
+    assert "Your function `project_output` is right by itself" in told(verdict)
+
+
 def test_a_mistake_that_fits_two_steps_is_said_to_fit_both() -> None:
     (piece,) = [each for each in WRONG if each.name == "keys times queries"]
     ((_, verdict),) = graded([piece])

@@ -25,7 +25,7 @@ from autograder.checks.plugin import GradingPlugin
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
-from autograder.judging.asking import ask_example
+from autograder.judging.asking import ask_example, ask_examples
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import FILE, Example, read_examples, write_examples
 from autograder.judging.expectation import judge
@@ -155,7 +155,10 @@ def test_the_file_says_what_the_live_check_says(
 def test_a_known_mistake_is_named_by_the_worked_examples(
     known: Misconception, examples: tuple[Example, ...]
 ) -> None:
-    first = next((finding for finding in findings(examples, known) if finding), None)
+    respondent = answers(**{known.step: known.wrong})
+    with np.errstate(all="ignore"):
+        asked = ask_examples(REFERENCE.exercise.step(known.step), examples, respondent)
+    first = asked.verdict.finding
     assert first and first.misconception == known.name
     assert first.fact == " ".join(known.words.split("\n\n")[0].split())
 

@@ -42,7 +42,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def notebook(*cells: str) -> nbformat.NotebookNode:
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    code = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    made: nbformat.NotebookNode = nbformat.v4.new_notebook(cells=code)
+    return made
 
 
 def save(folder: Path, *cells: str) -> None:

@@ -204,6 +204,15 @@ IN_TORCH: dict[str, tuple[str, str, Change]] = {
         r"Line \d+ calls `set_grad_enabled`",
         ("import torch\n", "import torch\ntorch.set_grad_enabled(False)\n"),
     ),
+    "a new tensor without a dtype": (
+        "MultiHeadAttention",
+        r"Line \d+ makes a tensor with `torch\.zeros`, and its dtype is not taken from the inputs",
+        (
+            "        return project_output(merge_heads(attention_output)",
+            "        merged = torch.zeros(x.shape).copy_(merge_heads(attention_output))\n"
+            "        return project_output(merged",
+        ),
+    ),
     "refused, with an exception of another kind": (
         "MultiHeadAttention",
         r"which is right\. Line \d+ raises `RuntimeError`, but `AssertionError` or `ValueError`",
