@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.protocol import arrays
+from autograder.protocol import arrays, autograd
 
 
 class Missing(Exception):
@@ -73,20 +73,20 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 
     Raises `Missing` when the class has no such method, and whatever the code raises.
     """
-    with arrays.recording(None if call.recording else False):
-        settings = arrays.Settings()
+    with autograd.recording(None if call.recording else False):
+        settings = autograd.Settings()
         try:
             return _performed(target, call, settings)
         finally:
             settings.restore()
 
 
-def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings) -> Performed:
+def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settings) -> Performed:
     if call.method is None:
         for earlier in call.earlier:
             _result(target, earlier.arguments, earlier.keywords)
         # A file that switches gradients off spoils its layer; a step in it is judged by itself.
-        with arrays.recording(None if call.backward is None else True):
+        with autograd.recording(None if call.backward is None else True):
             given = _Given(call, call.arguments)
             value = arrays.held(_result(target, given.arguments, call.keywords))
             gradients = given.gradients(value)
@@ -108,7 +108,7 @@ def _performed(target: Callable[..., Any], call: Call, settings: arrays.Settings
         except AttributeError:
             continue  # left out: the caller can see that
     after = given.arguments if call.method else []
-    observations = [*settings.changed(), *arrays.listed_parameters(instance, call.attributes)]
+    observations = [*settings.changed(), *autograd.listed_parameters(instance, call.attributes)]
     return Performed(value, after, found, gradients, observations)
 
 
@@ -188,12 +188,12 @@ class _Given:
         if call.backward is None:
             self.arguments = laid_out
         else:
-            self.arguments = [arrays.tracked(value, self._leaves) for value in laid_out]
+            self.arguments = [autograd.tracked(value, self._leaves) for value in laid_out]
 
     def gradients(self, value: Any, instance: Any = None) -> list[Any]:
         """Propagate the gradient back from a result; return those that arrived."""
         if self._call.backward is None:
             return []
-        arrays.propagate(value, self._call.backward)
+        autograd.propagate(value, self._call.backward)
         names = self._call.attributes if instance is not None else ()
         return [leaf.grad for leaf in (*self._leaves, *(arrays.read(instance, n) for n in names))]

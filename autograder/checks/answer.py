@@ -1,0 +1,220 @@
+"""What a student's code gave to one question of a check, and the ways to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autograder.checks.author_error import reference_failed
+from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.judging.conditions import conditions_of, explained
+from autograder.judging.diagnosis import Candidate, failure, same
+from autograder.judging.distribution import Distributed
+from autograder.judging.expectation import (
+    Agrees,
+    CheckFailed,
+    Expectation,
+    Refused,
+    judge,
+    with_attributes,
+)
+from autograder.judging.layers import LinearLayers
+from autograder.judging.other_questions import gradient_words, random_words
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.signature import signature_of
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Linear, Value
+
+if TYPE_CHECKING:
+    from autograder.checks.student import Student
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the student's code gave, and the ways a check may look at it."""
+
+    student: Student
+    request: Request
+    reply: Reply
+
+    def agrees(self) -> None:
+        """Fail unless the result is the reference's, and nothing else has changed.
+
+        After a backward pass, the gradients are the reference's too.
+        """
+        gradients = self._gradients()
+        self._expect(
+            Agrees(
+                self._expected(),
+                self._form(),
+                tuple(gradients.values()),
+                tuple(gradients),
+                self._reference().observations,
+            )
+        )
+
+    def is_distributed(self, *, mean: float, deviation: float) -> None:
+        """Fail unless every array is a normal draw of its own, shaped as the reference's."""
+        self._expect(Distributed(self._expected(), self._form(), mean, deviation))
+
+    def has_layers(self) -> None:
+        """Fail unless the linear layers are shaped as the reference's."""
+        self._expect(LinearLayers(self._expected(), self._form()))
+
+    def is_refused(self, fact: str, *kinds: str) -> None:
+        """Fail, with `fact`, unless the code raises an exception of one of these types."""
+        self._expect(Refused(kinds, fact, ResultSpec(("result",), (None,))))
+
+    def differs_from(self, other: Answer, fact: str) -> None:
+        """Fail, with `fact`, when an array of both answers holds the same numbers."""
+        pairs = zip(self._arrays(), other._arrays())
+        if any(array.size and _same(array, another) for array, another in pairs):
+            raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+    def repeats(self, other: Answer, fact: str) -> None:
+        """Fail, with `fact`, unless both answers hold the same numbers."""
+        if not all(map(_same, self._arrays(), other._arrays())):
+            raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        """The arrays that came back; fail unless they have the expected form."""
+        form = self._form()
+        if isinstance(self.reply, Failed):
+            raise CheckFailed(failure(self.reply))
+        reply = with_attributes(self.request, self.reply)
+        assert isinstance(reply, Returned)
+        if any(isinstance(part, Linear) for part in arrays_of(self._expected(), form)):
+            finding = judge(LinearLayers(self._expected(), form), self.request, reply, ())
+        else:
+            finding = compare_form(reply.value, self._expected(), form)
+        if finding:
+            raise CheckFailed(finding)
+        # Of a layer the weights: its bias may begin with zeros.
+        parts = arrays_of(reply.value, form)
+        return tuple(part.weight if isinstance(part, Linear) else part for part in parts)
+
+    def _expect(self, expectation: Expectation) -> None:
+        if self.student.record:
+            self.student.record(self.request, expectation)
+        finding = self._judged(self.request, expectation, self.reply)
+        if not finding:
+            return
+        finding = explained(finding, self.request, expectation, self._asked_again)
+        unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
+        if self.student.naming and unnamed and isinstance(expectation, Agrees):
+            finding = self._beside(finding, expectation)
+        raise CheckFailed(finding)
+
+    def _beside(self, finding: Finding, expectation: Agrees) -> Finding:
+        """Return an unnamed finding with what other questions tell about it."""
+        if not self._repeats():
+            return random_words(finding, self._is_right_in_evaluation(expectation))
+        if self._reads_gradients:
+            plain = self.student.ask(replace(self.request, read=(), backward=None))
+            if plain._judged_plainly() is None:
+                finding = gradient_words(finding, with_attributes(self.request, self.reply))
+        # There are thousands of pairs, so they are not tried under several conditions.
+        if not conditions_of(self.request):
+            pairs = self._known(self.request, pairs=True)
+            named = judge(expectation, self.request, self.reply, pairs)
+            finding = named if named and named.misconception else finding
+        return finding
+
+    @property
+    def _reads_gradients(self) -> bool:
+        names = self._names
+        return bool(names) and all(name.endswith(".grad") for name in names)
+
+    def _repeats(self) -> bool:
+        """Say whether the same question gets the same answer once more, as far as can be told."""
+        form = self._form()
+        again = self.student.ask(self.request).reply
+        first, second = (with_attributes(self.request, reply) for reply in (self.reply, again))
+        if not isinstance(first, Returned) or not isinstance(second, Returned):
+            return True
+        return same(first, second, form) or not same(first, first, form)
+
+    def _is_right_in_evaluation(self, expectation: Agrees) -> bool:
+        if self.request.method is None or self.student.reference.exercise.library != "torch":
+            return False
+        evaluated = self.student.ask(replace(self.request, before=(*self.request.before, "eval")))
+        return judge(expectation, evaluated.request, evaluated.reply, (), describe=False) is None
+
+    def _judged_plainly(self) -> Finding | None:
+        expectation = Agrees(self._expected(), self._form())
+        return judge(expectation, self.request, self.reply, (), describe=False)
+
+    def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
+        """Return the finding on another question, asked of the same code."""
+        return self._judged(request, expectation, self.student.ask(request).reply)
+
+    def _judged(self, request: Request, expectation: Expectation, reply: Reply) -> Finding | None:
+        return judge(expectation, request, reply, self._known(request), self.student.naming)
+
+    def _known(self, request: Request, pairs: bool = False) -> Iterator[Candidate]:
+        # A generator, since replaying is needed only when something is wrong.
+        if self.student.naming:
+            replay = self.student.reference.replay
+            suspects = self.student.suspects
+            yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
+
+    def _reference(self) -> Returned:
+        # Alone and in full precision, whatever is asked of the student's code.
+        dtype = self.request.dtype if self.request.dtype == "float64" else ""
+        asked = replace(
+            self.request, dtype=dtype, before=(), layouts=(), earlier=(), recording=True
+        )
+        reply = self.student.reference.expected(asked)
+        if isinstance(reply, Failed):
+            raise reference_failed(self.student.reference.exercise, asked, reply)
+        return reply
+
+    def _gradients(self) -> dict[str, Value]:
+        """The gradients that are expected, by the names of what they arrive at."""
+        request = self.request
+        if request.backward is None or request.read:
+            return {}
+        called = getattr(self.student.reference.module, request.target)
+        called = getattr(called, request.method) if request.method else called
+        given = request.method_arguments if request.method else request.arguments
+        parameters = [name for name, _ in signature_of(called).parameters]
+        names = [
+            name
+            for parameter, value in zip(parameters, given)
+            for name in _receiving(parameter, value)
+        ]
+        return dict(zip((*names, *request.attributes), self._reference().gradients))
+
+    def _expected(self) -> Value:
+        reply = self._reference()
+        if self.request.read:
+            values = tuple(reply.attributes[name] for name in self._names)
+            return values[0] if len(values) == 1 else values
+        return reply.value
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.request.read if name != "*")
+
+    def _form(self) -> ResultSpec:
+        request = self.request
+        if request.read:
+            return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
+        form = self.student.reference.form(request.target, request.method)
+        return replace(form, precision=request.dtype)
+
+
+def _same(array: np.ndarray, other: np.ndarray) -> bool:
+    return np.array_equal(array, other, equal_nan=True)
+
+
+def _receiving(parameter: str, value: Value) -> tuple[str, ...]:
+    """Return the names of what receives a gradient in one argument."""
+    if isinstance(value, Linear):
+        parts = ("weight",) if value.bias is None else ("weight", "bias")
+        return tuple(f"{parameter}.{part}" for part in parts)
+    floating = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return (parameter,) if floating else ()

@@ -1,0 +1,85 @@
+"""PyTorch's gradients around a call: recorded, propagated back, and what a call leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from autograder.protocol import wire
+from autograder.protocol.arrays import read
+
+
+def tracked(value: Any, leaves: list[Any]) -> Any:
+    """Return an argument that passes gradients on; what receives them is added to `leaves`."""
+    torch = sys.modules["torch"]
+    if isinstance(value, torch.nn.Linear):
+        leaves += value.parameters()
+    elif isinstance(value, torch.Tensor) and value.is_floating_point():
+        leaves.append(value.detach().requires_grad_())
+        return leaves[-1].clone()  # which the code may change in place, as it may any tensor
+    return value
+
+
+def propagate(value: Any, gradient: Any) -> None:
+    """Propagate gradients back from a result, or from each of several.
+
+    Nothing is propagated from what has lost its connection to the inputs.
+    """
+    torch = sys.modules["torch"]
+    several = isinstance(gradient, tuple)
+    pairs = zip(value, gradient) if several else [(value, gradient)]
+    connected = [pair for pair in pairs if getattr(pair[0], "requires_grad", False)]
+    if connected:
+        # The gradient of this sum is what arrives; to hand that over, PyTorch would import SymPy.
+        with torch.enable_grad():
+            sum((result * arriving).sum() for result, arriving in connected).backward()
+
+
+def recording(on: bool | None) -> contextlib.AbstractContextManager[Any]:
+    """Record gradients with PyTorch, or none, whatever holds around it; None leaves it so."""
+    torch = sys.modules.get("torch")
+    return contextlib.nullcontext() if torch is None or on is None else torch.set_grad_enabled(on)
+
+
+def listed_parameters(instance: Any, names: Iterable[str]) -> list[str]:
+    """Say whether `parameters()`, which an optimizer asks, gives those of `names` and no more.
+
+    Returns `HIDDEN` when one of them is left out, and `ADDED` when there are others to be trained.
+    """
+    torch = sys.modules.get("torch")
+    if not (torch and names and issubclass(type(instance), torch.nn.Module)):
+        return []
+    asked, listed = [read(instance, name) for name in names], list(instance.parameters())
+    hidden = {id(each) for each in asked} - {id(each) for each in listed}
+    added = {id(each) for each in listed if each.requires_grad} - {id(each) for each in asked}
+    return [wire.HIDDEN] * bool(hidden) + [wire.ADDED] * bool(added)
+
+
+class Settings:
+    """The settings of PyTorch that a student's code must leave as they are."""
+
+    def __init__(self) -> None:
+        self._before = self._now()
+
+    def changed(self) -> list[str]:
+        """Return the names of those that are not as they were."""
+        now = self._now()
+        return [name for name, setting in self._before.items() if now[name] != setting]
+
+    def restore(self) -> None:
+        """Set all of them as they were."""
+        if self.changed():
+            torch = sys.modules["torch"]
+            torch.set_grad_enabled(self._before["set_grad_enabled"])
+            torch.set_default_dtype(self._before["set_default_dtype"])
+
+    def _now(self) -> dict[str, Any]:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return {}
+        return {
+            "set_grad_enabled": torch.is_grad_enabled(),
+            "set_default_dtype": torch.get_default_dtype(),
+        }
