@@ -189,6 +189,25 @@ TORCH = {
         """,
         "does more than",
     ),
+    "one_maximum_for_all_rows": (
+        "compute_attention_weights",
+        """
+        def compute_attention_weights(scaled_scores):
+            exponentials = torch.exp(scaled_scores - scaled_scores.max())
+            return exponentials / exponentials.sum(dim=-1, keepdim=True)
+        """,
+        "",
+    ),
+    "no_maximum_below_zero": (
+        "compute_attention_weights",
+        """
+        def compute_attention_weights(scaled_scores):
+            largest = scaled_scores.amax(dim=-1, keepdim=True).clamp(min=0)
+            exponentials = torch.exp(scaled_scores - largest)
+            return exponentials / exponentials.sum(dim=-1, keepdim=True)
+        """,
+        "",
+    ),
     "four_heads_at_most": (
         "split_heads",
         """
