@@ -14,7 +14,7 @@ from autograder.checks.author_error import place_of
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Request, Respondent
-from autograder.model.symbols import our_fault
+from autograder.model.symbols import not_your_fault, our_fault
 from autograder.model.verdict import Finding, Outcome
 
 # No student's answer causes these: they come from the exercise, the machine, its memory or disk.
@@ -76,7 +76,7 @@ def remark_on(error: BaseException) -> str:
     """The remark on a fault of ours that costs nobody a point: less is told, and that is all."""
     detail = fault_detail(error)[:_LONGEST_DETAIL].replace("`", "'")
     return (
-        "What is wrong inside your layer could not be looked for, through no fault of yours. "
+        f"{not_your_fault('What is wrong inside your layer could not be looked for')} "
         f"Your points stay the same. For your instructor: `{detail}`."
     )
 

@@ -121,8 +121,13 @@ def style(sign: str) -> str:
 
 def our_fault(details: tuple[str, ...], subject: str = "It could not be judged") -> Finding:
     """Return the finding on what failed on our side; `details` are for the instructor."""
-    fact, look = f"{subject}, through no fault of yours.", "Your instructor has been told."
-    return Finding(Outcome.INFRASTRUCTURE, fact, look=look, details=details)
+    look = "Your instructor has been told."
+    return Finding(Outcome.INFRASTRUCTURE, not_your_fault(subject), look=look, details=details)
+
+
+def not_your_fault(subject: str) -> str:
+    """Return the sentence on what failed on our side; `subject` says what could not be done."""
+    return f"{subject}, through no fault of yours."
 
 
 def not_there(name: str, within: str = "") -> str:

@@ -233,6 +233,7 @@ def test_the_line_where_the_wrong_stage_begins_is_told() -> None:
     assert f"“Scaling” is not as expected (line {line})" in told(verdict)
 
 
+@pytest.mark.slow
 def test_a_step_that_is_written_is_not_asked_for() -> None:
     text = (ROOT / "solutions" / NUMPY / "solution.py").read_text(encoding="utf-8")
     old = "project_output(attention_output, self.output_weights)"
@@ -250,6 +251,7 @@ def test_a_mistake_that_fits_two_steps_is_said_to_fit_both() -> None:
     assert "A mistake in `compute_attention_scores` would give the same result." in told(verdict)
 
 
+@pytest.mark.slow
 def test_results_that_change_places_are_told_by_their_names() -> None:
     (piece,) = [each for each in WRONG if each.name == "keys and values change places"]
     ((_, verdict),) = graded([piece])

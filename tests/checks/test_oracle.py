@@ -237,6 +237,7 @@ class SingleHeadAttention(RIGHT):
 """
 
 
+@pytest.mark.slow
 def test_pairs_of_mistakes_are_all_tried_once_in_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inputs differ from hand-in to hand-in, so thousands of replays are shared by nobody."""
     tried: list[frozenset[str] | None] = []

@@ -93,6 +93,7 @@ def test_without_a_course_the_exercise_has_to_be_said(tmp_path: Path) -> None:
     assert error["where"] == str(tmp_path) and "--exercise" in error["cure"]
 
 
+@pytest.mark.slow
 def test_a_course_that_nobody_has_handed_in_to_is_refused(tmp_path: Path) -> None:
     course = tmp_path / "course"
     made = attn("course", "new", course, "--exercise", NAME)
@@ -188,6 +189,7 @@ def test_the_page_to_open_next_is_there(troubled: Class) -> None:
     assert Path(named[1]).is_file()
 
 
+@pytest.mark.slow
 def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Path) -> None:
     folder = tmp_path / "class"
     folder.mkdir()
@@ -198,6 +200,7 @@ def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Pat
     assert not (tmp_path / "class-graded").exists()
 
 
+@pytest.mark.slow
 def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> None:
     solutions = tmp_path / "solutions"
     copy_exercise(NAME, solutions)
@@ -308,6 +311,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_was_just_built_is_up_to_date(repository: Path) -> None:
     run = attn("build", "--check", folder=repository)
     assert run.code == RIGHT and "up to date" in run.out
@@ -318,6 +322,7 @@ def test_what_is_committed_is_up_to_date(repository: Path) -> None:
         assert file.read_bytes() == (STUB / file.name).read_bytes(), file.name
 
 
+@pytest.mark.slow
 def test_every_generated_file_that_was_edited_is_named_and_left_as_it_is(
     repository: Path, tmp_path: Path
 ) -> None:

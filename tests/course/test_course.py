@@ -404,6 +404,7 @@ def test_the_script_that_was_handed_in_is_what_lies_in_autograded(stock: Stock) 
     assert cell_of(graded(course, "script_only"), "shift").source.endswith("return x + 2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["stock", "fast"])
 def test_what_releasing_feedback_rests_on_lies_beside_the_graded_notebook(
     which: str, request: pytest.FixtureRequest
@@ -473,6 +474,7 @@ def test_prose_and_formulas_are_shown_as_they_were_meant() -> None:
         assert part in page
 
 
+@pytest.mark.slow
 def test_a_half_graded_submission_is_graded_again(stock: Stock) -> None:
     course = copied(stock[0], "half_graded")
     path = course.autograded(TOY, "renamed") / f"{TOY}.ipynb"
@@ -544,6 +546,7 @@ def test_both_ways_export_the_same_grades(stock: Stock, fast: Fast) -> None:
     assert {name: stock_grades[name] for name in SCORES} == {name: grades[name] for name in SCORES}
 
 
+@pytest.mark.slow
 def test_autograde_finds_nothing_left_to_do_after_the_fast_way(fast: Fast) -> None:
     course, _ = fast
     before = contents(course.directory / "autograded")
@@ -580,6 +583,7 @@ def test_a_score_given_by_hand_survives_both_ways(fast: Fast) -> None:
     assert scores(course, TOY) == SCORES
 
 
+@pytest.mark.slow
 def test_a_late_submission_gets_the_penalty_of_the_configuration(fast: Fast) -> None:
     course, _ = fast
     config = course.directory / "nbgrader_config.py"
@@ -606,6 +610,7 @@ def test_a_late_submission_gets_the_penalty_of_the_configuration(fast: Fast) -> 
     config.write_text(text)
 
 
+@pytest.mark.slow
 def test_the_button_in_formgrader_grades_as_the_command_does(
     fast: Fast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -631,6 +636,7 @@ def test_grades_before_a_release_are_refused_and_no_gradebook_is_made(tmp_path: 
     assert not (course.directory / "gradebook.db").exists()
 
 
+@pytest.mark.slow
 def test_a_release_that_fails_is_told_in_nbgraders_words(tmp_path: Path) -> None:
     course = make_course(tmp_path)
     notebook = toy_notebook()

@@ -29,6 +29,8 @@ from support.measured_processes import UNMEASURED
 from support.processes import descendants
 from support.released_course import released_course, sample_class
 
+pytestmark = pytest.mark.slow  # the command, once for each folder
+
 ATTN = str(Path(sys.executable).with_name("attn"))
 RUNS = "open({marker!r}, 'w').close()\n"
 # Where it does not matter which process judges whom; each one more takes a second.
@@ -186,7 +188,6 @@ def test_a_gradebook_that_is_elsewhere_is_found_by_its_plain_address(tmp_path: P
     assert not (course.directory / "gradebook.db").exists()
 
 
-@pytest.mark.slow
 def test_a_gradebook_with_a_relative_address_lies_in_its_course_wherever_one_stands(
     tmp_path: Path,
 ) -> None:

@@ -67,6 +67,7 @@ def test_who_exceeds_a_bound_keeps_what_was_done_and_the_others_lose_nothing(
     assert lost[2].parts == ("first", word)
 
 
+@pytest.mark.slow
 def test_many_that_exceed_their_bound_cost_each_their_own_time_only() -> None:
     begun = time.monotonic()
     found, lost = run(["spins", "fine", "spins", "fine", "spins", "fine"], batch=6)

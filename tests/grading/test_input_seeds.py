@@ -203,6 +203,7 @@ def test_two_checks_never_share_inputs_whatever_the_seed() -> None:
     assert len(set(first)) == len(first)
 
 
+@pytest.mark.slow
 def test_what_is_expected_is_not_kept_for_hand_ins_that_are_done() -> None:
     """A class may be of any size: what the trusted process keeps of each is bounded."""
     reference = read_reference(NUMPY)

@@ -126,6 +126,7 @@ def key_of(verdict: Verdict) -> str:
 # --- when everybody is judged anew ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_asked_to_it_judges_everybody_again(graded: GradedFolder) -> None:
     before = graded.verdicts
     assert graded.write("update verdicts set judged_at = 'before'") == EVERYBODY - 1
@@ -134,6 +135,7 @@ def test_asked_to_it_judges_everybody_again(graded: GradedFolder) -> None:
     assert graded.verdicts == before
 
 
+@pytest.mark.slow
 def test_a_change_of_what_an_exercise_shares_makes_what_is_kept_worthless(
     graded: GradedFolder, tmp_path: Path
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_change_of_what_an_exercise_shares_makes_what_is_kept_worthless(
     assert len(after) == 2 * len(before)
 
 
+@pytest.mark.slow
 def test_a_broken_journal_is_set_aside_and_everybody_judged(graded: GradedFolder) -> None:
     before = graded.verdicts
     for path in graded.output.glob(f"{JOURNAL}-*"):
@@ -158,6 +161,7 @@ def test_a_broken_journal_is_set_aside_and_everybody_judged(graded: GradedFolder
     assert "judged before" not in said and graded.verdicts == before
 
 
+@pytest.mark.slow
 def test_a_locked_journal_is_said_and_nothing_is_graded(graded: GradedFolder) -> None:
     (graded.output / GRADES).unlink()
     with closing(sqlite3.connect(graded.journal, isolation_level=None)) as connection:
@@ -252,6 +256,7 @@ def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, judged: GradedFolder)
     assert kept_in(tmp_path, verdict, b"\xff\x00").find(key_of(verdict), "ada", EXERCISE) is None
 
 
+@pytest.mark.slow
 def test_a_class_with_forged_and_unreadable_rows_is_graded_as_if_there_were_none(
     graded: GradedFolder,
 ) -> None:

@@ -220,6 +220,7 @@ def results(homework: Path) -> str:
     return (homework.with_name("homework-graded") / "grades.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_results_are_written_though_nobody_reads_what_is_printed(homework: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -237,6 +238,7 @@ def test_results_are_written_though_nobody_reads_what_is_printed(homework: Path)
     assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
 
 
+@pytest.mark.slow
 def test_results_are_written_though_what_is_printed_finds_no_room(homework: Path) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         run = subprocess.run(
@@ -274,6 +276,7 @@ def test_an_error_that_names_a_folder_with_escapes_moves_no_terminal(tmp_path: P
 # --- Python's own options -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_python_that_strips_code_is_told_as_the_cause(homework: Path) -> None:
     run = subprocess.run(
         grading(homework),

@@ -209,6 +209,7 @@ def test_the_graders_hold_a_lower_precision_to_what_was_asked() -> None:
     assert single.outcome is Outcome.PASSED
 
 
+@pytest.mark.slow
 def test_the_graders_name_the_precision_of_tensors() -> None:
     half, brain, double = graded(
         "torch_single_head", "scale_scores", TORCH, *(

@@ -210,6 +210,7 @@ def test_a_library_that_does_not_work_is_told_in_its_own_words(
     assert "Traceback" not in run.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_spec("torch"), reason="PyTorch is not installed")
 def test_it_is_forked_from_a_server_that_holds_the_library_of_the_exercise(tmp_path: Path) -> None:
     names = (NAME, NAME, "torch_single_head", "torch_single_head")

@@ -202,10 +202,12 @@ def test_where_values_differ_yours_stands_beside_what_is_due() -> None:
     def scale_scores(attention_scores: Any, embedding_dimension: int) -> Any:
         return attention_scores / embedding_dimension
 
-    shown = wrong(check_of("numpy_single_head"), scale_scores)
+    check = check_of("numpy_single_head")
+    asked = next(each.request for each in check.examples if each.step == "scale_scores")
+    shown = wrong(check, scale_scores)
     yours, expected, difference = shown.picture.panels
     assert (yours.title, expected.title, difference.title) == ("yours", "expected", "difference")
-    assert np.allclose(2 * yours.values, expected.values)
+    assert np.allclose(np.sqrt(asked.arguments[1]) * yours.values, expected.values)
     assert np.allclose(yours.values - expected.values, difference.values)
     for text in ("\n".join(shown.lines()), str(NotRightYet(shown)), shown._repr_html_()):
         assert "expected" in text and "query ↓" in text and "shown: B[0] of 2" in text

@@ -102,6 +102,7 @@ def test_a_circle_of_packages_is_found_also_inside_a_function(tmp_path: Path) ->
     assert "autograder.course" in circle(package_needs(planted(tmp_path, files)))
 
 
+@pytest.mark.slow
 def test_the_layers_are_drawn_as_they_are() -> None:
     run = subprocess.run([sys.executable, DRAW], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr

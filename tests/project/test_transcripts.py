@@ -86,6 +86,7 @@ def test_a_learner_sees_what_the_page_for_self_study_shows(
     assert wrong(SELF_STUDY, "attn start my-attention", tmp_path, environment) == ("", 0)
 
 
+@pytest.mark.slow
 def test_a_student_sees_what_the_page_for_students_shows(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:
@@ -117,6 +118,7 @@ def test_the_lines_for_a_course_work_as_they_stand(
     assert (course / "feedback" / "ada" / NAME / f"{NAME}.html").is_file()
 
 
+@pytest.mark.slow
 def test_an_instructor_without_nbgrader_sees_what_the_page_shows(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:

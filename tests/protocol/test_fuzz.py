@@ -668,6 +668,7 @@ def rewritten_notebook(rng: random.Random) -> bytes:
     return filled(facts, "\0here\0", rng.choice(EDGES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", shares(4))
 def test_two_thousand_mutated_files_are_read_or_rejected_in_a_sentence(
     share: int, tmp_path: Path

@@ -475,6 +475,7 @@ def content(folder: Path) -> Content:
     }
 
 
+@pytest.mark.slow
 def test_a_folder_with_somebodys_work_in_it_is_left_as_it_is(
     small: Source, wheel: Path, tmp_path: Path
 ) -> None:
@@ -509,6 +510,7 @@ def test_an_unreadable_note_of_a_release_is_told(
         release(small, ReleaseOptions((NAME,), wheel=wheel), out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [NAME, "torch_single_head"])
 def test_a_stale_assignment_keeps_the_release_back(
     changed: str, changeable: Source, wheel: Path, tmp_path: Path
@@ -546,6 +548,7 @@ def test_an_exercise_that_gives_away_another_is_not_released(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "fact"),
     [

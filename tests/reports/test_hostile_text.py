@@ -34,6 +34,8 @@ from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
 from support.released_course import released_course
 
+pytestmark = pytest.mark.slow  # a class of hostile texts, through every report
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 STEPS = tuple(step.name for step in read_exercise(ROOT / "solutions" / NAME).steps)
@@ -259,7 +261,6 @@ def test_a_spreadsheet_of_grades_has_a_row_for_each_and_no_formula(graded: Grade
     assert_rows_without_formulas(text, "diagnosis")
 
 
-@pytest.mark.slow
 def test_nbgraders_export_has_a_row_for_each_and_no_formula(
     graded: Graded, environment: dict[str, str]
 ) -> None:
@@ -390,7 +391,6 @@ def test_the_page_of_the_class_has_no_tag_attribute_or_link_of_a_student(graded:
 
 
 @pytest.mark.parametrize("student", WITH_PAGES[1:])
-@pytest.mark.slow
 def test_nbgraders_feedback_has_no_tag_attribute_or_link_of_a_student(
     published: dict[str, str], student: str
 ) -> None:
@@ -400,7 +400,6 @@ def test_nbgraders_feedback_has_no_tag_attribute_or_link_of_a_student(
 
 
 @pytest.mark.parametrize("student", WITH_PAGES[1:])
-@pytest.mark.slow
 def test_formgraders_page_has_no_tag_attribute_or_link_of_a_student(
     formgrader: dict[str, str], student: str
 ) -> None:
@@ -409,7 +408,6 @@ def test_formgraders_page_has_no_tag_attribute_or_link_of_a_student(
     assert "<script>alert(1)</script>" in page.text
 
 
-@pytest.mark.slow
 def test_formgraders_page_shows_the_name_of_a_folder_as_text(formgrader: dict[str, str]) -> None:
     assert "<svg onload=alert(1)>" in Page(formgrader[NAMED]).text
 

@@ -30,6 +30,7 @@ SAYS_SO = "Graded without protection (level: process)"
 ALLOWED = 'c.WriteVerdict.allow_protection = "process"'
 
 
+@pytest.mark.slow
 def test_a_container_without_namespaces_grades_and_every_result_says_landlock(
     tmp_path: Path,
 ) -> None:

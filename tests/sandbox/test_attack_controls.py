@@ -445,6 +445,7 @@ def test_nothing_is_stolen_at_the_default_level(range_: Range) -> None:
 
 if os.geteuid() == 0:
 
+    @pytest.mark.slow
     def test_nothing_is_stolen_from_an_ordinary_user_without_one_of_the_layers() -> None:
         tried_as_ordinary_user(__file__, "-k", "hide_files", folders=[ROOT / "solutions"])
 

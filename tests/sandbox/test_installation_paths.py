@@ -30,6 +30,8 @@ from autograder.sandbox.package_folders import PackageFolders, find_package_fold
 from support.linked_files import link
 from support.machines import as_in_docker, as_ordinary_user, refusing
 
+pytestmark = pytest.mark.slow  # installations of several kinds, a class graded in each
+
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
 INSTALLED = Path(np.__file__).parents[1]

@@ -30,6 +30,8 @@ from autograder.model.machine_fault import fault_of, limit_named_in
 from support.machines import as_ordinary_user
 from support.measured_processes import UNMEASURED
 
+pytestmark = pytest.mark.slow  # machines with one fault each, a class graded on each
+
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
 NAME, IN_TORCH = "numpy_single_head", "torch_single_head"
@@ -168,7 +170,6 @@ def kept(graded: Path) -> tuple[dict[Path, bytes], list[tuple[str, ...]]]:
     return {path: path.read_bytes() for path in files}, rows
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEN_WHILE_GRADING)
 def test_a_run_that_goes_on_says_so_too_and_leaves_what_is_there(
     name: str, half_graded: Path

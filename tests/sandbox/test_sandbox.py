@@ -626,6 +626,7 @@ def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) ->
         pass
 
 
+@pytest.mark.slow
 def test_a_worker_may_use_threads_in_array_code_without_hanging() -> None:
     code = (
         "import torch\ndef f():\n    torch.set_num_threads(2)\n"

@@ -334,6 +334,7 @@ def test_it_grades_in_awkward_circumstances(script: str) -> None:
 
 if os.geteuid() == 0:
 
+    @pytest.mark.slow
     def test_each_layer_and_each_attempt_is_shown_as_an_ordinary_user() -> None:
         tried_as_ordinary_user(__file__, "-k", "through_without or without_one or without_both")
 

@@ -100,6 +100,7 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     )
 
 
+@pytest.mark.slow
 def test_code_that_nests_deep_costs_its_own_step_and_the_classmate_nothing(
     deep: dict[str, Verdict],
 ) -> None:

@@ -295,6 +295,7 @@ def in_class(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, st
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", [*IN_NUMPY, *IN_TORCH])
 def test_a_slip_is_told_in_class_at_its_step_and_at_no_other(
     in_class: dict[str, dict[str, str]], slip: str
@@ -313,6 +314,7 @@ def test_a_slip_is_told_at_home_in_the_same_words(tmp_path: Path, slip: str) -> 
     assert finding and re.search(words, finding.message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", RIGHT)
 def test_an_import_is_put_back_wherever_it_is_used(tmp_path: Path, missing: str) -> None:
     name, line, change = RIGHT[missing]

@@ -61,7 +61,7 @@ def test_square_sizes_are_found(tmp_path: Path) -> None:
         tmp_path,
         (
             "graders.py",
-            '"draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 6}], indirect=True',
+            '"draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 14}], indirect=True',
             '"draw", [{"B": 2, "S": 6, "D": 6}], indirect=True',
         ),
     )
