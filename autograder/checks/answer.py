@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +53,7 @@ class Answer:
                 self._form(),
                 tuple(gradients.values()),
                 tuple(gradients),
-                self._reference().observations,
+                self._reference.observations,
             )
         )
 
@@ -99,6 +100,8 @@ class Answer:
     def _expect(self, expectation: Expectation) -> None:
         if self.student.record:
             self.student.record(self.request, expectation)
+        if not self.student.judging:
+            return
         finding = self._judged(self.request, expectation, self.reply)
         if not finding:
             return
@@ -161,6 +164,7 @@ class Answer:
             suspects = self.student.suspects
             yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
 
+    @cached_property
     def _reference(self) -> Returned:
         # Alone and in full precision, whatever is asked of the student's code.
         dtype = self.request.dtype if self.request.dtype == "float64" else ""
@@ -186,10 +190,10 @@ class Answer:
             for parameter, value in zip(parameters, given)
             for name in _receiving(parameter, value)
         ]
-        return dict(zip((*names, *request.attributes), self._reference().gradients))
+        return dict(zip((*names, *request.attributes), self._reference.gradients))
 
     def _expected(self) -> Value:
-        reply = self._reference()
+        reply = self._reference
         if self.request.read:
             values = tuple(reply.attributes[name] for name in self._names)
             return values[0] if len(values) == 1 else values

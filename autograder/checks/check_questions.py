@@ -85,7 +85,7 @@ def questions_of(
         asked.append(CheckQuestion(request, expectation))
 
     step = step_of(item) or ""
-    student = Student(step, reference, OwnAnswers(reference), record=record, naming=False)
+    student = Student(step, reference, OwnAnswers(reference), record=record, judging=False)
     known: dict[str, Any] = {**parameters(item), "student": student, "draw": draw}
     needed = [name for name in item.fixturenames if name != "request"]
     if not set(needed) <= set(known):

@@ -26,6 +26,7 @@ class Student:
 
     Without `naming`, a difference is found but not traced to a known mistake. With `suspects`,
     only these pairs of mistakes are tried: another check of the step has ruled out the rest.
+    Without `judging`, what a check expects is recorded, and nothing is compared.
     """
 
     step: str
@@ -35,6 +36,7 @@ class Student:
     record: Recorder | None = None
     naming: bool = True
     suspects: frozenset[str] | None = None
+    judging: bool = True
 
     def __call__(self, *arguments: Value, **keywords: Value) -> Answer:
         """Call the step's function."""

@@ -148,10 +148,14 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     if submission.rejected:
         return without_judging(exercise, submission, submission.rejected)
 
-    slips = slips_in(submission, exercise, given_text(exercise.folder))
+    # Of a right hand-in, nobody reads about slips.
+    slips = cache(partial(slips_in, submission, exercise, given_text(exercise.folder)))
+
+    def told(step: StepVerdict) -> StepVerdict:
+        return step if step.passes else explained_step(step, slips())
 
     def send_step(step: StepVerdict) -> None:
-        progress.part(JudgedStep(explained_step(step, slips), str(zygote.protection)))
+        progress.part(JudgedStep(told(step), str(zygote.protection)))
 
     seed = input_seed(secret, exercise, submission.code_hash)
     generators = worker_seed(secret, exercise, submission.code_hash)
@@ -165,7 +169,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     return Verdict(
         exercise=submission.exercise,
         student=submission.student,
-        steps=tuple(explained_step(step, slips) for step in judged.steps),
+        steps=tuple(map(told, judged.steps)),
         chain=judged.chain,
         code_hash=submission.code_hash,
         exercise_hash=exercise_hash(exercise.folder),
