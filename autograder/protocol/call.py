@@ -93,7 +93,7 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         for later in call.earlier[-1:]:  # which must leave the result as it is
             _result(target, later.arguments, later.keywords)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
-    instance = _made(target, call, call.attributes)
+    instance = _made(target, call, call.arguments, call.attributes)
     beside = _Beside(target, call, instance)
     for name in call.before:
         getattr(instance, name)()
@@ -123,8 +123,10 @@ def _result(function: Callable[..., Any], arguments: Any, keywords: Mapping[str,
         return function(*masks, **keywords)
 
 
-def _made(target: Callable[..., Any], call: Call, attributes: Mapping[str, Any]) -> Any:
-    instance = target(*call.arguments)
+def _made(
+    target: Callable[..., Any], call: Call, arguments: Any, attributes: Mapping[str, Any]
+) -> Any:
+    instance = target(*arguments)
     for name, value in attributes.items():
         arrays.put(instance, name, value)
     return arrays.cast(instance, call.dtype) if call.dtype else instance
@@ -151,16 +153,15 @@ class _Beside:
     def __init__(self, target: Callable[..., Any], call: Call, instance: Any) -> None:
         self._call = call
         self._calls: list[tuple[Any, EarlierCall]] = []
+        if not call.earlier:  # which is so in most calls
+            return
         flipped = {name: arrays.flipped(value) for name, value in call.attributes.items()}
-        twin = _made(target, call, flipped) if call.earlier else None
+        twin = _made(target, call, call.arguments, flipped)
         for earlier in call.earlier:
             if earlier.arguments is None:
                 self._calls += [(twin, earlier), (instance, earlier)]
             else:
-                other = target(*earlier.arguments)
-                self._calls.append(
-                    (arrays.cast(other, call.dtype) if call.dtype else other, earlier)
-                )
+                self._calls.append((_made(target, call, earlier.arguments, {}), earlier))
         for made, earlier in self._calls:
             self._make(made, earlier)
 
