@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autograder.checks.author_error import reference_failed
+from autograder.checks.conversation import CheckQuestion
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
 from autograder.judging.conditions import conditions_of, explained
 from autograder.judging.diagnosis import Candidate, failure, same
@@ -35,57 +36,80 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the student's code gave, and the ways a check may look at it."""
+    """What the student's code gave, and the ways a check may look at it.
+
+    What a check looks at is judged after its last line, or before the next `reply` is read.
+    """
 
     student: Student
     request: Request
-    reply: Reply
+    number: int  # of the question
+
+    @property
+    def reply(self) -> Reply:
+        """What the code gave. Raises `CheckFailed` when an earlier line of the check fails."""
+        self.student.conversation.settle()
+        return self._reply
 
     def agrees(self) -> None:
         """Fail unless the result is the reference's, and nothing else has changed.
 
         After a backward pass, the gradients are the reference's too.
         """
-        gradients = self._gradients()
-        self._expect(
-            Agrees(
-                self._expected(),
-                self._form(),
-                tuple(gradients.values()),
-                tuple(gradients),
-                self._reference.observations,
-            )
-        )
+        self._expect(self._agreement)
 
     def is_distributed(self, *, mean: float, deviation: float) -> None:
         """Fail unless every array is a normal draw of its own, shaped as the reference's."""
-        self._expect(Distributed(self._expected(), self._form(), mean, deviation))
+        self._expect(lambda: Distributed(self._expected(), self._form(), mean, deviation))
 
     def has_layers(self) -> None:
         """Fail unless the linear layers are shaped as the reference's."""
-        self._expect(LinearLayers(self._expected(), self._form()))
+        self._expect(lambda: LinearLayers(self._expected(), self._form()))
 
     def is_refused(self, fact: str, *kinds: str) -> None:
         """Fail, with `fact`, unless the code raises an exception of one of these types."""
-        self._expect(Refused(kinds, fact, ResultSpec(("result",), (None,))))
+        self._expect(lambda: Refused(kinds, fact, ResultSpec(("result",), (None,))))
 
     def differs_from(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, when an array of both answers holds the same numbers."""
-        pairs = zip(self._arrays(), other._arrays())
-        if any(array.size and _same(array, another) for array, another in pairs):
-            raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+        def judged() -> None:
+            pairs = zip(self._arrays, other._arrays)
+            if any(array.size and _same(array, another) for array, another in pairs):
+                raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+        self.student.conversation.look(judged)
 
     def repeats(self, other: Answer, fact: str) -> None:
         """Fail, with `fact`, unless both answers hold the same numbers."""
-        if not all(map(_same, self._arrays(), other._arrays())):
-            raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
 
+        def judged() -> None:
+            if not all(map(_same, self._arrays, other._arrays)):
+                raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+
+        self.student.conversation.look(judged)
+
+    @property
+    def _reply(self) -> Reply:
+        return self.student.conversation.reply(self.number)
+
+    def _agreement(self) -> Agrees:
+        gradients = self._gradients()
+        return Agrees(
+            self._expected(),
+            self._form(),
+            tuple(gradients.values()),
+            tuple(gradients),
+            self._reference.observations,
+        )
+
+    @cached_property
     def _arrays(self) -> tuple[np.ndarray, ...]:
         """The arrays that came back; fail unless they have the expected form."""
-        form = self._form()
-        if isinstance(self.reply, Failed):
-            raise CheckFailed(failure(self.reply))
-        reply = with_attributes(self.request, self.reply)
+        form, reply = self._form(), self._reply
+        if isinstance(reply, Failed):
+            raise CheckFailed(failure(reply))
+        reply = with_attributes(self.request, reply)
         assert isinstance(reply, Returned)
         if any(isinstance(part, Linear) for part in arrays_of(self._expected(), form)):
             finding = judge(LinearLayers(self._expected(), form), self.request, reply, ())
@@ -97,12 +121,14 @@ class Answer:
         parts = arrays_of(reply.value, form)
         return tuple(part.weight if isinstance(part, Linear) else part for part in parts)
 
-    def _expect(self, expectation: Expectation) -> None:
-        if self.student.record:
-            self.student.record(self.request, expectation)
-        if not self.student.judging:
-            return
-        finding = self._judged(self.request, expectation, self.reply)
+    def _expect(self, expected: Callable[[], Expectation]) -> None:
+        question = CheckQuestion(self.request, expected)
+        self.student.conversation.expect(question, partial(self._judge, question))
+
+    def _judge(self, question: CheckQuestion) -> None:
+        reply, expectation = self._reply, question.expectation
+        self.student.conversation.judged.append((question, reply))
+        finding = self._judged(self.request, expectation, reply)
         if not finding:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
@@ -116,13 +142,13 @@ class Answer:
         if not self._repeats():
             return random_words(finding, self._is_right_in_evaluation(expectation))
         if self._reads_gradients:
-            plain = self.student.ask(replace(self.request, read=(), backward=None))
+            plain = self._asked(replace(self.request, read=(), backward=None))
             if plain._judged_plainly() is None:
-                finding = gradient_words(finding, with_attributes(self.request, self.reply))
+                finding = gradient_words(finding, with_attributes(self.request, self._reply))
         # There are thousands of pairs, so they are not tried under several conditions.
         if not conditions_of(self.request):
             pairs = self._known(self.request, pairs=True)
-            named = judge(expectation, self.request, self.reply, pairs)
+            named = judge(expectation, self.request, self._reply, pairs)
             finding = named if named and named.misconception else finding
         return finding
 
@@ -134,8 +160,8 @@ class Answer:
     def _repeats(self) -> bool:
         """Say whether the same question gets the same answer once more, as far as can be told."""
         form = self._form()
-        again = self.student.ask(self.request).reply
-        first, second = (with_attributes(self.request, reply) for reply in (self.reply, again))
+        again = self._asked(self.request)._reply
+        first, second = (with_attributes(self.request, reply) for reply in (self._reply, again))
         if not isinstance(first, Returned) or not isinstance(second, Returned):
             return True
         return same(first, second, form) or not same(first, first, form)
@@ -143,16 +169,20 @@ class Answer:
     def _is_right_in_evaluation(self, expectation: Agrees) -> bool:
         if self.request.method is None or self.student.reference.exercise.library != "torch":
             return False
-        evaluated = self.student.ask(replace(self.request, before=(*self.request.before, "eval")))
-        return judge(expectation, evaluated.request, evaluated.reply, (), describe=False) is None
+        evaluated = self._asked(replace(self.request, before=(*self.request.before, "eval")))
+        return judge(expectation, evaluated.request, evaluated._reply, (), describe=False) is None
 
     def _judged_plainly(self) -> Finding | None:
         expectation = Agrees(self._expected(), self._form())
-        return judge(expectation, self.request, self.reply, (), describe=False)
+        return judge(expectation, self.request, self._reply, (), describe=False)
 
     def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
         """Return the finding on another question, asked of the same code."""
-        return self._judged(request, expectation, self.student.ask(request).reply)
+        return self._judged(request, expectation, self._asked(request)._reply)
+
+    def _asked(self, request: Request) -> Answer:
+        """Ask another question of the same code, at once."""
+        return Answer(self.student, request, self.student.conversation.ask_now(request))
 
     def _judged(self, request: Request, expectation: Expectation, reply: Reply) -> Finding | None:
         return judge(expectation, request, reply, self._known(request), self.student.naming)
@@ -161,7 +191,7 @@ class Answer:
         # A generator, since replaying is needed only when something is wrong.
         if self.student.naming:
             replay = self.student.reference.replay
-            suspects = self.student.suspects
+            suspects = self.student.conversation.suspects
             yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
 
     @cached_property

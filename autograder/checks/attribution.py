@@ -8,12 +8,14 @@ first and raises with the second, the student's answer is the cause; all else is
 from __future__ import annotations
 
 import traceback
+from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.checks.author_error import place_of
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
-from autograder.model.request import Failed, Reply, Request, Respondent
+from autograder.model.request import Failed, Reply, Request
 from autograder.model.symbols import not_your_fault, our_fault
 from autograder.model.verdict import Finding, Outcome
 
@@ -23,36 +25,24 @@ _MOST_ATTRIBUTES = 4
 _LONGEST_DETAIL = 300
 
 
-class ReplyRecorder:
-    """A `Respondent` that passes requests on and keeps the replies, in order."""
-
-    def __init__(self, respondent: Respondent) -> None:
-        self._respondent = respondent
-        self.replies: list[Reply] = []
-
-    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
-        """Answer `request` as the other respondent does."""
-        reply = self._respondent.ask(request, leaning_on)
-        self.replies.append(reply)
-        return reply
-
-
 class PlaybackEnded(Exception):
-    """A check asked more questions than it did the first time."""
+    """A check asked what it did not ask the first time."""
 
 
 class Playback:
-    """A `Respondent` that gives the same replies again, whatever it is asked; no code is run."""
+    """A `Respondent` that gives the same replies to the same requests; no code is run."""
 
-    def __init__(self, replies: list[Reply]) -> None:
-        self._replies = iter(tuple(replies))
+    def __init__(self, exchanged: Iterable[tuple[Request, Reply]]) -> None:
+        self._replies: dict[bytes, deque[Reply]] = {}
+        for request, reply in exchanged:
+            self._replies.setdefault(request.key, deque()).append(reply)
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
-        """Give the next reply; raise `PlaybackEnded` when there is none."""
-        reply = next(self._replies, None)
-        if reply is None:
+        """Give the next reply to `request`; raise `PlaybackEnded` when there is none."""
+        replies = self._replies.get(request.key)
+        if not replies:
             raise PlaybackEnded
-        return reply
+        return replies.popleft()
 
 
 def of_the_student(check: str, reply: Reply | None, error: BaseException) -> Finding:

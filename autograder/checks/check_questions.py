@@ -8,20 +8,12 @@ from typing import Any
 
 import pytest
 
+from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.marks import step_of
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
-from autograder.judging.expectation import Expectation
 from autograder.model.request import Reply, Request
-
-
-@dataclass(frozen=True)
-class CheckQuestion:
-    """What a check asks, and what it expects."""
-
-    request: Request
-    expectation: Expectation
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ class OwnAnswers:
         return self.reference.expected(request)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QuestionSource:
     """One question of a check, to be asked with other inputs: the question number `number`."""
 
@@ -47,8 +39,8 @@ class QuestionSource:
 
     def sizes(self, public: bool) -> Mapping[str, int]:
         """Return the sizes of axes that the check sets, for a worked example or as it is hidden."""
-        mark = self.item.get_closest_marker("public")
         if public:
+            mark = self.item.get_closest_marker("public")
             return mark.kwargs if mark else {}
         return dict(parameters(self.item).get("draw", {}))
 
@@ -76,19 +68,14 @@ def questions_of(
 ) -> tuple[CheckQuestion, ...]:
     """Run a check over the reference itself and return what it asks.
 
-    Raises what the check raises, as where the reference cannot work with the sizes of `draw`; and
-    LookupError when it needs a fixture that is not one of ours.
+    Raises what the check raises, and LookupError when it needs a fixture that is not one of ours.
+    Whether the reference can work with the sizes of `draw`, an expectation tells.
     """
-    asked: list[CheckQuestion] = []
-
-    def record(request: Request, expectation: Expectation) -> None:
-        asked.append(CheckQuestion(request, expectation))
-
-    step = step_of(item) or ""
-    student = Student(step, reference, OwnAnswers(reference), record=record, judging=False)
+    conversation = Conversation(OwnAnswers(reference), judging=False)
+    student = Student(step_of(item) or "", reference, conversation)
     known: dict[str, Any] = {**parameters(item), "student": student, "draw": draw}
     needed = [name for name in item.fixturenames if name != "request"]
     if not set(needed) <= set(known):
         raise LookupError(f"{item.name} needs fixtures of its own")
     item.obj(**{name: known[name] for name in needed})
-    return tuple(asked)
+    return tuple(conversation.expected)

@@ -13,19 +13,22 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from autograder.checks.attribution import OURS, Playback, ReplyRecorder, of_ours, of_the_student
+from autograder.checks.attribution import OURS, Playback, of_ours, of_the_student
 from autograder.checks.author_error import author_error, wrong_checks
 from autograder.checks.chain import Chain, Run
 from autograder.checks.check_questions import parameters
 from autograder.checks.collection import CollectedChecks
+from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.marks import needs_only_ours, step_of, title_of
 from autograder.checks.reference import Reference, load_module
-from autograder.checks.student import Recorder, Student
-from autograder.judging.expectation import CheckFailed
+from autograder.checks.student import Student
+from autograder.judging.expectation import CheckFailed, Expectation
 from autograder.model.exercise import SOLUTION
-from autograder.model.request import Reply, Respondent
+from autograder.model.request import Request, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
+
+Recorder = Callable[[Request, Expectation], None]
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,12 @@ class CheckTerms:
     """On what terms a check is run: who answers, and what is done with the answers.
 
     The reference answers for the steps in `leaning_on`. Without `naming`, a difference is not
-    traced to a known mistake; `suspects` are the pairs of mistakes that are left (None: all).
-    `record` gets every question.
+    traced to a known mistake.
     """
 
     respondent: Respondent
     leaning_on: tuple[str, ...] = ()
     naming: bool = True
-    record: Recorder | None = None
-    suspects: frozenset[str] | None = None
 
 
 @dataclass
@@ -50,6 +50,7 @@ class RunningCheck:
 
     item: pytest.Item
     terms: CheckTerms
+    conversation: Conversation
     finding: Finding | None = None
     chain: ChainVerdict | None = None
     errors: list[BaseException] = field(default_factory=list)
@@ -88,21 +89,42 @@ class CheckRunner:
 
     def run(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
         """Run one check; its finding says whose doing any errors are. Raises MemoryError."""
-        witness = ReplyRecorder(terms.respondent)
-        seen = self._once(item, replace(terms, respondent=witness))
-        for error in seen.errors:
+        return self.judge(self.begin(item, terms))
+
+    def begin(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
+        """Have a check say what it asks and expects; nothing is asked yet, if that can wait.
+
+        It is called directly if it needs nothing but our fixtures. Else it is run through pytest's
+        own set-up, call and tear-down, and is judged meanwhile.
+        """
+        direct = item if isinstance(item, pytest.Function) and needs_only_ours(item) else None
+        conversation = Conversation(terms.respondent, terms.leaning_on, eager=direct is None)
+        run = self._now = RunningCheck(item, terms, conversation)
+        if direct:
+            self._called(direct)
+        return run
+
+    def judge(self, run: RunningCheck) -> RunningCheck:
+        """Judge what a check has asked; its finding says whose doing any errors are.
+
+        Raises MemoryError.
+        """
+        self._settle(run)
+        for error in run.errors:
             if isinstance(error, MemoryError):
                 raise error  # a bound of this process: its starter knows whose fault that is
-        if seen.errors:
-            seen.finding = self._attributed(item, terms, witness.replies, seen.errors)
-        return seen
+        if run.errors:
+            run.finding = self._attributed(run)
+        return run
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`.
 
         Raises `KitError` when it does not pass.
         """
-        run = self.run(item, CheckTerms(respondent, record=record))
+        run = self.run(item, CheckTerms(respondent))
+        for question, _ in run.conversation.judged:
+            record(question.request, question.expectation)
         for error in run.errors:
             raise author_error(item, error) from error
         if run.finding:
@@ -116,23 +138,15 @@ class CheckRunner:
 
     def student(self, item: pytest.Item) -> Student:
         """Return the code under check, for the step that the check is marked with."""
-        step, terms = step_of(item), self._running.terms
+        step, now = step_of(item), self._running
         assert step
-        return Student(
-            step,
-            self.reference,
-            terms.respondent,
-            terms.leaning_on,
-            terms.record,
-            terms.naming,
-            terms.suspects,
-        )
+        return Student(step, self.reference, now.conversation, now.terms.naming)
 
     def draw(self, item: pytest.Item, sizes: Mapping[str, int]) -> Draw:
         """Return the inputs of a check; `sizes` override those of the exercise."""
         exercise = self.reference.exercise
-        mark = item.get_closest_marker("public")
-        if self._public and mark:
+        mark = item.get_closest_marker("public") if self._public else None
+        if mark:
             name = getattr(item, "originalname", item.name)
             return Draw.worked(exercise, name, mark.kwargs)
         return Draw.hidden(exercise, item.name, sizes, self.seed)
@@ -151,18 +165,18 @@ class CheckRunner:
         assert self._now
         return self._now
 
-    def _once(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
-        """Run one check and return what it raised.
-
-        It is called directly if it needs nothing but our fixtures, else through pytest's own
-        set-up, call and tear-down, which take longer than many a check.
-        """
-        run = self._now = RunningCheck(item, terms)
-        if isinstance(item, pytest.Function) and needs_only_ours(item):
-            self._called(item)
-        else:
-            runtestprotocol(item, log=False, nextitem=self.checks.after(item))
-        return run
+    def _settle(self, run: RunningCheck) -> None:
+        """Make the judgements of a check, and keep what they raise."""
+        self._now = run
+        if run.conversation.eager:
+            runtestprotocol(run.item, log=False, nextitem=self.checks.after(run.item))
+        elif run.finding is None:
+            raised = [*run.errors]
+            # A line that raises was run after the lines that are judged now.
+            run.errors.clear()
+            self._caught(run.conversation.settle)
+            if run.finding is None and not run.errors:
+                run.errors += raised
 
     def _called(self, item: pytest.Function) -> None:
         given = dict(parameters(item))
@@ -172,29 +186,28 @@ class CheckRunner:
             "chain": lambda: self.chain,
         }
         given |= {name: make() for name, make in own.items() if name in item.fixturenames}
-        needed = item._fixtureinfo.argnames
+        needed = {name: given[name] for name in item._fixtureinfo.argnames}
+        self._caught(lambda: item.obj(**needed))
+
+    def _caught(self, work: Callable[[], None]) -> None:
+        """Do `work`, and keep what it raises."""
         try:
-            item.obj(**{name: given[name] for name in needed})
+            work()
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:  # as pytest does, which tells it from what a test may raise
             self.caught(error)
 
-    def _attributed(
-        self,
-        item: pytest.Item,
-        terms: CheckTerms,
-        replies: list[Reply],
-        errors: list[BaseException],
-    ) -> Finding:
+    def _attributed(self, run: RunningCheck) -> Finding:
         """Say whose doing the errors of a check are, with the same inputs asked again."""
-        first = errors[0]
+        item, terms, first = run.item, run.terms, run.errors[0]
         if not isinstance(first, OURS) and self._goes_through(item, terms):
-            played = replace(terms, respondent=Playback(replies), record=None)
-            again = self._once(item, played)
+            exchanged = run.conversation.exchanged
+            again = self.begin(item, replace(terms, respondent=Playback(exchanged)))
+            self._settle(again)
             if any(type(error) is type(first) for error in again.errors):
-                return of_the_student(item.name, replies[-1] if replies else None, first)
-        return of_ours(item.name, *errors)
+                return of_the_student(item.name, exchanged[-1][1] if exchanged else None, first)
+        return of_ours(item.name, *run.errors)
 
     def _goes_through(self, item: pytest.Item, terms: CheckTerms) -> bool:
         """Say whether the reference passes a check, in the student's place."""
@@ -202,6 +215,7 @@ class CheckRunner:
         folder = self.reference.exercise.folder.resolve()
         module = load_module(folder / SOLUTION, "respondent")
         reference = replace(self.reference, module=module)
-        seen = self._once(item, replace(terms, respondent=reference, record=None))
+        seen = self.begin(item, replace(terms, respondent=reference))
+        self._settle(seen)
         chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
         return chain and not seen.errors and seen.finding is None

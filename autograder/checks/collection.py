@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pytest
 
@@ -47,14 +48,22 @@ class CollectedChecks:
             tuple(sorted(known, key=lambda item: order.get(step_of(item) or "", len(order))))
         )
 
-    @property
+    @cached_property
     def of_the_chain(self) -> tuple[pytest.Item, ...]:
         """The checks of the student's steps end to end."""
         return tuple(item for item in self.items if item.get_closest_marker(_CHAIN))
 
     def of_step(self, name: str) -> tuple[pytest.Item, ...]:
         """Return the checks that belong to a step."""
-        return tuple(item for item in self.items if step_of(item) == name)
+        return self._by_step.get(name, ())
+
+    @cached_property
+    def _by_step(self) -> dict[str | None, tuple[pytest.Item, ...]]:
+        steps = {item: step_of(item) for item in self.items}  # pytest takes long to tell
+        return {
+            name: tuple(item for item in self.items if steps[item] == name)
+            for name in set(steps.values())
+        }
 
     def marked(self, mark: str) -> list[pytest.Item]:
         """Return the checks that carry a mark, each test of an author once."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +37,6 @@ class Draw:
         self._sizes = dict(sizes)
         self._seed, self._name = seed, name
         self._dtype = dtype
-        self._generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
         self._decimals = decimals
 
     @classmethod
@@ -61,6 +61,10 @@ class Draw:
         """
         own = {**self._sizes, **sizes}
         return Draw(own, self._seed, f"{self._name}/{name}", self._dtype)
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng([self._seed, zlib.crc32(self._name.encode())])
 
     @property
     def identity(self) -> tuple[object, ...]:

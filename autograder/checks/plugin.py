@@ -13,11 +13,11 @@ import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import Run
-from autograder.checks.check_runner import CheckRunner
+from autograder.checks.check_runner import CheckRunner, Recorder
 from autograder.checks.collection import CollectedChecks
 from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference
-from autograder.checks.student import Recorder, Student
+from autograder.checks.student import Student
 from autograder.checks.submission_judge import JudgedSteps, SubmissionJudge
 from autograder.model.request import Respondent
 from autograder.model.verdict import StepVerdict

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from autograder.checks.check_questions import UNFIT, CheckQuestion, QuestionSource
+from autograder.checks.check_questions import UNFIT, QuestionSource
+from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
 from autograder.checks.sizes import Sizes
@@ -22,6 +25,7 @@ from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Linear, Seed, Value
 
 StandingCheck = Callable[[Student, Draw], None]
+SourcePair = tuple[QuestionSource, QuestionSource]
 
 # A softmax over a row that holds it and its negative overflows unless the row's own maximum is
 # taken off. It is no larger than that takes: the digits of a larger one would be lost.
@@ -56,14 +60,14 @@ class Use:
     layouts: Layouts | None
     backward: bool
 
-    def of(self, source: QuestionSource, draw: Draw, others: Sequence[QuestionSource]) -> Request:
+    def of(self, source: QuestionSource, draw: Draw, others: Sequence[CheckQuestion]) -> Request:
         """Return a question of `source` under these conditions; `others` are of the same step."""
         question = source.question(draw, "use", {})
         request = question.request
         if self.grown is not None:
             # The last one has the form and sizes of the call itself, so what was kept would fit.
             before = [source.question(draw, "grown", self.grown)]
-            before += [_at_sizes_of(source, other, draw) for other in others]
+            before += others
             before += [source.question(draw, "again", {})]
             earlier = tuple(_earlier(request, question.request) for question in before)
             request = replace(request, earlier=earlier)
@@ -72,19 +76,38 @@ class Use:
         return replace(request, backward=_cotangent(question, draw) if self.backward else None)
 
 
-def in_every_use(sources: Sequence[QuestionSource], use: Use) -> StandingCheck:
-    """The answers are right in every use, and so are the gradients."""
+def in_every_use(
+    sources: Sequence[QuestionSource], use: Use, fitting: Container[SourcePair]
+) -> StandingCheck:
+    """The answers are right in every use, and so are the gradients; see `fitting_pairs`."""
 
     def check(student: Student, draw: Draw) -> None:
-        for number, source in enumerate(sources):
-            others = (*sources[:number], *sources[number + 1 :])
+        for source in sources:
+            others = [
+                _at_sizes_of(source if (source, other) in fitting else None, other, draw)
+                for other in sources
+                if other is not source
+            ]
             student.ask(use.of(source, draw, others)).agrees()
 
     return check
 
 
+def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw) -> list[SourcePair]:
+    """Return the pairs whose second can be asked at the sizes of the first.
+
+    So one instance can answer both.
+    """
+    found = []
+    for source, other in permutations(sources, 2):
+        # Where the reference cannot answer, the other needs sizes of its own.
+        with contextlib.suppress(*UNFIT):
+            found += [(source, other)] * bool(_at_sizes_of(source, other, draw).expectation)
+    return found
+
+
 def at_sizes(
-    sources: Sequence[QuestionSource],
+    sources: Mapping[QuestionSource, int | None],
     sizes: Sizes,
     dtype: str,
     before: tuple[str, ...],
@@ -92,14 +115,15 @@ def at_sizes(
 ) -> StandingCheck:
     """The answers are right at these sizes, in another precision, after calls of `before`.
 
-    Without `recording`, no gradients are recorded meanwhile.
+    `sources` come with the number of the argument that may be enlarged. Without `recording`, no
+    gradients are recorded meanwhile.
     """
 
     def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            question = source.question(draw, "sized", sizes)
+        for source, place in sources.items():
+            request = source.question(draw, "sized", sizes).request
             # In float32, large numbers that cancel leave too few digits.
-            request = _enlarged(question) if dtype == "float64" else question.request
+            request = _enlarged(request, place) if dtype == "float64" else request
             asked = replace(request, dtype=dtype, before=before, recording=recording)
             student.ask(asked).agrees()
 
@@ -174,30 +198,34 @@ def _rounded(scores: np.ndarray) -> np.ndarray:
     return np.round(64 * scores) / 64
 
 
-def _enlarged(question: CheckQuestion) -> Request:
-    """The call of a function with the numbers of its first array times 1024.
+def enlarged_argument(question: CheckQuestion) -> int | None:
+    """Return the number of the argument of a function that may be 1024 times as large.
 
-    Shares that sum to 1 stay as they are, and the next array is taken. So do scores that become
-    shares: those of large scores hang on their last digits.
+    It is the first array. Shares that sum to 1 stay as they are, and the next array is taken. So
+    do scores that become shares: those of large scores hang on their last digits.
     """
     request, expectation = question.request, question.expectation
     assert isinstance(expectation, Agrees)
     if isinstance(expectation.expected, np.ndarray) and are_shares(expectation.expected):
-        return request
+        return None
     for place, value in enumerate(request.arguments):
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not are_shares(value):
-            arguments = list(request.arguments)
-            arguments[place] = LARGER * value
-            return replace(request, arguments=tuple(arguments))
-    return request
+            return place
+    return None
 
 
-def _at_sizes_of(source: QuestionSource, other: QuestionSource, draw: Draw) -> CheckQuestion:
-    """The question of `other` at the sizes of `source`, so that one instance can answer both."""
-    try:
-        return other.question(draw, "again", {**draw.sizes, **source.sizes(draw.public)})
-    except UNFIT:  # it needs sizes of its own
-        return other.question(draw, "again", {})
+def _enlarged(request: Request, place: int | None) -> Request:
+    if place is None:
+        return request
+    arguments = list(request.arguments)
+    arguments[place] = LARGER * arguments[place]
+    return replace(request, arguments=tuple(arguments))
+
+
+def _at_sizes_of(source: QuestionSource | None, other: QuestionSource, draw: Draw) -> CheckQuestion:
+    """The question of `other` at the sizes of `source`, or at its own."""
+    sizes = {**draw.sizes, **source.sizes(draw.public)} if source else {}
+    return other.question(draw, "again", sizes)
 
 
 def _earlier(request: Request, other: Request) -> EarlierCall:

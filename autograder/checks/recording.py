@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.axis_sizes import refuse_wrong_axes
+from autograder.checks.check_runner import Recorder
 from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import step_of, title_of
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.student import Recorder
 from autograder.checks.unsendable import refuse_what_cannot_cross
 from autograder.checks.written_twice import refuse_checks_of_one_name
 from autograder.errors import KitError

@@ -15,7 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from autograder.checks.check_questions import UNFIT, CheckQuestion, QuestionSource
+from autograder.checks.check_questions import UNFIT, QuestionSource
+from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.judging.expectation import Agrees
 from autograder.model.exercise import Exercise
@@ -127,16 +128,15 @@ class _Trials:
         try:
             with warnings.catch_warnings(action="error"):  # of layers without numbers, say
                 questions = [source.question(draw, "sizes", sizes) for source in self._sources]
-                for source in self._layer:
-                    source.question(draw, "sizes", sizes)
+                layer = [source.question(draw, "sizes", sizes) for source in self._layer]
+                fits = all(map(_is_finite, questions)) and all(each.expectation for each in layer)
         except UNFIT:  # what the reference raises says only that it cannot
             return None
-        if not all(_is_finite(question) for question in questions):
-            return None
-        return [question.request.key for question in questions]
+        return [question.request.key for question in questions] if fits else None
 
 
 def _is_finite(question: CheckQuestion) -> bool:
+    """Say whether the reference answers with finite numbers; raises what it raises."""
     if not isinstance(question.expectation, Agrees):
         return True
     return all(np.isfinite(each).all() for each in arrays_in(question.expectation.expected))

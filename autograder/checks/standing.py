@@ -14,12 +14,8 @@ import numpy as np
 import pytest
 
 from autograder.checks import properties
-from autograder.checks.check_questions import (
-    UNFIT,
-    CheckQuestion,
-    QuestionSource,
-    questions_of,
-)
+from autograder.checks.check_questions import UNFIT, QuestionSource, questions_of
+from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import step_of
@@ -136,13 +132,18 @@ class _HeldStep:
         )
         *others, last = (_USES[name] for name in held)
         title = f"the same {', '.join(others)}{' and ' * bool(others)}{last}"
-        return [self._item("every_use", title, properties.in_every_use(self.values, use))]
+        drawn = Draw.worked if self._public else Draw.hidden
+        draw = drawn(self._reference.exercise, "sizes", {})
+        fitting = properties.fitting_pairs(self.values, draw)
+        return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
     def _at_sizes(self, plan: SizePlan) -> list[pytest.Item]:
         dtype = OTHER_PRECISION[self._reference.exercise.dtype]
         dtype = "" if "other_precision" in self._without else dtype
         groups = () if "size_1" in self._without else plan.single
         before = ("eval",) if self._torch and self.is_class else ()
+        places = map(properties.enlarged_argument, self.questions())
+        enlarged = dict(zip(self.values, places))
         found = []
         for sizes in groups or ({},) * bool(dtype):
             single = [axis for axis, size in sizes.items() if size == 1]
@@ -150,7 +151,7 @@ class _HeldStep:
             words = [f"{' and '.join(single)} of size 1"] * bool(single)
             words += ["larger sizes"] * (len(sizes) > len(single))
             title = ", ".join([*words, *[f"in {dtype}"] * bool(dtype)])
-            check = properties.at_sizes(self.values, sizes, dtype, before, not self._torch)
+            check = properties.at_sizes(enlarged, sizes, dtype, before, not self._torch)
             found.append(self._item(name, title, check))
         return found
 
@@ -173,7 +174,8 @@ class _HeldStep:
         drawn = Draw.worked if self._public else Draw.hidden
         try:
             draw = drawn(self._reference.exercise, item.name, sizes)
-            return questions_of(item, self._reference, draw)
+            asked = questions_of(item, self._reference, draw)
+            return tuple(question for question in asked if question.expectation)
         except UNFIT:  # where it is asked with these sizes, it raises again and is reported
             return ()
 

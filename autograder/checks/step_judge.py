@@ -7,16 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import pytest
+
 from autograder.checks.author_error import wrong_checks
-from autograder.checks.check_runner import CheckRunner, CheckTerms
+from autograder.checks.check_runner import CheckRunner, CheckTerms, RunningCheck
+from autograder.checks.conversation import ask_together
 from autograder.checks.own_layer import charged, faulty_steps
 from autograder.checks.replay import suspects_after
-from autograder.checks.student import Recorder
 from autograder.judging.conditions import STANDING
-from autograder.judging.expectation import Expectation, judge
+from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
-from autograder.model.request import Request, Respondent
+from autograder.model.request import Respondent
 from autograder.model.verdict import CheckVerdict, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
@@ -74,29 +76,39 @@ class StepJudge:
         return None if outcomes & {*STUCK, Outcome.INFRASTRUCTURE} else outcomes == {Outcome.PASSED}
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
-        checks: list[CheckVerdict] = []
-        suspects: frozenset[str] | None = None
-        passed: list[PassedQuestion] = []
-        for item in self.runner.checks.of_step(step.name):
-            if checks and checks[-1].outcome in FINAL:
-                break
-            if item.name.startswith(STANDING) and not all(each.passes for each in checks):
-                break
-            asked: list[PassedQuestion] = []
-            noted = replace(terms, suspects=suspects, record=_noting(asked))
-            checks.append(self.runner.run(item, noted).verdict)
-            suspects = suspects_after(checks[-1].finding, suspects)
-            # A check ends with the first question that is not answered right.
-            passed += asked if checks[-1].passes else asked[:-1]
-        if not checks:  # nothing was asked, so nothing is right
+        items = self.runner.checks.of_step(step.name)
+        standing = [item for item in items if item.name.startswith(STANDING)]
+        seen = self._seen([item for item in items if item not in standing], terms)
+        if all(run.finding is None for run in seen):
+            seen += self._seen(standing, terms, one=True)
+        if not seen:  # nothing was asked, so nothing is right
             fact = f"the step {step.name} has no check"
             raise wrong_checks(self.runner.reference.exercise, fact, "write one in graders.py")
-        found = [check.finding for check in checks]
+        if all(run.finding is None for run in seen):
+            return tuple(run.verdict for run in seen)
+        passed = [question for run in seen for question in _passed(run)]
+        found = [run.finding for run in seen]
         findings = reconciled(found, passed, lambda name: self._shows(name, passed))
-        return tuple(
-            CheckVerdict.of(check.name, check.title, finding)
-            for check, finding in zip(checks, findings)
-        )
+        return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, findings))
+
+    def _seen(
+        self, items: Iterable[pytest.Item], terms: CheckTerms, one: bool = False
+    ) -> list[RunningCheck]:
+        """Run checks, which ask their questions together, until nothing new could be seen.
+
+        If `one` is wrong, the others are not judged.
+        """
+        runs = [self.runner.begin(item, terms) for item in items]
+        ask_together(run.conversation for run in runs)
+        seen: list[RunningCheck] = []
+        suspects: frozenset[str] | None = None
+        for run in runs:
+            run.conversation.suspects = suspects
+            seen.append(self.runner.judge(run))
+            suspects = suspects_after(run.finding, suspects)
+            if run.finding and (one or run.finding.outcome in FINAL):
+                break
+        return seen
 
     def _shows(self, name: str, passed: Iterable[PassedQuestion]) -> bool:
         """Say whether a known mistake would have failed a question that was answered right."""
@@ -107,13 +119,11 @@ class StepJudge:
         return False
 
 
-def _noting(asked: list[PassedQuestion]) -> Recorder:
-    """Return a recorder that puts every question into `asked`."""
-
-    def record(request: Request, expectation: Expectation) -> None:
-        asked.append(PassedQuestion(request, expectation))
-
-    return record
+def _passed(run: RunningCheck) -> list[PassedQuestion]:
+    """Return the questions that were answered right: a check ends with the first that is not."""
+    judged = [question for question, _ in run.conversation.judged]
+    right = judged[:-1] if run.finding else judged
+    return [PassedQuestion(question.request, question.expectation) for question in right]
 
 
 def _unwritten(step: StepVerdict) -> bool:

@@ -6,37 +6,26 @@ question and fails the check, in words, when the answers differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from autograder.checks.answer import Answer
+from autograder.checks.conversation import Conversation
 from autograder.checks.reference import Reference
-from autograder.judging.diagnosis import failure
-from autograder.judging.expectation import CheckFailed, Expectation
-from autograder.model.request import Failed, Request, Respondent
-from autograder.model.verdict import Outcome
+from autograder.model.request import Request
 from autograder.protocol.wire import Value
-
-Recorder = Callable[[Request, Expectation], None]
 
 
 @dataclass(frozen=True)
 class Student:
     """One step of a submission, ready to be asked.
 
-    Without `naming`, a difference is found but not traced to a known mistake. With `suspects`,
-    only these pairs of mistakes are tried: another check of the step has ruled out the rest.
-    Without `judging`, what a check expects is recorded, and nothing is compared.
+    Without `naming`, a difference is found but not traced to a known mistake.
     """
 
     step: str
     reference: Reference
-    respondent: Respondent
-    leaning_on: tuple[str, ...] = ()
-    record: Recorder | None = None
+    conversation: Conversation
     naming: bool = True
-    suspects: frozenset[str] | None = None
-    judging: bool = True
 
     def __call__(self, *arguments: Value, **keywords: Value) -> Answer:
         """Call the step's function."""
@@ -48,10 +37,7 @@ class Student:
 
     def ask(self, request: Request) -> Answer:
         """Put `request` to the student's code."""
-        reply = self.respondent.ask(request, self.leaning_on)
-        if isinstance(reply, Failed) and reply.outcome is Outcome.INFRASTRUCTURE:
-            raise CheckFailed(failure(reply))
-        return Answer(self, request, reply)
+        return Answer(self, request, self.conversation.put(request))
 
 
 @dataclass(frozen=True)

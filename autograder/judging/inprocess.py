@@ -23,7 +23,17 @@ from autograder.model.verdict import Outcome
 from autograder.protocol.arrays import shape, to_library
 from autograder.protocol.call import Call, EarlierCall, Missing, perform
 from autograder.protocol.crossing import from_library
-from autograder.protocol.wire import MESSAGE, SHAPES, Linear, Payload, Value, decode, encode
+from autograder.protocol.wire import (
+    MAX_AXES,
+    MESSAGE,
+    NAMES,
+    SHAPES,
+    Linear,
+    Payload,
+    Value,
+    decode,
+    encode,
+)
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 OURS = tuple(_PACKAGE / name for name in ("judging", "protocol", "worker", "learning/runner"))
@@ -109,8 +119,11 @@ def copied(value: Value) -> Value:
 
 def round_tripped(value: Any, library: str) -> Value:
     """Return a copy of the value as it would arrive over the wire."""
+    crossing = from_library(value, library)
+    if type(crossing) is np.ndarray and crossing.dtype in NAMES and crossing.ndim <= MAX_AXES:
+        return crossing.copy()  # as below, but much sooner
     parts: list[bytes] = []
-    facts = encode(from_library(value, library), parts)
+    facts = encode(crossing, parts)
     return decode(facts, Payload(b"".join(parts)))
 
 

@@ -47,6 +47,6 @@ def _lost(gradients: Value) -> str:
     for array in arrays_in(gradients):
         zeros = int((array == 0).sum())
         # With so many of them, no rounding made them 0.
-        if array.size > zeros > array.size // 8:
+        if array.size > zeros > array.size // 16:
             count, size = count + zeros, size + array.size
     return f" {count} of {size} numbers are 0: something is cut off there." if count else ""

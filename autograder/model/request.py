@@ -9,9 +9,8 @@ worker, or the function in the learner's own notebook) is a `Respondent`.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Value, encode
+from autograder.protocol.wire import Value
 
 
 @dataclass(frozen=True)
@@ -59,25 +58,28 @@ class Request:
     @cached_property
     def key(self) -> bytes:
         """A digest of all that is asked: equal requests have equal keys."""
-        parts: list[bytes] = []
-        earlier = tuple(call.values for call in self.earlier)
-        values = (self.arguments, self.method_arguments, self.backward, earlier)
-        named = (self.keywords, self.attributes)
-        facts = [
-            [
-                self.target,
-                self.method,
-                self.read,
-                self.before,
-                self.calls,
-                self.dtype,
-                self.layouts,
-                self.recording,
-            ],
-            [encode(value, parts) for value in values],
-            [{name: encode(value, parts) for name, value in values.items()} for values in named],
-        ]
-        return hashlib.blake2b(b"".join([json.dumps(facts).encode(), *parts])).digest()
+        digest = hashlib.blake2b()
+        for each in fields(self):
+            _hash(getattr(self, each.name), digest)
+        return digest.digest()
+
+
+def _hash(value: object, digest: hashlib.blake2b) -> None:
+    """Add a value to a digest, so that no other value adds the same."""
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Mapping):
+        _hash(tuple(value.items()), digest)
+    elif isinstance(value, tuple):
+        digest.update(b"(%d" % len(value))
+        for item in value:
+            _hash(item, digest)
+    elif is_dataclass(value):
+        _hash(tuple(vars(value).values()), digest)
+    else:
+        text = repr(value).encode("utf-8", "replace")
+        digest.update(b"%d " % len(text) + text)
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,18 @@ class Respondent(Protocol):
 
         While it runs, the names in `leaning_on` (earlier steps) are answered by the
         reference instead of the student's own code.
+        """
+        ...
+
+
+@runtime_checkable
+class PipelinedRespondent(Protocol):
+    """Answers many requests with less waiting than one by one."""
+
+    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+        """Answer `requests` in their order, each with the student's own code alone.
+
+        There are fewer replies when the last one is of code that could not go on.
         """
         ...
 

@@ -7,6 +7,7 @@ step gets workers of its own, which see no other step's inputs and end with the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -82,13 +83,16 @@ class SandboxedStudent:
         is too large to send.
         """
         purpose = (request.target, leaning_on) if leaning_on else None
-        if purpose != self._purpose:
-            self._leaning.close()
-            self._purpose = purpose
+        self._leaving(purpose)
         if purpose is None:
             return self._alone.ask(request)
         # Code that never finishes loading is not tried again for every step.
         return self._alone.unloadable or self._leaning.ask(request, leaning_on)
+
+    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+        """Answer requests that are sent together; see `PipelinedRespondent`. Raises as `ask`."""
+        self._leaving(None)
+        return self._alone.ask_all(requests)
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.
@@ -101,6 +105,12 @@ class SandboxedStudent:
         """End the workers, if there are any."""
         self._alone.close()
         self._leaning.close()
+
+    def _leaving(self, purpose: Purpose | None) -> None:
+        """End the leaning workers unless they are for `purpose`."""
+        if purpose != self._purpose:
+            self._leaning.close()
+            self._purpose = purpose
 
     def _workers(self, loading: Allowance) -> Workers:
         return Workers(

@@ -42,8 +42,9 @@ class Channel:
         self._kept_bytes = kept_bytes
         self._kept = bytearray()
         self._ahead = bytearray()  # received, not used yet
+        self._outgoing = bytearray()  # to be sent as soon as there is room
         self._printed = 0
-        self._pipe_open = True
+        self._pipe_open, self._broken = True, False
 
     @property
     def far_ends(self) -> tuple[int, int]:
@@ -62,17 +63,15 @@ class Channel:
 
     def send(self, data: bytes, deadline: Deadline) -> None:
         """Send `data`; raise `Late`, `Closed` or `Flooded`."""
-        rest = memoryview(data)
-        while rest:
-            _, writable = self._wait(deadline, to_write=True)
-            if not writable:
-                continue
-            try:
-                rest = rest[self._socket.send(rest) :]
-            except BlockingIOError:
-                continue
-            except (BrokenPipeError, ConnectionResetError):
-                raise Closed from None
+        self._outgoing += data
+        while self._outgoing:
+            self._wait(deadline, select.POLLOUT)
+        if self._broken:
+            raise Closed
+
+    def send_soon(self, data: bytes) -> None:
+        """Have `data` sent without waiting; what finds no room is sent while answers are read."""
+        self._outgoing += data
 
     def receive(self, deadline: Deadline) -> tuple[dict[str, Any], wire.Payload]:
         """Return the next frame; raise `Late`, `Closed`, `Flooded` or `WireError`."""
@@ -88,8 +87,7 @@ class Channel:
 
     def _exactly(self, count: int, deadline: Deadline) -> bytes:
         while len(self._ahead) < count:
-            readable, _ = self._wait(deadline)
-            if not readable:
+            if not self._wait(deadline, select.POLLIN | select.POLLOUT * bool(self._outgoing)):
                 continue
             try:
                 part = self._socket.recv(_CHUNK)
@@ -104,20 +102,32 @@ class Channel:
         del self._ahead[:count]
         return data
 
-    def _wait(self, deadline: Deadline, *, to_write: bool = False) -> tuple[bool, bool]:
-        """Wait for the socket, reading output meanwhile; return whether it can be read, written."""
+    def _wait(self, deadline: Deadline, events: int) -> bool:
+        """Wait for the socket, sending and reading output meanwhile; say if it can be read."""
         waiting = select.poll()
         ours = self._socket.fileno()
-        waiting.register(ours, select.POLLOUT if to_write else select.POLLIN)
+        waiting.register(ours, events)
         if self._pipe_open:
             waiting.register(self._pipe, select.POLLIN)
-        events = dict(_polled(waiting, deadline))
-        if self._pipe in events:
+        seen = dict(_polled(waiting, deadline))
+        if self._pipe in seen:
             self._read_output()
             if self._printed > _FLOOD:
                 raise Flooded
-        event = events.get(ours, 0)
-        return bool(event & ~select.POLLOUT), bool(event)
+        event = seen.get(ours, 0)
+        if self._outgoing and event & ~select.POLLIN:
+            self._push()
+        return bool(event & ~select.POLLOUT)
+
+    def _push(self) -> None:
+        """Send what there is room for."""
+        try:
+            del self._outgoing[: self._socket.send(self._outgoing)]
+        except BlockingIOError:
+            pass
+        except (BrokenPipeError, ConnectionResetError):
+            self._outgoing.clear()  # what came before the end can still be read
+            self._broken = True
 
     def _read_output(self) -> bool:
         """Read one piece of output; return whether there may be more."""

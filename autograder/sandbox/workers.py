@@ -8,7 +8,7 @@ short of memory, an operator) is replaced once and asked the same question again
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Sighting
@@ -85,6 +85,30 @@ class Workers:
         reply = self._asked(request, leaning_on)
         return self._asked(request, leaning_on) if isinstance(reply, Killed) else reply
 
+    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+        """Send all requests at once and return the replies, until the worker ends or is ended.
+
+        Each has the time of one call. See `PipelinedRespondent`; raises as `ask`.
+        """
+        unloadable = self._load()
+        if unloadable:
+            return (unloadable,)
+        assert self._worker is not None
+        numbered = list(enumerate(requests, start=self._number + 1))
+        self._number += len(requests)
+        for number, request in numbered:
+            self._worker.channel.send_soon(exchange.call_frame(number, request, ()))
+        replies: list[Reply] = []
+        for number, request in numbered:
+            replies.append(self._answer_to(number, request))
+            if self._worker is None or _is_late(replies[-1]):
+                break
+        if len(replies) < len(requests):
+            self.close()  # nobody reads its other answers
+        if isinstance(replies[-1], Killed):
+            replies[-1] = self._asked(requests[len(replies) - 1], ())
+        return tuple(replies)
+
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return what is seen while `request` is answered; see `SandboxedStudent.trace`."""
         if self._load():
@@ -116,10 +140,17 @@ class Workers:
             return unloadable
         self._number += 1
         data = exchange.call_frame(self._number, request, leaning_on)
-        seconds = self._zygote.limits.seconds_per_call
-        reply = self._watched(
-            seconds, self._calls, lambda budget: self._call(data, request, leaning_on, budget)
-        )
+        return self._answer_to(self._number, request, leaning_on, data)
+
+    def _answer_to(
+        self, number: int, request: Request, leaning_on: tuple[str, ...] = (), data: bytes = b""
+    ) -> Reply:
+        """Return the reply to a request, which is sent as `data` first if it was not yet."""
+
+        def called(budget: Budget) -> Reply:
+            return self._call(number, data, request, leaning_on, budget)
+
+        reply = self._watched(self._zygote.limits.seconds_per_call, self._calls, called)
         if isinstance(reply, Failed) and reply.outcome is Outcome.OUT_OF_MEMORY:
             self.close()  # alive, but with little memory left
         return reply
@@ -156,7 +187,12 @@ class Workers:
         return exchange.read_failures(header, self._number, len(self._cells))
 
     def _call(
-        self, data: bytes, request: Request, leaning_on: tuple[str, ...], budget: Budget
+        self,
+        number: int,
+        data: bytes,
+        request: Request,
+        leaning_on: tuple[str, ...],
+        budget: Budget,
     ) -> Reply:
         assert self._worker is not None
         channel = self._worker.channel
@@ -164,7 +200,7 @@ class Workers:
         for asked in range(_MOST_QUESTIONS + 1):
             header, payload = channel.receive(budget)
             if "ask" not in header:
-                return exchange.read_reply(header, payload, self._number, request)
+                return exchange.read_reply(header, payload, number, request)
             self._questions += 1
             with budget.charged():
                 question = exchange.read_question(header, payload, self._questions, leaning_on)
@@ -229,6 +265,10 @@ class Workers:
 
     def _keep_output(self, worker: Worker) -> None:
         self._output += worker.channel.output
+
+
+def _is_late(reply: Reply) -> bool:
+    return isinstance(reply, Failed) and reply.outcome is Outcome.TIMED_OUT
 
 
 def _bytes_of(values: tuple[Value, ...]) -> int:

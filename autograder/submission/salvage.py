@@ -75,7 +75,15 @@ class Loaded:
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer `request`; see `Respondent`."""
-        reply = self._student.ask(request, leaning_on)
+        return self._explained(request, self._student.ask(request, leaning_on))
+
+    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+        """Answer requests that are sent together; see `PipelinedRespondent`."""
+        replies = self._student.ask_all(requests)
+        return tuple(map(self._explained, requests, replies))
+
+    def _explained(self, request: Request, reply: Reply) -> Reply:
+        """Return a reply that says why what should be there is not, if that was seen."""
         if not isinstance(reply, Failed) or reply.outcome is not Outcome.NOT_WRITTEN:
             return reply
         report = self._not_defined.get(request.target)

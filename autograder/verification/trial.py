@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import pytest
 
 from autograder.checks.author_error import author_error, refuse_other_fixtures
 from autograder.checks.check_questions import parameters
+from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import step_of
@@ -28,7 +29,7 @@ from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
 from autograder.judging.conditions import STANDING
-from autograder.judging.expectation import Agrees, CheckFailed, Expectation
+from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
 from autograder.judging.reconciliation import reconciled
@@ -94,11 +95,10 @@ class Trial:
         instead of the module.
         """
         module = InProcess(vars(self.module), self.reference.exercise.library)
-        recorder = _MarginRecorder(respondent or module)
+        conversation = Conversation(_Quiet(respondent or module))
         step = step_of(check)
         assert step is not None
-        record = recorder.record if naming else None
-        student = Student(step, self.reference, recorder, (), record, naming)
+        student = Student(step, self.reference, conversation, naming)
         fixtures = {
             "student": student,
             "draw": Draw.hidden(
@@ -116,13 +116,15 @@ class Trial:
         refuse_other_fixtures(check, set(given))
         try:
             check.obj(**given)
+            conversation.settle()
         except CheckFailed as failed:
             self.hear(failed.finding.message)
+            largest = _largest(conversation.judged) if naming else 0.0
             # Where the values agree, what fails is a property: it holds, or it does not.
-            return Seen(failed.finding, recorder.margin if recorder.margin > 1 else math.inf)
+            return Seen(failed.finding, largest if largest > 1 else math.inf)
         except Exception as error:  # no answer makes a sound check raise anything else
             raise author_error(check, error) from error
-        return Seen(None, recorder.margin)
+        return Seen(None, _largest(conversation.judged) if naming else 0.0)
 
     def run_step(self, step: str) -> dict[pytest.Function, Seen]:
         """Run every check of a step; if one mistake explains all findings, they all name it.
@@ -142,24 +144,27 @@ class Trial:
         return dict(zip(checks, named))
 
 
-class _MarginRecorder:
-    """Passes requests on, and measures how far every result is from the expected one."""
+@dataclass(frozen=True)
+class _Quiet:
+    """Passes requests on; what NumPy has to warn of in wrong code, nobody hears."""
 
-    def __init__(self, respondent: Respondent) -> None:
-        self._respondent = respondent
-        self._reply: Reply | None = None
-        self.margin = 0.0
+    respondent: Respondent
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         with np.errstate(all="ignore"):
-            self._reply = self._respondent.ask(request)
-        return self._reply
+            return self.respondent.ask(request)
 
-    def record(self, request: Request, expectation: Expectation) -> None:
-        if isinstance(expectation, Agrees) and not request.read:
-            self.margin = max(self.margin, margin(expectation, self._reply))
-        else:
-            self.margin = math.inf  # a property holds or it does not
+
+def _largest(judged: Iterable[tuple[CheckQuestion, Reply]]) -> float:
+    """Return how far the results are from the expected ones, in tolerances."""
+    return max((_off(question, reply) for question, reply in judged), default=0.0)
+
+
+def _off(question: CheckQuestion, reply: Reply) -> float:
+    expectation = question.expectation
+    if isinstance(expectation, Agrees) and not question.request.read:
+        return margin(expectation, reply)
+    return math.inf  # a property holds or it does not
 
 
 def margin(expectation: Agrees, reply: Reply | None) -> float:

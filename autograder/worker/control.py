@@ -46,6 +46,7 @@ class ProcessStats:
     def __init__(self) -> None:
         self._size = os.open("/proc/self/statm", os.O_RDONLY)
         self._threads = os.open("/proc/self/task", os.O_RDONLY | os.O_DIRECTORY)
+        self._maps = os.open("/proc/self/maps", os.O_RDONLY)
 
     def address_space(self) -> int:
         """Return this process's address space, in bytes."""
@@ -54,3 +55,10 @@ class ProcessStats:
     def threads(self) -> int:
         """Return how many threads this process has."""
         return len(os.listdir(self._threads))
+
+    def writable(self) -> list[tuple[int, int]]:
+        """Return where this process's own memory begins and ends, region by region."""
+        with open(self._maps, encoding="utf-8", errors="replace", closefd=False) as lines:
+            regions = [line.split()[:2] for line in lines]
+        places = [place.split("-") for place, rights in regions if rights == "rw-p"]
+        return [(int(start, 16), int(end, 16)) for start, end in places]

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograder.protocol import wire
 
-_LEAST, _MOST = 1 << 16, 1 << 20
+_MOST = 1 << 20
 
 
 class HostGone(Exception):
@@ -16,13 +16,10 @@ class HostGone(Exception):
 
 def receive(descriptor: int) -> tuple[dict[str, Any], wire.Payload]:
     """Wait for one frame; raise `HostGone` when there will be none."""
-    data = _fill(descriptor, bytearray(), wire.PREFIX.size)
-    head, size = wire.read_prefix(bytes(data[: wire.PREFIX.size]))
-    middle = wire.PREFIX.size + head
-    # The host sends one frame at a time, so nothing beyond this one is read.
-    data = _fill(descriptor, data, middle + size)
-    header = wire.read_header(bytes(data[wire.PREFIX.size : middle]))
-    return header, wire.Payload(bytes(data[middle:]))
+    # The next frame may follow at once, so no byte beyond this one is read.
+    head, size = wire.read_prefix(_exactly(descriptor, wire.PREFIX.size))
+    data = _exactly(descriptor, head + size)
+    return wire.read_header(data[:head]), wire.Payload(data[head:])
 
 
 def send(descriptor: int, header: dict[str, Any], payload: list[bytes]) -> None:
@@ -32,10 +29,11 @@ def send(descriptor: int, header: dict[str, Any], payload: list[bytes]) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _fill(descriptor: int, data: bytearray, count: int) -> bytearray:
+def _exactly(descriptor: int, count: int) -> bytes:
+    data = bytearray()
     while len(data) < count:
-        part = os.read(descriptor, min(max(_LEAST, count - len(data)), _MOST))
+        part = os.read(descriptor, min(count - len(data), _MOST))
         if not part:
             raise HostGone
         data += part
-    return data
+    return bytes(data)

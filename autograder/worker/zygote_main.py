@@ -14,7 +14,7 @@ import os
 import sys
 from typing import NoReturn
 
-from autograder.worker import kernel, landlock, root
+from autograder.worker import huge_pages, kernel, landlock, root
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.plan import Layers, Plan
 
@@ -48,6 +48,7 @@ def main(descriptor: int) -> NoReturn:
         # Only now, so that the import proves that a worker can import NumPy too.
         forks = importlib.import_module("autograder.worker.forks")
         forks.arrays.warm_up(plan.library)
+        huge_pages.collapse(itself.writable())
     except Exception as error:  # a library may raise anything, for example without one of its files
         control.tell(**_why_not_loaded(error))
         sys.exit(REFUSED)

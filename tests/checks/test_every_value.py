@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.student import Student
@@ -184,9 +185,9 @@ def made(code: str) -> dict[str, Any]:
 def asked(step: str, respondent: Respondent, exercise: str) -> tuple[Student, Draw]:
     sizes = {"B": 2, "S": 5, "D": 8, "C": 24, "heads": 4}
     naming = not step[0].isupper()  # in a class, thousands of pairs of mistakes would be tried
-    return Student(step, reference(exercise), respondent, naming=naming), Draw(
-        sizes, 7, step, "float32"
-    )
+    conversation = Conversation(respondent, eager=True)
+    draw = Draw(sizes, 7, step, "float32")
+    return Student(step, reference(exercise), conversation, naming), draw
 
 
 # Every way to look at what came, as graders do.

@@ -268,7 +268,7 @@ def test_a_fault_of_one_round_is_gone_in_the_next(tmp_path: Path) -> None:
     graders = GRADERS + "\n\ncounted = []\n"
     graders = graders.replace(
         "    student(",
-        "    if student.judging:  # a hand-in is asked, and no question is only read off\n"
+        "    if student.conversation.judging:  # and not when a question is only read off\n"
         "        counted.append(1)\n        1 / (len(counted) - 1)\n    student(",
         1,
     )

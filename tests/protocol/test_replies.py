@@ -211,7 +211,7 @@ def test_what_the_reference_makes_raise_too_or_no_value_can_is_ours(
 
 def test_what_happens_once_and_not_again_is_ours(tmp_path: Path) -> None:
     once = "if counted.count(True) == 1: raise KeyError('once')"
-    line = f"counted.append(student.judging)\n    {once}"
+    line = f"counted.append(student.conversation.judging)\n    {once}"
     graders = GRADERS.replace('    student(draw("B D")).agrees()', CARELESS.format(line), 1)
     reference = toy(tmp_path, graders + "\n\ncounted = []\n")
     (verdict,) = judged_in_process(reference, {**RIGHT, "double": lambda x: None})

@@ -30,8 +30,8 @@ def questions(
         chosen = {**parameters(check).get("draw", {}), **(sizes or {})}
         draw = Draw.hidden(reference.exercise, check.name, chosen, seed)
         with quiet(), contextlib.suppress(*UNFIT):
-            for question in questions_of(check, reference, draw):
-                found[question.request.key] = question.request
+            asked = [each for each in questions_of(check, reference, draw) if each.expectation]
+            found |= {each.request.key: each.request for each in asked}
     return tuple(found.values())
 
 

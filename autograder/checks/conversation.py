@@ -1,0 +1,138 @@
+"""What one run of a check asks of a student's code, and what it expects of the answers.
+
+A check only says both. It is judged when it has said everything, in the order of its lines. So all
+that a step is asked can be sent at once, and an answer that nobody looks at is not computed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from autograder.judging.diagnosis import failure
+from autograder.judging.expectation import CheckFailed, Expectation
+from autograder.model.request import Failed, PipelinedRespondent, Reply, Request, Respondent
+from autograder.model.verdict import Outcome
+
+Judgement = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class CheckQuestion:
+    """What a check asks, and what it expects; `expected` is called when that is first needed."""
+
+    request: Request
+    expected: Callable[[], Expectation]
+
+    @cached_property
+    def expectation(self) -> Expectation:
+        """What the check expects of the answer."""
+        return self.expected()
+
+
+class Conversation:
+    """The questions of one run of a check to `respondent`, and the judgements on the answers.
+
+    Without `judging`, what is expected is only noted. If `eager`, every line of the check is
+    judged before the next one is run. `suspects` are the pairs of mistakes that other checks of
+    the step have left (None: all).
+    """
+
+    def __init__(
+        self,
+        respondent: Respondent,
+        leaning_on: tuple[str, ...] = (),
+        *,
+        judging: bool = True,
+        eager: bool = False,
+    ) -> None:
+        self.respondent, self.leaning_on = respondent, leaning_on
+        self.judging, self.eager = judging, eager
+        self.suspects: frozenset[str] | None = None
+        self.expected: list[CheckQuestion] = []  # in the order of the check's lines
+        self.judged: list[tuple[CheckQuestion, Reply]] = []  # of these, the ones looked at so far
+        self.exchanged: list[tuple[Request, Reply]] = []  # in the order in which replies came
+        self._requests: list[Request] = []
+        self._replies: dict[int, Reply] = {}
+        self._judgements: deque[Judgement] = deque()
+
+    def put(self, request: Request) -> int:
+        """Note a question; return its number."""
+        self._requests.append(request)
+        return len(self._requests) - 1
+
+    def ask_now(self, request: Request) -> int:
+        """Ask a question at once, and no other; return its number."""
+        number = self.put(request)
+        self._ask(number)
+        return number
+
+    def reply(self, number: int) -> Reply:
+        """Return the reply to a question, which is asked now if it was not before.
+
+        Raises `CheckFailed` when it is a fault of ours.
+        """
+        if number not in self._replies:
+            ask_together([self])
+        if number not in self._replies:
+            self._ask(number)
+        reply = self._replies[number]
+        if isinstance(reply, Failed) and reply.outcome is Outcome.INFRASTRUCTURE:
+            raise CheckFailed(failure(reply))
+        return reply
+
+    def expect(self, question: CheckQuestion, judgement: Judgement) -> None:
+        """Note what is expected, and how it is judged."""
+        self.expected.append(question)
+        self.look(judgement)
+
+    def look(self, judgement: Judgement) -> None:
+        """Note a judgement to be made after those before it."""
+        if self.judging:
+            self._judgements.append(judgement)
+        if self.eager:
+            self.settle()
+
+    def settle(self) -> None:
+        """Make the judgements that were noted; the first that raises ends it."""
+        while self._judgements:
+            judgement = self._judgements.popleft()
+            try:
+                judgement()
+            except BaseException:
+                self._judgements.clear()
+                raise
+
+    def open(self) -> list[int]:
+        """Return the numbers of the questions that were not asked yet."""
+        return [number for number in range(len(self._requests)) if number not in self._replies]
+
+    def request(self, number: int) -> Request:
+        """Return a question."""
+        return self._requests[number]
+
+    def receive(self, number: int, reply: Reply) -> None:
+        """Take the reply to a question."""
+        self._replies[number] = reply
+        self.exchanged.append((self._requests[number], reply))
+
+    def _ask(self, number: int) -> None:
+        self.receive(number, self.respondent.ask(self._requests[number], self.leaning_on))
+
+
+def ask_together(conversations: Iterable[Conversation]) -> None:
+    """Ask all open questions of conversations with one respondent at once, where it can do that.
+
+    What stays open, as after code that has ended its process, is asked when it is needed.
+    """
+    asked = [(each, number) for each in conversations for number in each.open()]
+    if not asked:
+        return
+    first = asked[0][0]
+    if first.leaning_on or not isinstance(first.respondent, PipelinedRespondent):
+        return
+    replies = first.respondent.ask_all([each.request(number) for each, number in asked])
+    for (conversation, number), reply in zip(asked, replies):
+        conversation.receive(number, reply)
