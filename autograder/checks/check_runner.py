@@ -84,7 +84,7 @@ class CheckRunner:
     def draw_from(self, seed: int | None) -> None:
         """Draw the inputs from `seed` from now on; None stands for the exercise's own."""
         if seed != self.seed:
-            self.reference.forget()  # these inputs do not come back, and would pile up
+            self.reference.forget_drawn()  # what comes back no more would pile up
         self.seed = seed
 
     def run(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:

@@ -59,11 +59,8 @@ class CollectedChecks:
 
     @cached_property
     def _by_step(self) -> dict[str | None, tuple[pytest.Item, ...]]:
-        steps = {item: step_of(item) for item in self.items}  # pytest takes long to tell
-        return {
-            name: tuple(item for item in self.items if steps[item] == name)
-            for name in set(steps.values())
-        }
+        names = {step_of(item) for item in self.items}
+        return {name: tuple(item for item in self.items if step_of(item) == name) for name in names}
 
     def marked(self, mark: str) -> list[pytest.Item]:
         """Return the checks that carry a mark, each test of an author once."""

@@ -90,26 +90,34 @@ class Reference:
     module: ModuleType
     misconceptions: tuple[Misconception, ...]
     _expected: dict[bytes, Reply] = field(default_factory=dict, compare=False, repr=False)
+    _undrawn: dict[bytes, Reply] = field(default_factory=dict, compare=False, repr=False)
     _drawn: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def expected(self, request: Request) -> Reply:
         """Return the reference's answer to a check's own request, computed once.
 
-        A check asks the same again for the same inputs, so this is kept until `forget`. Requests
-        that come from a student's code go through `ask`, which keeps nothing.
+        A check asks the same again for the same inputs, so this is kept until `forget_drawn`, or
+        longer where nothing of the request was drawn. Requests that come from a student's code go
+        through `ask`, which keeps nothing.
         """
-        if request.key not in self._expected:
-            self._expected[request.key] = with_whole_numbers(self.ask(request))
-        return self._expected[request.key]
+        kept = self._expected if request.is_drawn else self._undrawn
+        if request.key not in kept:
+            kept[request.key] = with_whole_numbers(self.ask(request))
+        return kept[request.key]
 
     def forget(self) -> None:
-        """Forget every answer that was kept: the checks are given other inputs from now on."""
+        """Forget every answer that was kept."""
+        self._undrawn.clear()
+        self.forget_drawn()
+
+    def forget_drawn(self) -> None:
+        """Forget the answers for inputs that do not come back: checks are given others now."""
         self._expected.clear()
         self._drawn.clear()
         self.replay.forget()
 
     def drawn(self, identity: Hashable, draw: Callable[[], Any]) -> Any:
-        """Return what `draw` draws, once for each `identity`; kept until `forget`, too."""
+        """Return what `draw` draws, once for each `identity`; kept until `forget_drawn`, too."""
         if identity not in self._drawn:
             self._drawn[identity] = draw()
         return self._drawn[identity]

@@ -198,6 +198,8 @@ def _still(given: np.ndarray | None, left: np.ndarray | None, dtype: str) -> boo
     """Say whether an array is the same after it was cast to `dtype` and used."""
     if given is None or left is None or given.shape != left.shape:
         return False
+    if given.dtype == left.dtype and given.tobytes() == left.tobytes():
+        return True  # as nearly always, and soon seen
     if not dtype or given.dtype.kind != "f":
         return np.array_equal(given, left, equal_nan=True)
     if dtype in LOWER:  # NumPy has no bfloat16 to cast to

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.judging.compare import ResultSpec, arrays_of
 from autograder.judging.diagnosis import Candidate, diagnose, named
 from autograder.judging.precision import LOWER
-from autograder.judging.shared_numbers import sharing
+from autograder.judging.shared_numbers import repetitions, sharing
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Returned
 from autograder.model.verdict import Finding, Outcome
@@ -147,8 +147,8 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
         look = "A new `nn.Linear` can be trained. Which line switches that off?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     weight = layer.weight
-    if weight.size > 2 and np.unique(np.abs(weight)).size < 0.9 * weight.size:
-        sizes = np.unique(np.abs(weight)).size
+    sizes = weight.size - repetitions([np.sort(np.abs(weight), axis=None)])
+    if weight.size > 2 and sizes < 0.9 * weight.size:
         held = "are all the same" if sizes == 1 else f"take only {sizes} values"
         fact = (
             f"The weights of `{name}` are not drawn at random: its {weight.size} numbers {held}, "

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -18,7 +18,9 @@ import numpy as np
 
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Value
+from autograder.protocol.wire import Linear, Seed, Value
+
+_UNDRAWN = (bool, int, float, str, type(None))
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,19 @@ class Request:
     earlier: tuple[EarlierCall, ...] = ()
     recording: bool = True
 
+    @property
+    def is_drawn(self) -> bool:
+        """Say whether it holds an array or a seed, which are drawn."""
+        given = (*self.arguments, *self.method_arguments, *self.keywords.values())
+        beside = (self.backward, *self.attributes.values(), *self.earlier)
+        return any(not isinstance(value, _UNDRAWN) for value in (*given, *beside))
+
     @cached_property
     def key(self) -> bytes:
         """A digest of all that is asked: equal requests have equal keys."""
         digest = hashlib.blake2b()
-        for each in fields(self):
-            _hash(getattr(self, each.name), digest)
+        own = vars(self)
+        _hash(tuple(own[name] for name in Request.__dataclass_fields__), digest)
         return digest.digest()
 
 
@@ -68,14 +77,14 @@ def _hash(value: object, digest: hashlib.blake2b) -> None:
     """Add a value to a digest, so that no other value adds the same."""
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, Mapping):
-        _hash(tuple(value.items()), digest)
+        digest.update(value.tobytes())
     elif isinstance(value, tuple):
         digest.update(b"(%d" % len(value))
         for item in value:
             _hash(item, digest)
-    elif is_dataclass(value):
+    elif isinstance(value, dict):
+        _hash(tuple(value.items()), digest)
+    elif isinstance(value, EarlierCall | Linear | Seed):
         _hash(tuple(vars(value).values()), digest)
     else:
         text = repr(value).encode("utf-8", "replace")

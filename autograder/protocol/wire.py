@@ -242,7 +242,7 @@ def text(value: Any, longest: int) -> str:
 
 def frame(header: dict[str, Any], payload: list[bytes]) -> bytes:
     """Return the bytes of one frame; raise `WireError` when it would be over the caps."""
-    head = json.dumps(header, allow_nan=False).encode()
+    head = _ENCODER.encode(header).encode()
     size = sum(len(part) for part in payload)
     if len(head) > MAX_HEADER or size > MAX_PAYLOAD:
         raise WireError(f"a frame of {len(head)} + {size} bytes is over the limit")
@@ -260,9 +260,7 @@ def read_prefix(data: bytes) -> tuple[int, int]:
 def read_header(data: bytes) -> dict[str, Any]:
     """Return the JSON object of a frame; raise `WireError` for anything else."""
     try:
-        header = json.loads(
-            data.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_no_constant
-        )
+        header = _DECODER.decode(data.decode("utf-8"))
     except (ValueError, RecursionError):
         raise WireError("a header is not valid JSON") from None
     if type(header) is not dict:
@@ -271,10 +269,15 @@ def read_header(data: bytes) -> dict[str, Any]:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) != len(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
         raise ValueError("a key appears twice")
-    return dict(pairs)
+    return found
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
