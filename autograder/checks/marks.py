@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
 _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
 
