@@ -20,7 +20,7 @@ import numpy as np
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.symbols import UNWRITTEN, not_there, not_written
 from autograder.model.verdict import Outcome
-from autograder.protocol.arrays import shape, to_library
+from autograder.protocol.arrays import Generators, shape, to_library
 from autograder.protocol.call import Call, EarlierCall, Missing, perform
 from autograder.protocol.crossing import from_library
 from autograder.protocol.wire import (
@@ -86,8 +86,10 @@ class InProcess:
         )
 
     def _call(self, request: Request) -> Call:
+        generators = Generators()
+
         def own(value: Value) -> Any:
-            return to_library(copied(value), self._library, request.dtype)
+            return to_library(copied(value), self._library, request.dtype, generators)
 
         return Call(
             arguments=[own(value) for value in request.arguments],

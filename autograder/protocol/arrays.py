@@ -57,16 +57,23 @@ def seed(number: int) -> None:
         torch.default_generator.manual_seed(number)  # without looking for graphics cards
 
 
-def to_library(value: wire.Value, library: str, dtype: str = "") -> Any:
+Generators = dict[int, np.random.Generator]  # by their seeds
+
+
+def to_library(
+    value: wire.Value, library: str, dtype: str = "", generators: Generators | None = None
+) -> Any:
     """Return what a student's function gets for a value that crossed the wire.
 
-    A seed becomes a NumPy generator. With PyTorch, an array becomes a tensor and a linear layer
-    a module. Floating-point numbers are cast to `dtype`, or left as they are when it is "".
+    A seed becomes a NumPy generator; with `generators`, equal seeds become one and the same. With
+    PyTorch, an array becomes a tensor and a linear layer a module. Floating-point numbers are cast
+    to `dtype`, or left as they are when it is "".
     """
     if isinstance(value, wire.Seed):
-        return np.random.default_rng(value.seed)
+        shared = {} if generators is None else generators
+        return shared.setdefault(value.seed, np.random.default_rng(value.seed))
     if isinstance(value, tuple):
-        return tuple(to_library(item, library, dtype) for item in value)
+        return tuple(to_library(item, library, dtype, generators) for item in value)
     if library == "torch" and isinstance(value, np.ndarray):
         torch = importlib.import_module("torch")
         tensor = torch.from_numpy(value)

@@ -18,7 +18,8 @@ class EarlierCall:
     """A call that is made before another: of the same function, or of the same method.
 
     The method is called on an instance that is made of `arguments`, after the one that is asked
-    about was made; where they are None, on this one, and on another one of other weights.
+    about was made. Where they are None, it is called on this one, which has other weights until
+    then, and on another one.
     """
 
     arguments: tuple[Any, ...] | None = ()
@@ -93,10 +94,12 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         for later in call.earlier[-1:]:  # which must leave the result as it is
             _result(target, later.arguments, later.keywords)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
-    instance = _made(target, call, call.arguments, call.attributes)
-    beside = _Beside(target, call, instance)
+    beside = _Beside(target, call)
+    instance = beside.instance
     for name in call.before:
         getattr(instance, name)()
+    if call.before:
+        beside.call_again()
     given = _Given(call, call.method_arguments)
     value = _called(instance, call, given) if call.method else None
     gradients = given.gradients(value, instance)
@@ -127,9 +130,13 @@ def _made(
     target: Callable[..., Any], call: Call, arguments: Any, attributes: Mapping[str, Any]
 ) -> Any:
     instance = target(*arguments)
+    _put(instance, attributes)
+    return arrays.cast(instance, call.dtype) if call.dtype else instance
+
+
+def _put(instance: Any, attributes: Mapping[str, Any]) -> None:
     for name, value in attributes.items():
         arrays.put(instance, name, value)
-    return arrays.cast(instance, call.dtype) if call.dtype else instance
 
 
 def _called(instance: Any, call: Call, given: _Given) -> Any:
@@ -148,22 +155,28 @@ def _method(instance: Any, call: Call) -> Callable[..., Any]:
 
 
 class _Beside:
-    """The instances beside the one that is asked about: nothing of one may reach another."""
+    """The `instance` that is asked about, and those beside it: nothing of one may reach another.
 
-    def __init__(self, target: Callable[..., Any], call: Call, instance: Any) -> None:
+    Nor may anything of its own other weights, which it has in the earlier calls.
+    """
+
+    def __init__(self, target: Callable[..., Any], call: Call) -> None:
         self._call = call
         self._calls: list[tuple[Any, EarlierCall]] = []
         if not call.earlier:  # which is so in most calls
+            self.instance = _made(target, call, call.arguments, call.attributes)
             return
-        flipped = {name: arrays.flipped(value) for name, value in call.attributes.items()}
-        twin = _made(target, call, call.arguments, flipped)
+        other = {name: arrays.flipped(value) for name, value in call.attributes.items()}
+        self.instance = _made(target, call, call.arguments, other)
+        twin = _made(target, call, call.arguments, other)
         for earlier in call.earlier:
             if earlier.arguments is None:
-                self._calls += [(twin, earlier), (instance, earlier)]
+                self._calls += [(twin, earlier), (self.instance, earlier)]
             else:
                 self._calls.append((_made(target, call, earlier.arguments, {}), earlier))
         for made, earlier in self._calls:
             self._make(made, earlier)
+        _put(self.instance, call.attributes)
 
     def call_again(self) -> None:
         """Make the last call again, which must leave the result as it is."""

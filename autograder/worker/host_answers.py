@@ -29,10 +29,10 @@ class HostAnswers:
         self._asked = 0
 
     @contextlib.contextmanager
-    def on(self, steps: list[str], names: dict[str, Any], dtype: str) -> Iterator[None]:
+    def on(self, steps: list[str], names: dict[str, Any]) -> Iterator[None]:
         """For one call, have the host answer for `steps` in the namespace `names`."""
         own = {step: names[step] for step in steps if step in names}
-        names.update({step: self._proxy(step, own.get(step), dtype) for step in steps})
+        names.update({step: self._proxy(step, own.get(step)) for step in steps})
         try:
             yield
         finally:
@@ -40,9 +40,9 @@ class HostAnswers:
                 names.pop(step, None)
             names.update(own)
 
-    def _proxy(self, step: str, own: Callable[..., Any] | None, dtype: str) -> Callable[..., Any]:
+    def _proxy(self, step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
         def answered_by_host(*arguments: Any, **keywords: Any) -> Any:
-            value = self._ask(step, arguments, keywords, (), dtype)
+            value = self._ask(step, arguments, keywords, ())
             if value is REFUSED:
                 return _own(step, own)(*arguments, **keywords)
             leaves = _leaves((*arguments, *keywords.values()))
@@ -50,7 +50,7 @@ class HostAnswers:
                 return value
 
             def gradients(cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
-                found = self._ask(step, arguments, keywords, cotangents, dtype)
+                found = self._ask(step, arguments, keywords, cotangents)
                 if found is REFUSED or len(found) != len(leaves):
                     raise RuntimeError(f"there is no gradient through {step}")
                 return tuple(found)
@@ -65,7 +65,6 @@ class HostAnswers:
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
         cotangents: tuple[Any, ...],
-        dtype: str,
     ) -> Any:
         parts: list[bytes] = []
 
@@ -90,6 +89,7 @@ class HostAnswers:
         header, payload = host_channel.receive(self._descriptor)
         if not header["ok"]:
             return REFUSED
+        dtype = _dtype_of((*arguments, *keywords.values()))
         return arrays.to_library(wire.decode(header["value"], payload), self._library, dtype)
 
 
@@ -97,6 +97,15 @@ def _own(step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
     if own is None:
         raise NameError(f"name {step!r} is not defined")
     return own
+
+
+def _dtype_of(values: tuple[Any, ...]) -> str:
+    """Return the type of the floating-point tensors in `values`, which that of a result follows.
+
+    What crosses the wire as bfloat16 comes back as float32. "" where there is none.
+    """
+    leaves = _leaves(values)
+    return str(leaves[0].dtype).rpartition(".")[2] if leaves else ""
 
 
 def _leaves(values: tuple[Any, ...]) -> list[Any]:

@@ -113,7 +113,7 @@ class Session:
         call = self._read_call(header, payload)
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
-        with self._host_answers.on(header["leaning_on"], vars(self._module), call.dtype):
+        with self._host_answers.on(header["leaning_on"], vars(self._module)):
             try:
                 performed = perform(vars(self._module)[header["target"]], call)
             except Missing as missing:
@@ -129,14 +129,19 @@ class Session:
         }
 
     def _read_call(self, header: dict[str, Any], payload: wire.Payload) -> Call:
+        dtype, generators = header["dtype"], arrays.Generators()
+
+        def inward(facts: Any) -> Any:
+            value = wire.decode(facts, payload)
+            return arrays.to_library(value, self._library, dtype, generators)
+
         def values(name: str) -> list[Any]:
-            return [self._inward(facts, payload, dtype) for facts in header[name]]
+            return list(map(inward, header[name]))
 
         def named(name: str) -> dict[str, Any]:
-            return {key: self._inward(facts, payload, dtype) for key, facts in header[name].items()}
+            return {key: inward(facts) for key, facts in header[name].items()}
 
         # In the order in which the host wrote the arrays.
-        dtype = header["dtype"]
         arguments, keywords = values("arguments"), named("keywords")
         method_arguments, attributes = values("method_arguments"), named("attributes")
         return Call(
@@ -149,14 +154,11 @@ class Session:
             before=header["before"],
             calls=header["calls"],
             dtype=dtype,
-            backward=self._inward(header["backward"], payload, dtype),
+            backward=inward(header["backward"]),
             layouts=header["layouts"],
             earlier=[EarlierCall.of(each) for each in values("earlier")],
             recording=header["recording"],
         )
-
-    def _inward(self, facts: Any, payload: wire.Payload, dtype: str = "") -> Any:
-        return arrays.to_library(wire.decode(facts, payload), self._library, dtype)
 
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
         return wire.encode(crossing.from_library(value, self._library), parts)
