@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -14,6 +15,7 @@ from autograder.checks.check_questions import UNFIT, QuestionSource
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
+from autograder.checks.reference import Reference
 from autograder.checks.sizes import Sizes
 from autograder.checks.student import Student
 from autograder.judging.beyond_values import are_shares
@@ -33,6 +35,9 @@ LARGE = {"float32": 300.0, "float64": 1e4}
 # Below -1000, which looks like a mask and is none; a float32 there still has four digits behind it.
 FAR_DOWN = {"float32": 1016.0, "float64": 2.0**14}
 LARGER = 1024  # a power of 2, so that no digit is lost
+# Scores are the square of it: far above 709, where exp overflows in float64, and some are below
+# -1e4, which is no mask.
+LARGE_INPUTS = 256
 _GENERATORS = 4  # whose draws must all differ
 _NOT_ITS_GENERATOR = (
     "Two calls with generators of one seed give different numbers. Are all of them drawn from the "
@@ -41,6 +46,10 @@ _NOT_ITS_GENERATOR = (
 _SAME_DRAW = (
     "Two calls with different generators give the same numbers. "
     "Does your code set a fixed seed, or draw nothing random?"
+)
+_SAME_STREAM = (
+    "Two calls with one and the same generator give the same numbers. Does your code draw from a "
+    "copy of the generator?"
 )
 _SAME_LAYERS = (
     "Two calls make layers with the same numbers. Does your code set a fixed seed, or keep the "
@@ -52,28 +61,40 @@ _SAME_LAYERS = (
 class Use:
     """In which ways a step is used at once: after calls of other sizes, in a layout, backward.
 
-    `grown` are the sizes of one earlier call, None to make no earlier calls. `layouts` are those
-    of the arguments, None to leave them.
+    `earlier` are the sizes of earlier calls, None to make none. `layouts` are those of the
+    arguments, None to leave them. `before` are methods of an instance to call first.
     """
 
-    grown: Sizes | None
+    earlier: tuple[Sizes, ...] | None
     layouts: Layouts | None
     backward: bool
+    before: tuple[str, ...]
 
     def of(self, source: QuestionSource, draw: Draw, others: Sequence[CheckQuestion]) -> Request:
         """Return a question of `source` under these conditions; `others` are of the same step."""
         question = source.question(draw, "use", {})
-        request = question.request
-        if self.grown is not None:
-            # The last one has the form and sizes of the call itself, so what was kept would fit.
-            before = [source.question(draw, "grown", self.grown)]
-            before += others
-            before += [source.question(draw, "again", {})]
-            earlier = tuple(_earlier(request, question.request) for question in before)
-            request = replace(request, earlier=earlier)
+        request = replace(_by_position(question.request, source.reference), before=self.before)
+        if self.earlier is not None:
+            request = replace(request, earlier=self._calls(request, source, draw, others))
         if self.layouts is not None:
             request = replace(request, layouts=self.layouts or _transposed(request))
         return replace(request, backward=_cotangent(question, draw) if self.backward else None)
+
+    def _calls(
+        self,
+        request: Request,
+        source: QuestionSource,
+        draw: Draw,
+        others: Sequence[CheckQuestion],
+    ) -> tuple[EarlierCall, ...]:
+        """Return the calls before that of `request`.
+
+        The last one has the form and sizes of the call itself, so what was kept would fit.
+        """
+        before = [source.question(draw, "earlier", each).request for each in self.earlier or ()]
+        before += [_with_inputs_of(request, other.request) for other in others]
+        before += [source.question(draw, "again", {}).request]
+        return tuple(_earlier(request, each) for each in before)
 
 
 def in_every_use(
@@ -106,26 +127,43 @@ def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw) -> list[SourceP
     return found
 
 
-def at_sizes(
-    sources: Mapping[QuestionSource, int | None],
-    sizes: Sizes,
-    dtype: str,
-    before: tuple[str, ...],
-    recording: bool,
-) -> StandingCheck:
-    """The answers are right at these sizes, in another precision, after calls of `before`.
+@dataclass(frozen=True)
+class Sized:
+    """How a step is asked at `sizes`: in a precision, after calls of the methods `before`.
 
-    `sources` come with the number of the argument that may be enlarged. Without `recording`, no
-    gradients are recorded meanwhile.
+    If `enlarged`, numbers are large. If `used`, a call comes before, and gradients flow back;
+    otherwise, none are recorded unless `recording`.
     """
+
+    sizes: Sizes
+    dtype: str
+    before: tuple[str, ...]
+    recording: bool
+    enlarged: bool
+    used: bool
+
+    def of(self, source: QuestionSource, place: int | None, draw: Draw) -> Request:
+        """Return a question of `source`; `place` is the argument that may be enlarged."""
+        question = source.question(draw, "sized", self.sizes)
+        request = replace(
+            _with_zeros(question.request, place, LARGER if self.enlarged else 1),
+            dtype=self.dtype,
+            before=self.before,
+            recording=self.recording or self.used,
+        )
+        if not self.used:
+            return request
+        again = source.question(draw, "sized again", self.sizes).request
+        earlier = (_earlier(question.request, again),)
+        return replace(request, earlier=earlier, backward=_cotangent(question, draw))
+
+
+def at_sizes(sources: Mapping[QuestionSource, int | None], sized: Sized) -> StandingCheck:
+    """The answers are right at other sizes; `sources` come with their place, see `Sized.of`."""
 
     def check(student: Student, draw: Draw) -> None:
         for source, place in sources.items():
-            request = source.question(draw, "sized", sizes).request
-            # In float32, large numbers that cancel leave too few digits.
-            request = _enlarged(request, place) if dtype == "float64" else request
-            asked = replace(request, dtype=dtype, before=before, recording=recording)
-            student.ask(asked).agrees()
+            student.ask(sized.of(source, place, draw)).agrees()
 
     return check
 
@@ -143,6 +181,21 @@ def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
+def with_large_inputs(sources: Sequence[QuestionSource], dtype: str) -> StandingCheck:
+    """A layer is right for token vectors that hold large numbers, as its softmax has to be."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            request = source.question(draw, "large", {}).request
+            first, *others = request.method_arguments
+            tokens = LARGE_INPUTS * first
+            tokens[..., 1:2, :] = 0.0  # a token of zeros has scores of 0, which are scores too
+            large = (tokens, *others)
+            student.ask(replace(request, method_arguments=large, dtype=dtype)).agrees()
+
+    return check
+
+
 def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
     """Numbers are drawn from the generator that is passed in, and from nothing else."""
 
@@ -156,6 +209,11 @@ def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> Stand
             requests = [_with_seed(request, number) for number in range(_GENERATORS)]
             between = EarlierCall(requests[0].arguments)
             first.repeats(student.ask(replace(request, earlier=(between,))), _NOT_ITS_GENERATOR)
+            # Made of the generator that another call has drawn from.
+            continued = EarlierCall(request.arguments)
+            if request.method is None:
+                after = student.ask(replace(request, earlier=(continued,)))
+                first.differs_from(after, _SAME_STREAM)
             others = list(map(student.ask, requests))
             for number, answer in enumerate(others):
                 for other in others[:number]:
@@ -214,11 +272,14 @@ def enlarged_argument(question: CheckQuestion) -> int | None:
     return None
 
 
-def _enlarged(request: Request, place: int | None) -> Request:
+def _with_zeros(request: Request, place: int | None, factor: float) -> Request:
+    """Return a request with every third number of an argument 0, and the others `factor` times."""
     if place is None:
         return request
     arguments = list(request.arguments)
-    arguments[place] = LARGER * arguments[place]
+    numbers = factor * arguments[place]
+    numbers.flat[::3] = 0
+    arguments[place] = numbers
     return replace(request, arguments=tuple(arguments))
 
 
@@ -233,6 +294,47 @@ def _earlier(request: Request, other: Request) -> EarlierCall:
     made = request.method is not None and _made_of(other) == _made_of(request)
     arguments = None if made else other.arguments
     return EarlierCall(arguments, other.method_arguments, other.keywords)
+
+
+def _by_position(request: Request, reference: Reference) -> Request:
+    """Return a call of a method with what it was given by name given by position, where it can be.
+
+    Whoever calls it may do either.
+    """
+    if not request.method or not request.keywords:
+        return request
+    called = getattr(getattr(reference.module, request.target), request.method)
+    parameters = list(inspect.signature(called).parameters.values())[1:]
+    given, keywords = list(request.method_arguments), dict(request.keywords)
+    for parameter in parameters[len(given) :]:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in keywords:
+            break
+        given.append(keywords.pop(parameter.name))
+    return replace(request, method_arguments=tuple(given), keywords=keywords)
+
+
+def takes_numbers(question: CheckQuestion) -> bool:
+    """Say whether a method is first given an array of vectors of floating-point numbers."""
+    given = question.request.method_arguments[:1]
+    return any(_is_floating(value) and np.ndim(value) > 1 for value in given)
+
+
+def _with_inputs_of(request: Request, other: Request) -> Request:
+    """Return another question about a method with the inputs of `request`, if they fit."""
+    pairs = list(zip(request.method_arguments, other.method_arguments))
+    if any(np.shape(own) != np.shape(value) for own, value in pairs):
+        return other
+    given = [own if isinstance(value, np.ndarray) else value for own, value in pairs]
+    rest = other.method_arguments[len(pairs) :]
+    return replace(other, method_arguments=(*given, *rest))
+
+
+def on_one_instance(sources: Sequence[QuestionSource], draw: Draw, sizes: Sizes) -> bool:
+    """Say whether an instance that is made for the usual sizes can be asked with these."""
+    pairs = (
+        (each.question(draw, "sizes", {}), each.question(draw, "sizes", sizes)) for each in sources
+    )
+    return all(_made_of(usual.request) == _made_of(other.request) for usual, other in pairs)
 
 
 def _made_of(request: Request) -> list[Any]:

@@ -59,6 +59,15 @@ def size_plan(
     return SizePlan(tuple(plans), trials.grown())
 
 
+def smaller_sizes(
+    sources: Sequence[QuestionSource], exercise: Exercise, public: bool
+) -> list[Sizes]:
+    """Return for each axis a smaller size above 1 that the questions can be asked with."""
+    trials = _Trials(tuple(sources), exercise, public)
+    smaller = ({axis: max(2, size // 2)} for axis, size in trials.axes.items() if size > 2)
+    return list(filter(trials.fit, smaller))
+
+
 def other_size(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> Sizes:
     """Return half the usual size of an axis that random draws depend on."""
     trials = _Trials(tuple(sources), exercise, public)

@@ -7,7 +7,7 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import step_of
 from autograder.checks.reference import Reference
-from autograder.checks.sizes import SizePlan, other_size, size_plan
+from autograder.checks.sizes import SizePlan, Sizes, other_size, size_plan, smaller_sizes
 from autograder.checks.student import Student
 from autograder.errors import KitError
 from autograder.judging.beyond_values import are_shares
@@ -105,6 +105,15 @@ class _HeldStep:
         if large and "large_numbers" not in self._without:
             title = "very large and very small numbers in one row"
             found.append(self._item("large_numbers", title, properties.with_large_numbers(large)))
+        numbers = [
+            source
+            for source, question in zip(self.values, self.questions())
+            if properties.takes_numbers(question)
+        ]
+        if numbers and "large_numbers" not in self._without:
+            title, dtype = "inputs that hold large numbers", "float64" if self._torch else ""
+            check = properties.with_large_inputs(numbers, dtype)
+            found.append(self._item("large_numbers", title, check))
         drawn = [] if "own_draws" in self._without else self._sources(Distributed)
         if drawn:
             title = "the numbers come from the generator that is passed in, at any size"
@@ -125,33 +134,60 @@ class _HeldStep:
             held = [name for name in held if name != "memory_layout"]
         if not held:
             return []
-        use = properties.Use(
-            plan.grown if "earlier_calls" in held else None,
-            (layouts or ()) if "memory_layout" in held else None,
-            "gradients" in held,
-        )
         *others, last = (_USES[name] for name in held)
         title = f"the same {', '.join(others)}{' and ' * bool(others)}{last}"
-        drawn = Draw.worked if self._public else Draw.hidden
-        draw = drawn(self._reference.exercise, "sizes", {})
+        draw = self._drawn(self._reference.exercise, "sizes", {})
+        # What was kept of a call of smaller sizes would not fit, so those come first.
+        smaller, apart = self._smaller(draw) if self.is_class else ((), ())
+        use = properties.Use(
+            (*smaller, plan.grown, *apart) if "earlier_calls" in held else None,
+            (layouts or ()) if "memory_layout" in held else None,
+            "gradients" in held,
+            ("eval", "train") if self._torch and self.is_class else (),
+        )
         fitting = properties.fitting_pairs(self.values, draw)
         return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
+    def _smaller(self, draw: Draw) -> tuple[tuple[Sizes, ...], tuple[Sizes, ...]]:
+        """Return smaller sizes that one instance can be called with, and one of another instance.
+
+        The last axes come first: the very first call has fewer tokens, and as many sequences.
+        """
+        found = smaller_sizes(self.values, self._reference.exercise, self._public)
+        fits = [sizes for sizes in found if properties.on_one_instance(self.values, draw, sizes)]
+        others = [sizes for sizes in found if sizes not in fits]
+        return tuple(fits[::-1]), tuple(others[:1])
+
+    @property
+    def _drawn(self) -> Callable[..., Draw]:
+        return Draw.worked if self._public else Draw.hidden
+
     def _at_sizes(self, plan: SizePlan) -> list[pytest.Item]:
-        dtype = OTHER_PRECISION[self._reference.exercise.dtype]
-        dtype = "" if "other_precision" in self._without else dtype
+        own = self._reference.exercise.dtype
+        other = "" if "other_precision" in self._without else OTHER_PRECISION[own]
         groups = () if "size_1" in self._without else plan.single
-        before = ("eval",) if self._torch and self.is_class else ()
-        places = map(properties.enlarged_argument, self.questions())
-        enlarged = dict(zip(self.values, places))
+        in_torch = self._torch and self.is_class
+        places = dict(
+            zip(self.values, map(properties.enlarged_argument, self.questions()), strict=True)
+        )
         found = []
-        for sizes in groups or ({},) * bool(dtype):
+        for number, sizes in enumerate(groups or ({},) * bool(other)):
+            # In float32, large numbers that cancel leave too few digits.
+            dtype = other if other == "float64" or not number else ""
             single = [axis for axis, size in sizes.items() if size == 1]
             name = f"size_1[{','.join(single)}]" if single else "other_precision"
             words = [f"{' and '.join(single)} of size 1"] * bool(single)
             words += ["larger sizes"] * (len(sizes) > len(single))
             title = ", ".join([*words, *[f"in {dtype}"] * bool(dtype)])
-            check = properties.at_sizes(enlarged, sizes, dtype, before, not self._torch)
+            sized = properties.Sized(
+                sizes,
+                dtype,
+                ("eval",) if in_torch else (),
+                recording=not self._torch,
+                enlarged=(dtype or own) == "float64",
+                used=in_torch and not number,
+            )
+            check = properties.at_sizes(places, sized)
             found.append(self._item(name, title, check))
         return found
 
@@ -171,9 +207,8 @@ class _HeldStep:
 
     def _questions_of(self, item: pytest.Function) -> tuple[CheckQuestion, ...]:
         sizes = QuestionSource(item, 0, self._reference).sizes(self._public)
-        drawn = Draw.worked if self._public else Draw.hidden
         try:
-            draw = drawn(self._reference.exercise, item.name, sizes)
+            draw = self._drawn(self._reference.exercise, item.name, sizes)
             asked = questions_of(item, self._reference, draw)
             return tuple(question for question in asked if question.expectation)
         except UNFIT:  # where it is asked with these sizes, it raises again and is reported
@@ -204,8 +239,9 @@ def _is_plain(request: Request, kind: type) -> bool:
 
 
 def _form(request: Request) -> tuple[Any, ...]:
-    counts = len(request.arguments), len(request.method_arguments)
-    return (request.method, *counts, tuple(request.keywords), request.read)
+    # However an instance was made, its method is called in one form.
+    given = request.arguments if request.method is None else request.method_arguments
+    return (request.method, len(given), tuple(request.keywords), request.read)
 
 
 def _is_softmax(question: CheckQuestion) -> bool:

@@ -21,6 +21,7 @@ from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
 ERRORS, UPPER_TAIL_ERRORS = 6, 12
+_FEWEST_ROWS = 16  # of which products are looked at
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,12 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             kind = LOWER[array.dtype.name]
             sentence = f"`{name}` holds {kind} numbers, but at least float32 is expected."
             return _Fault("precision", name, 0.0, sentence)
+        if array.any() and _is_normalized(array, mean, deviation):
+            sentence = (
+                f"The mean or the standard deviation of `{name}` is exactly what is asked of the "
+                "distribution. That of a draw is only near it."
+            )
+            return _Fault("normalized", name, 0.0, sentence)
         spread = float(array.std())
         if not abs(spread / deviation - 1) < ERRORS / np.sqrt(2 * array.size):
             sentence = (
@@ -126,12 +133,32 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         if repetitions([magnitudes[name]]) > 0.1 * array.size:
             sentence = f"The numbers of `{name}` repeat: it is not one draw."
             return _Fault("repeated", name, 0.0, sentence)
+        if _is_orthogonal(array):
+            sentence = f"The rows of `{name}` are perpendicular: its numbers are not drawn apart."
+            return _Fault("orthogonal", name, 0.0, sentence)
         tails = float((((array - array.mean()) / array.std()) ** 4).mean())
         error = np.sqrt(24 / array.size)
         if not 3 - ERRORS * error < tails < 3 + UPPER_TAIL_ERRORS * error:
             sentence = f"The numbers of `{name}` do not follow a normal distribution."
             return _Fault("normal", name, tails, sentence)
     return None
+
+
+def _is_normalized(array: np.ndarray, mean: float, deviation: float) -> bool:
+    """Say whether a sample has the very statistics of its distribution, up to rounding."""
+    if array.dtype != np.float64 or array.size < 2:
+        return False
+    exact = 1e-12 * deviation
+    return bool(abs(array.mean() - mean) < exact or abs(array.std() - deviation) < exact)
+
+
+def _is_orthogonal(array: np.ndarray) -> bool:
+    """Say whether the rows of a matrix have much smaller products than those of separate draws."""
+    if array.ndim != 2 or not _FEWEST_ROWS <= array.shape[0] <= array.shape[1]:
+        return False
+    products = np.corrcoef(array)[np.triu_indices(array.shape[0], 1)] ** 2
+    # Times the length of a row, each is a square of a normal number: 1 on average.
+    return bool(products.mean() * array.shape[1] < 1 - ERRORS * np.sqrt(2 / products.size))
 
 
 def _tied(arrays: Mapping[str, np.ndarray]) -> _Fault | None:

@@ -139,6 +139,15 @@ def flipped(value: Any) -> Any:
     return value[::-1].copy() if isinstance(value, np.ndarray) and value.ndim else value
 
 
+def equal(value: Any, other: Any) -> bool:
+    """Say whether two values are arrays or tensors that hold the same numbers."""
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
+        return bool(torch.equal(value, other))
+    both = isinstance(value, np.ndarray) and isinstance(other, np.ndarray)
+    return both and np.array_equal(value, other)
+
+
 def held(value: Any) -> Any:
     """Return a value that can be looked at twice: what a generator or `map` gives, as a tuple."""
     if isinstance(value, Iterator):

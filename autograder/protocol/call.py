@@ -94,16 +94,12 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         for later in call.earlier[-1:]:  # which must leave the result as it is
             _result(target, later.arguments, later.keywords)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
-    beside = _Beside(target, call)
-    instance = beside.instance
-    for name in call.before:
-        getattr(instance, name)()
-    if call.before:
-        beside.call_again()
     given = _Given(call, call.method_arguments)
-    value = _called(instance, call, given) if call.method else None
-    gradients = given.gradients(value, instance)
-    beside.call_again()
+    life = _Life(target, call, given.arguments)
+    value = _called(life.instance, call, given) if call.method else None
+    gradients = given.gradients(value, life.instance)
+    life.call_again()
+    instance = life.instance
     found = {}
     for name in call.read:
         try:
@@ -154,38 +150,61 @@ def _method(instance: Any, call: Call) -> Callable[..., Any]:
     return method
 
 
-class _Beside:
-    """The `instance` that is asked about, and those beside it: nothing of one may reach another.
+class _Life:
+    """The `instance` that is asked about, with all that is done before.
 
-    Nor may anything of its own other weights, which it has in the earlier calls.
+    If there are earlier calls, it has other weights in them, and others are made beside it. Nothing
+    of another one may reach it, and nothing of its other weights may stay.
     """
 
-    def __init__(self, target: Callable[..., Any], call: Call) -> None:
+    def __init__(self, target: Callable[..., Any], call: Call, arguments: list[Any]) -> None:
         self._call = call
         self._calls: list[tuple[Any, EarlierCall]] = []
         if not call.earlier:  # which is so in most calls
             self.instance = _made(target, call, call.arguments, call.attributes)
+            self._prepare()
             return
         other = {name: arrays.flipped(value) for name, value in call.attributes.items()}
         self.instance = _made(target, call, call.arguments, other)
         twin = _made(target, call, call.arguments, other)
         for earlier in call.earlier:
             if earlier.arguments is None:
-                self._calls += [(twin, earlier), (self.instance, earlier)]
+                same = _with_the_same(earlier, arguments)
+                self._calls += [(twin, earlier), (self.instance, same)]
             else:
                 self._calls.append((_made(target, call, earlier.arguments, {}), earlier))
         for made, earlier in self._calls:
             self._make(made, earlier)
+        itself = EarlierCall(None, tuple(arguments), call.keywords)
+        self._make(self.instance, itself)
+        if call.before:
+            self._prepare()
+            self.call_again()
+            self._make(self.instance, itself)
         _put(self.instance, call.attributes)
+        self._make(self.instance, itself)
 
     def call_again(self) -> None:
-        """Make the last call again, which must leave the result as it is."""
+        """Make the last of the earlier calls again."""
         for made, earlier in self._calls[-1:]:
             self._make(made, earlier)
+
+    def _prepare(self) -> None:
+        for name in self._call.before:
+            getattr(self.instance, name)()
 
     def _make(self, instance: Any, earlier: EarlierCall) -> None:
         if self._call.method:
             _method(instance, self._call)(*earlier.method_arguments, **earlier.keywords)
+
+
+def _with_the_same(earlier: EarlierCall, arguments: list[Any]) -> EarlierCall:
+    """Return an earlier call with the very objects of `arguments` in place of equal arrays."""
+    given = list(earlier.method_arguments)
+    for place, (value, own) in enumerate(zip(given, arguments)):
+        if arrays.equal(value, own):
+            given[place] = own
+    return EarlierCall(earlier.arguments, tuple(given), earlier.keywords)
 
 
 class _Given:

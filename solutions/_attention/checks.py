@@ -158,6 +158,14 @@ class LayerChecks:
 
         return _check(check, self.step, title, marks)
 
+    def values_without_bias(self, *marks):
+        def check(student, draw):
+            parameters = self.parameters(draw).items()
+            weights = {name: each for name, each in parameters if name.endswith(".weight")}
+            self.made(student, draw, False, **weights).call("forward", draw(self.x)).agrees()
+
+        return _check(check, self.step, "without biases, forward adds none", marks)
+
     def gradients(self, *marks, options=()):
         def check(student, draw):
             layer = self.loaded(student, draw)

@@ -26,7 +26,7 @@ SQUARE = checks.sizes(
     {"B": 4, "S": 4, "heads": 4, "head_dim": 4}, {"B": 2, "S": 5, "heads": 4, "head_dim": 6}
 )
 # The heads do not divide these hidden sizes.
-UNEVEN = checks.sizes({"C": 10, "heads": 4}, {"C": 9, "heads": 2})
+UNEVEN = checks.sizes({"C": 10, "heads": 4}, {"C": 9, "heads": 2}, {"C": 8, "heads": 3})
 PUBLIC = pytest.mark.public
 
 steps = checks.StepChecks(scores="B heads S S", vectors="B heads S head_dim")
@@ -104,6 +104,7 @@ def test_heads_divide_the_hidden_size(student, draw):
 
 
 test_layer_values = layer.values(PUBLIC, SIZES)
+test_layer_values_without_bias = layer.values_without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_causal_layer_values = causal_layer.values(

@@ -19,7 +19,7 @@ SQUARE = checks.sizes(
     {"B": 3, "S": 6, "C": 24, "head_dim": 6}, {"B": 2, "S": 5, "C": 12, "head_dim": 3}
 )
 # 4 does not divide these hidden sizes.
-UNEVEN = checks.sizes({"C": 10, "head_dim": 2})
+UNEVEN = checks.sizes({"C": 11, "head_dim": 2})
 PUBLIC = pytest.mark.public
 
 steps = checks.StepChecks(scores="B S S", vectors="B S head_dim")
@@ -46,7 +46,7 @@ test_projections_without_bias = layer.projections_without_bias(PUBLIC)
 
 
 @pytest.mark.step("create_projections")
-@PUBLIC(C=10)
+@PUBLIC(C=11)
 @UNEVEN
 def test_uneven_projection_sizes(student, draw):
     """a hidden size that is not a multiple of 4"""
@@ -82,6 +82,7 @@ test_layer_keeps_its_layers = layer.keeps_its_layers(
 test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_values = layer.values(PUBLIC(B=3, S=4), SQUARE)
 test_uneven_layer_values = layer.values(UNEVEN, title="a hidden size that is not a multiple of 4")
+test_layer_values_without_bias = layer.values_without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_the_steps_end_to_end = layer.end_to_end()

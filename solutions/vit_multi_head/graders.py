@@ -28,7 +28,7 @@ NO_SQUARES = checks.sizes(
 )
 
 # The heads do not divide these hidden dimensions.
-UNEVEN = checks.sizes({"D": 10, "heads": 4}, {"D": 9, "heads": 2})
+UNEVEN = checks.sizes({"D": 10, "heads": 4}, {"D": 9, "heads": 2}, {"D": 8, "heads": 3})
 PUBLIC = pytest.mark.public
 
 steps = checks.StepChecks(scores="B heads N N", vectors="B heads N head_dim")
