@@ -6,6 +6,7 @@ right itself. What is wrong is then one of those steps, in a way that shows only
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from autograder.model.exercise import Exercise
@@ -15,6 +16,7 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 # could not be seen, because the code got stuck.
 Passes = Callable[[tuple[str, ...]], bool | None]
 
+_IN_PLACE = re.compile("in-?place operation|modified inplace|in-place")  # as PyTorch says it
 CHECK = "in_the_layer"
 TITLE = "it works in your layer, with your other steps"
 
@@ -46,6 +48,18 @@ def faulty_steps(
             return None
         replaced = fewer if goes else replaced
     return tuple(name for name in replaced if name in right)
+
+
+def changes_in_place(layer: StepVerdict) -> bool:
+    """Say whether a layer fails because it changes in place what a step gave it.
+
+    A step that did so itself would fail alone, where its arguments and its gradients are looked at.
+    The reference's answers are copies, so in the place of a step they would hide it.
+    """
+    finding = layer.finding
+    if finding is None or finding.outcome is not Outcome.RAISED:
+        return False
+    return bool(_IN_PLACE.search(f"{finding.fact} {' '.join(finding.details)}"))
 
 
 def charged(

@@ -131,7 +131,7 @@ def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw) -> list[SourceP
 class Sized:
     """How a step is asked at `sizes`: in a precision, after calls of the methods `before`.
 
-    If `enlarged`, numbers are large. If `used`, a call comes before, and gradients flow back;
+    If `enlarged`, numbers are large. If `used`, calls come before, and gradients flow back;
     otherwise, none are recorded unless `recording`.
     """
 
@@ -153,9 +153,14 @@ class Sized:
         )
         if not self.used:
             return request
-        again = source.question(draw, "sized again", self.sizes).request
-        earlier = (_earlier(question.request, again),)
+        # By then, an instance of the usual sizes has been made, and used.
+        others = [source.question(draw, f"sized {each}", sizes) for each, sizes in self._earlier]
+        earlier = tuple(_earlier(question.request, other.request) for other in others)
         return replace(request, earlier=earlier, backward=_cotangent(question, draw))
+
+    @property
+    def _earlier(self) -> tuple[tuple[str, Sizes], ...]:
+        return ("usual", {}), ("again", self.sizes)
 
 
 def at_sizes(sources: Mapping[QuestionSource, int | None], sized: Sized) -> StandingCheck:

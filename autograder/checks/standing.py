@@ -138,9 +138,9 @@ class _HeldStep:
         title = f"the same {', '.join(others)}{' and ' * bool(others)}{last}"
         draw = self._drawn(self._reference.exercise, "sizes", {})
         # What was kept of a call of smaller sizes would not fit, so those come first.
-        smaller, apart = self._smaller(draw) if self.is_class else ((), ())
+        smaller = self._smaller(draw) if self.is_class else ()
         use = properties.Use(
-            (*smaller, plan.grown, *apart) if "earlier_calls" in held else None,
+            (*smaller, plan.grown) if "earlier_calls" in held else None,
             (layouts or ()) if "memory_layout" in held else None,
             "gradients" in held,
             ("eval", "train") if self._torch and self.is_class else (),
@@ -148,15 +148,14 @@ class _HeldStep:
         fitting = properties.fitting_pairs(self.values, draw)
         return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
-    def _smaller(self, draw: Draw) -> tuple[tuple[Sizes, ...], tuple[Sizes, ...]]:
-        """Return smaller sizes that one instance can be called with, and one of another instance.
+    def _smaller(self, draw: Draw) -> tuple[Sizes, ...]:
+        """Return smaller sizes that one instance can be called with.
 
         The last axes come first: the very first call has fewer tokens, and as many sequences.
         """
         found = smaller_sizes(self.values, self._reference.exercise, self._public)
         fits = [sizes for sizes in found if properties.on_one_instance(self.values, draw, sizes)]
-        others = [sizes for sizes in found if sizes not in fits]
-        return tuple(fits[::-1]), tuple(others[:1])
+        return tuple(fits[::-1])
 
     @property
     def _drawn(self) -> Callable[..., Draw]:

@@ -12,7 +12,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner, CheckTerms, RunningCheck
 from autograder.checks.conversation import ask_together
-from autograder.checks.own_layer import charged, faulty_steps
+from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
 from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import judge
@@ -61,6 +61,9 @@ class StepJudge:
             before = exercise.before(name)
             passes = partial(self._passes, exercise.step(name))
             makers = [step.name for step in exercise.steps if step.compare in KEPT]
+            if changes_in_place(alone[name]):
+                steps = tuple(alone[name] if step.name == name else step for step in steps)
+                continue
             faulty = faulty_steps(before, steps[: len(before)], makers, passes)
             if faulty:
                 steps = charged(exercise, steps, faulty, alone[name])

@@ -14,7 +14,7 @@ from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.precision import asked_precision
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import ADDED, HIDDEN, Value, arrays_in
+from autograder.protocol.wire import ADDED, HIDDEN, MODE, Value, arrays_in
 
 if TYPE_CHECKING:
     from autograder.judging.expectation import Agrees
@@ -40,6 +40,10 @@ _OBSERVATIONS = {
         "Your layer has parameters beside the expected ones, and an optimizer would train them "
         "too.",
         "Which line makes a parameter or a layer that the checklist does not ask for?",
+    ),
+    MODE: (
+        "Your layer switches between training and evaluation by itself when it is called.",
+        "Who uses the layer decides that. Which line calls `eval()` or `train()`?",
     ),
 }
 

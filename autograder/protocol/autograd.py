@@ -57,6 +57,14 @@ def listed_parameters(instance: Any, names: Iterable[str]) -> list[str]:
     return [wire.HIDDEN] * bool(hidden) + [wire.ADDED] * bool(added)
 
 
+def mode(instance: Any) -> bool | None:
+    """Say whether a module is in training; None for what is no module."""
+    torch = sys.modules.get("torch")
+    if not (torch and issubclass(type(instance), torch.nn.Module)):
+        return None
+    return bool(instance.training)
+
+
 class Settings:
     """The settings of PyTorch that a student's code must leave as they are."""
 

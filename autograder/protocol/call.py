@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.protocol import arrays, autograd
+from autograder.protocol import arrays, autograd, wire
 
 
 class Missing(Exception):
@@ -96,7 +96,9 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         return Performed(value, given.arguments, {}, gradients, settings.changed())
     given = _Given(call, call.method_arguments)
     life = _Life(target, call, given.arguments)
+    mode = autograd.mode(life.instance)
     value = _called(life.instance, call, given) if call.method else None
+    changed = [wire.MODE] * (autograd.mode(life.instance) != mode)
     gradients = given.gradients(value, life.instance)
     life.call_again()
     instance = life.instance
@@ -107,7 +109,8 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         except AttributeError:
             continue  # left out: the caller can see that
     after = given.arguments if call.method else []
-    observations = [*settings.changed(), *autograd.listed_parameters(instance, call.attributes)]
+    listed = autograd.listed_parameters(instance, call.attributes)
+    observations = [*settings.changed(), *listed, *changed]
     return Performed(value, after, found, gradients, observations)
 
 

@@ -73,6 +73,9 @@ class HostAnswers:
                 value = wire.Seed(int(value.integers(1 << 63)))
             return wire.encode(crossing.from_library(value, self._library), parts)
 
+        types = {leaf.dtype for leaf in _leaves((*arguments, *keywords.values()))}
+        if len(types) > 1:  # which the host would not see of bfloat16, and PyTorch refuses
+            return REFUSED
         self._asked += 1
         question = {
             "ask": self._asked,
@@ -89,7 +92,8 @@ class HostAnswers:
         header, payload = host_channel.receive(self._descriptor)
         if not header["ok"]:
             return REFUSED
-        dtype = _dtype_of((*arguments, *keywords.values()))
+        # What crosses the wire as bfloat16 comes back as float32.
+        dtype = str(*types).rpartition(".")[2]
         return arrays.to_library(wire.decode(header["value"], payload), self._library, dtype)
 
 
@@ -97,15 +101,6 @@ def _own(step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
     if own is None:
         raise NameError(f"name {step!r} is not defined")
     return own
-
-
-def _dtype_of(values: tuple[Any, ...]) -> str:
-    """Return the type of the floating-point tensors in `values`, which that of a result follows.
-
-    What crosses the wire as bfloat16 comes back as float32. "" where there is none.
-    """
-    leaves = _leaves(values)
-    return str(leaves[0].dtype).rpartition(".")[2] if leaves else ""
 
 
 def _leaves(values: tuple[Any, ...]) -> list[Any]:
