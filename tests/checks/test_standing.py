@@ -19,6 +19,115 @@ SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 
 # The step, its code, and words of the finding.
 NUMPY = {
+    "product_of_the_first_weights": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                self.first = getattr(self, "first", self.query_weights)
+                self.query_weights, own = self.first, self.query_weights
+                result = super().forward(x, causal)
+                self.query_weights = own
+                return result
+        """,
+        "",
+    ),
+    "weights_scaled_at_every_call": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                result = super().forward(x, causal)
+                self.value_weights = self.value_weights * 0.9
+                return result
+        """,
+        "",
+    ),
+    "the_same_tokens_again": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                if getattr(self, "x", None) is not x:
+                    self.x, self.result = x, super().forward(x, causal)
+                return self.result
+        """,
+        "",
+    ),
+    "mask_of_the_first_call": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                self.size = getattr(self, "size", x.shape[1])
+                if x.shape[1] > self.size:
+                    raise ValueError("operands could not be broadcast together")
+                return super().forward(x, causal)
+        """,
+        "called again",
+    ),
+    "causal_by_name_only": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, *, causal=False):
+                return super().forward(x, causal)
+        """,
+        "positional",
+    ),
+    "a_softmax_that_overflows": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                queries, keys, values = project_qkv(
+                    x, self.query_weights, self.key_weights, self.value_weights
+                )
+                scores = scale_scores(compute_attention_scores(queries, keys), x.shape[-1])
+                if causal:
+                    scores = apply_mask(scores, create_causal_mask(x.shape[1]))
+                exponentials = np.exp(scores)
+                weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+                return project_output(apply_attention(weights, values), self.output_weights)
+        """,
+        "",
+    ),
+    "a_score_of_0_is_hidden": (
+        "apply_mask",
+        """
+        def apply_mask(scores, mask):
+            masked = scores * mask
+            return np.where(masked == 0, -1e9, masked)
+        """,
+        "",
+    ),
+    "a_copy_of_the_generator": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng):
+            import copy
+            return Reference(embedding_dimension, copy.deepcopy(rng))
+        """,
+        "copy of the generator",
+    ),
+    "perpendicular_rows": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng):
+            draws = Reference(embedding_dimension, rng)
+            size = 0.02 * embedding_dimension**0.5
+            return tuple(np.linalg.qr(each)[0] * size for each in draws)
+        """,
+        "perpendicular",
+    ),
+    "the_very_mean": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng):
+            return tuple(each - each.mean() for each in Reference(embedding_dimension, rng))
+        """,
+        "exactly",
+    ),
     "keeps_causal": (
         "SingleHeadAttention",
         """
@@ -100,6 +209,72 @@ NUMPY = {
     ),
 }
 TORCH = {
+    "tokens_kept_in_evaluation": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                if self.training:
+                    return super().forward(x)
+                self.shape = getattr(self, "shape", None)
+                if self.shape != x.shape:
+                    self.shape, self.result = x.shape, super().forward(x)
+                return self.result
+        """,
+        "",
+    ),
+    "no_gradients_in_evaluation": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                with torch.set_grad_enabled(self.training and torch.is_grad_enabled()):
+                    return super().forward(x)
+        """,
+        "",
+    ),
+    "frozen_by_evaluation": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def eval(self):
+                self.requires_grad_(False)
+                return super().eval()
+        """,
+        "",
+    ),
+    "evaluation_by_itself": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                self.eval()
+                return super().forward(x)
+        """,
+        "switches between training and evaluation by itself",
+    ),
+    "a_bias_is_always_there": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                return super().forward(x) + 0 * self.Wo.bias
+        """,
+        "NoneType",
+    ),
+    "head_size_on_the_class": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def __init__(self, hidden_size, num_heads, bias=True):
+                super().__init__(hidden_size, num_heads, bias)
+                MultiHeadAttention.head_dim = hidden_size // num_heads
+
+            def forward(self, x):
+                return super().forward(x) * (self.head_dim * self.num_heads == x.shape[-1])
+        """,
+        "",
+    ),
     "heads_on_the_class": (
         "MultiHeadAttention",
         """
