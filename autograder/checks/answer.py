@@ -196,11 +196,7 @@ class Answer:
 
     @cached_property
     def _reference(self) -> Returned:
-        # Alone and in full precision, whatever is asked of the student's code.
-        dtype = self.request.dtype if self.request.dtype == "float64" else ""
-        asked = replace(
-            self.request, dtype=dtype, before=(), layouts=(), earlier=(), recording=True
-        )
+        asked = self.request.alone  # whatever is asked of the student's code
         reply = self.student.reference.expected(asked)
         if isinstance(reply, Failed):
             raise reference_failed(self.student.reference.exercise, asked, reply)

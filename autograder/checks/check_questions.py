@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,9 +49,16 @@ class QuestionSource:
         own = self.sizes(draw.public)
         drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes})
         asked: tuple[CheckQuestion, ...] = self.reference.drawn(
-            (self.item, drawn.identity), lambda: questions_of(self.item, self.reference, drawn)
+            (self.item.nodeid, drawn.identity),
+            lambda: questions_of(self.item, self.reference, drawn),
         )
         return asked[self.number]
+
+    def kept(self, purpose: str, draw: Draw, make: Callable[[], Request]) -> Request:
+        """Return a request that is made of this question, once for each purpose and draw."""
+        identity = (purpose, self.item.nodeid, self.number, draw.identity)
+        request: Request = self.reference.drawn(identity, make)
+        return request
 
 
 # What a check may raise that cannot be asked with some inputs, or that is wrong itself.

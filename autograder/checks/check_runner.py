@@ -23,12 +23,31 @@ from autograder.checks.draw import Draw
 from autograder.checks.marks import needs_only_ours, step_of, title_of
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.student import Student
+from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import CheckFailed, Expectation
 from autograder.model.exercise import SOLUTION
 from autograder.model.request import Request, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
 
 Recorder = Callable[[Request, Expectation], None]
+
+
+@dataclass(frozen=True)
+class InputSeeds:
+    """Where hidden inputs are drawn from; None stands for the exercise's own seed.
+
+    Those of the author's checks are drawn from `own`, of one hand-in. Those of the standing checks
+    are drawn from `standing`, which hand-ins share, so that they are computed once. None: from
+    `own`, too.
+    """
+
+    own: int | None = None
+    standing: int | None = None
+
+    def of(self, check: str) -> int | None:
+        """Return the seed of a check's inputs, by its name."""
+        shared = check.startswith(STANDING) and self.standing is not None
+        return self.standing if shared else self.own
 
 
 @dataclass(frozen=True)
@@ -71,21 +90,21 @@ class RunningCheck:
 class CheckRunner:
     """Runs the collected `checks` of an exercise, and gives each what it asks for.
 
-    Hidden inputs are drawn from the exercise's own seed until `draw_from` sets another.
+    Hidden inputs are drawn from `seeds`, which `draw_from` sets.
     """
 
     def __init__(self, reference: Reference, *, public: bool) -> None:
         self.reference = reference
         self.checks = CollectedChecks()
-        self.seed: int | None = None  # of the inputs; None: the exercise's own
+        self.seeds = InputSeeds()
         self._public = public
         self._now: RunningCheck | None = None
 
-    def draw_from(self, seed: int | None) -> None:
-        """Draw the inputs from `seed` from now on; None stands for the exercise's own."""
-        if seed != self.seed:
-            self.reference.forget_drawn()  # what comes back no more would pile up
-        self.seed = seed
+    def draw_from(self, seeds: InputSeeds) -> None:
+        """Draw the inputs from `seeds` from now on."""
+        if seeds.own != self.seeds.own:
+            self.reference.memories.own.clear()  # what comes back no more would pile up
+        self.seeds = seeds
 
     def run(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
         """Run one check; its finding says whose doing any errors are. Raises MemoryError."""
@@ -97,6 +116,7 @@ class CheckRunner:
         It is called directly if it needs nothing but our fixtures. Else it is run through pytest's
         own set-up, call and tear-down, and is judged meanwhile.
         """
+        self._use_seed_of(item)
         direct = item if isinstance(item, pytest.Function) and needs_only_ours(item) else None
         conversation = Conversation(terms.respondent, terms.leaning_on, eager=direct is None)
         run = self._now = RunningCheck(item, terms, conversation)
@@ -149,7 +169,7 @@ class CheckRunner:
         if mark:
             name = getattr(item, "originalname", item.name)
             return Draw.worked(exercise, name, mark.kwargs)
-        return Draw.hidden(exercise, item.name, sizes, self.seed)
+        return Draw.hidden(exercise, item.name, sizes, self.seeds.of(item.name))
 
     def chain(self, run: Run) -> None:
         """Judge the student's own steps end to end."""
@@ -168,6 +188,7 @@ class CheckRunner:
     def _settle(self, run: RunningCheck) -> None:
         """Make the judgements of a check, and keep what they raise."""
         self._now = run
+        self._use_seed_of(run.item)
         if run.conversation.eager:
             runtestprotocol(run.item, log=False, nextitem=self.checks.after(run.item))
         elif run.finding is None:
@@ -177,6 +198,10 @@ class CheckRunner:
             self._caught(run.conversation.settle)
             if run.finding is None and not run.errors:
                 run.errors += raised
+
+    def _use_seed_of(self, item: pytest.Item) -> None:
+        standing = item.name.startswith(STANDING)
+        self.reference.memories.use(self.seeds.standing if standing else None)
 
     def _called(self, item: pytest.Function) -> None:
         given = dict(parameters(item))

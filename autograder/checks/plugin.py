@@ -13,9 +13,10 @@ import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import Run
-from autograder.checks.check_runner import CheckRunner, Recorder
+from autograder.checks.check_runner import CheckRunner, InputSeeds, Recorder
 from autograder.checks.collection import CollectedChecks
 from autograder.checks.draw import Draw
+from autograder.checks.memory import COLLECTING
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.submission_judge import JudgedSteps, SubmissionJudge
@@ -57,6 +58,7 @@ class GradingPlugin:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the checks in the order of the steps; a step without a check is an error."""
+        self.reference.memories.use(COLLECTING)
         checks = CollectedChecks.of(self.reference, items, public=self._public)
         self._runner.checks = checks
         items[:] = checks.items
@@ -119,16 +121,17 @@ class GradingPlugin:
         respondent: Respondent,
         on_step: Callable[[StepVerdict], None] = lambda step: None,
         *,
-        seed: int | None = None,
+        seeds: InputSeeds | None = None,
         layer_earns_steps: bool = True,
     ) -> JudgedSteps:
         """Run every check against `respondent`, step by step, then the chain.
 
         `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
-        from `seed`, or from the exercise's own when it is None. With `layer_earns_steps`, a layer
-        that is right by itself earns the points of steps that are not written and that it does.
+        from `seeds`, or from the exercise's own seed. With `layer_earns_steps`, a layer that is
+        right by itself earns the points of steps that are not written and that it does.
         """
-        return self._submissions.judged(respondent, on_step, seed, layer_earns_steps)
+        drawn = seeds or InputSeeds()
+        return self._submissions.judged(respondent, on_step, drawn, layer_earns_steps)
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`.

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -104,12 +105,16 @@ def in_every_use(
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            others = [
-                _at_sizes_of(source if (source, other) in fitting else None, other, draw)
-                for other in sources
-                if other is not source
-            ]
-            student.ask(use.of(source, draw, others)).agrees()
+            asked = source.kept("use", draw, partial(made, source, draw))
+            student.ask(asked).agrees()
+
+    def made(source: QuestionSource, draw: Draw) -> Request:
+        others = [
+            _at_sizes_of(source if (source, other) in fitting else None, other, draw)
+            for other in sources
+            if other is not source
+        ]
+        return use.of(source, draw, others)
 
     return check
 
@@ -168,7 +173,9 @@ def at_sizes(sources: Mapping[QuestionSource, int | None], sized: Sized) -> Stan
 
     def check(student: Student, draw: Draw) -> None:
         for source, place in sources.items():
-            student.ask(sized.of(source, place, draw)).agrees()
+            purpose = f"at {dict(sized.sizes)}"
+            asked = source.kept(purpose, draw, partial(sized.of, source, place, draw))
+            student.ask(asked).agrees()
 
     return check
 
@@ -178,10 +185,16 @@ def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            request = source.question(draw, "large", {}).request
-            (scores,) = request.arguments
-            for rows in (_spread_out(scores), _far_down(scores)):
-                student.ask(replace(request, arguments=(rows,))).agrees()
+            for rows in (_spread_out, _far_down):
+                asked = source.kept(rows.__name__, draw, partial(with_rows, source, draw, rows))
+                student.ask(asked).agrees()
+
+    def with_rows(
+        source: QuestionSource, draw: Draw, rows: Callable[[np.ndarray], np.ndarray]
+    ) -> Request:
+        request = source.question(draw, "large", {}).request
+        (scores,) = request.arguments
+        return replace(request, arguments=(rows(scores),))
 
     return check
 
@@ -191,12 +204,14 @@ def with_large_inputs(sources: Sequence[QuestionSource], dtype: str) -> Standing
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            request = source.question(draw, "large", {}).request
-            first, *others = request.method_arguments
-            tokens = LARGE_INPUTS * first
-            tokens[..., 1:2, :] = 0.0  # a token of zeros has scores of 0, which are scores too
-            large = (tokens, *others)
-            student.ask(replace(request, method_arguments=large, dtype=dtype)).agrees()
+            student.ask(source.kept("large", draw, partial(enlarged, source, draw))).agrees()
+
+    def enlarged(source: QuestionSource, draw: Draw) -> Request:
+        request = source.question(draw, "large", {}).request
+        first, *others = request.method_arguments
+        tokens = LARGE_INPUTS * first
+        tokens[..., 1:2, :] = 0.0  # a token of zeros has scores of 0, which are scores too
+        return replace(request, method_arguments=(tokens, *others), dtype=dtype)
 
     return check
 

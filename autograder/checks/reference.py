@@ -24,6 +24,7 @@ from autograder.checks.known_mistake import (
     Misconception,
     read_misconceptions,
 )
+from autograder.checks.memory import Memories
 from autograder.checks.replay import Replay
 from autograder.checks.result_names import result_names
 from autograder.checks.whole_number import with_whole_numbers
@@ -89,38 +90,29 @@ class Reference:
     exercise: Exercise
     module: ModuleType
     misconceptions: tuple[Misconception, ...]
-    _expected: dict[bytes, Reply] = field(default_factory=dict, compare=False, repr=False)
-    _undrawn: dict[bytes, Reply] = field(default_factory=dict, compare=False, repr=False)
-    _drawn: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    memories: Memories = field(default_factory=Memories, compare=False, repr=False)
 
     def expected(self, request: Request) -> Reply:
         """Return the reference's answer to a check's own request, computed once.
 
-        A check asks the same again for the same inputs, so this is kept until `forget_drawn`, or
-        longer where nothing of the request was drawn. Requests that come from a student's code go
-        through `ask`, which keeps nothing.
+        A check asks the same again for the same inputs, so this is kept as long as they are used.
+        Requests that come from a student's code go through `ask`, which keeps nothing.
         """
-        kept = self._expected if request.is_drawn else self._undrawn
+        kept = self.memories.now.expected if request.is_drawn else self.memories.undrawn
         if request.key not in kept:
             kept[request.key] = with_whole_numbers(self.ask(request))
         return kept[request.key]
 
     def forget(self) -> None:
         """Forget every answer that was kept."""
-        self._undrawn.clear()
-        self.forget_drawn()
-
-    def forget_drawn(self) -> None:
-        """Forget the answers for inputs that do not come back: checks are given others now."""
-        self._expected.clear()
-        self._drawn.clear()
-        self.replay.forget()
+        self.memories.clear()
 
     def drawn(self, identity: Hashable, draw: Callable[[], Any]) -> Any:
-        """Return what `draw` draws, once for each `identity`; kept until `forget_drawn`, too."""
-        if identity not in self._drawn:
-            self._drawn[identity] = draw()
-        return self._drawn[identity]
+        """Return what `draw` draws, once for each `identity`; kept as answers are."""
+        kept = self.memories.now.drawn
+        if identity not in kept:
+            kept[identity] = draw()
+        return kept[identity]
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer a request as the reference does."""

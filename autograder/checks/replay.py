@@ -1,6 +1,6 @@
 """Counterfactual replay: what every known mistake replies to a check's own request.
 
-Each reply is computed once and kept for as long as the inputs stay the same.
+Each reply is computed once and kept in the reference's memory of these inputs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,6 @@ class Replay:
 
     def __init__(self, reference: Reference) -> None:
         self._reference = reference
-        self._singles: dict[bytes, tuple[Candidate, ...]] = {}
-        self._pairs: dict[bytes, tuple[Candidate, ...]] = {}
-
-    def forget(self) -> None:
-        """Forget every answer that was kept."""
-        self._singles.clear()
-        self._pairs.clear()
 
     def singles(self, request: Request) -> tuple[Candidate, ...]:
         """Return what every mistake that can show in `request` makes of it.
@@ -38,13 +31,14 @@ class Replay:
         The step's own mistakes come first. For a class, the reference follows, with one of its
         functions replaced by each known mistake of that function.
         """
-        if request.key not in self._singles:
+        kept = self._reference.memories.now.singles
+        if request.key not in kept:
             known = self._reference.misconceptions
             own = [mistake for mistake in known if mistake.step == request.target]
             inside = [mistake for mistake in known if mistake.step != request.target]
             chosen = [*own, *inside] if request.method is not None else own
-            self._singles[request.key] = tuple(self._replayed(request, each) for each in chosen)
-        return self._singles[request.key]
+            kept[request.key] = tuple(self._replayed(request, each) for each in chosen)
+        return kept[request.key]
 
     def pairs(
         self, request: Request, suspects: frozenset[str] | None = None
@@ -55,9 +49,10 @@ class Replay:
         """
         if suspects is not None:
             return tuple(self._paired(request, suspects))
-        if request.key not in self._pairs:
-            self._pairs[request.key] = tuple(self._paired(request, None))
-        return self._pairs[request.key]
+        kept = self._reference.memories.now.pairs
+        if request.key not in kept:
+            kept[request.key] = tuple(self._paired(request, None))
+        return kept[request.key]
 
     def again(self, request: Request, name: str) -> Candidate | None:
         """Return what the mistake, or the pair, of this name makes of `request`.

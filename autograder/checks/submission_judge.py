@@ -10,7 +10,7 @@ from autograder.checks.attribution import remark_on
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_questions import OwnAnswers
-from autograder.checks.check_runner import CheckRunner, CheckTerms
+from autograder.checks.check_runner import CheckRunner, CheckTerms, InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import end_to_end
 from autograder.checks.step_judge import STUCK, StepJudge
@@ -48,12 +48,12 @@ class SubmissionJudge:
         self,
         respondent: Respondent,
         on_step: Callable[[StepVerdict], None],
-        seed: int | None,
+        seeds: InputSeeds,
         layer_earns_steps: bool,
     ) -> JudgedSteps:
         """Run every check against `respondent`; see `GradingPlugin.judged_by`."""
         begun = time.monotonic()
-        self._runner.draw_from(seed)
+        self._runner.draw_from(seeds)
         judge = StepJudge(self._runner, respondent)
         judged: list[StepVerdict] = []
         for step in self._runner.reference.exercise.steps:
@@ -121,22 +121,22 @@ class SubmissionJudge:
         """Return what the failing checks of a step ask, on these inputs and on others."""
         runner, own = self._runner, OwnAnswers(self._runner.reference)
         names = {check.name for check in step.checks if check.finding}
-        kept = runner.seed
+        kept = runner.seeds
         try:
-            for seed in (kept, (kept or 0) + 1):
-                runner.seed = seed
+            for seeds in (kept, InputSeeds((kept.own or 0) + 1)):
+                runner.seeds = seeds
                 for item in runner.checks.of_step(step.name):
                     if item.name in names:
                         runner.run(item, CheckTerms(own, naming=False))
         finally:
-            runner.seed = kept
+            runner.seeds = kept
         return own.asked
 
     def _sees(self, step: Step, respondent: Respondent) -> bool:
         """Say whether a check of a step finds something wrong, on the exercise's own inputs."""
         runner, terms = self._runner, CheckTerms(respondent, naming=False)
-        kept = runner.seed
-        runner.draw_from(None)
+        kept = runner.seeds
+        runner.draw_from(InputSeeds())
         try:
             runs = (runner.run(item, terms) for item in runner.checks.of_step(step.name))
             return any(run.verdict.outcome not in UNSEEN for run in runs)

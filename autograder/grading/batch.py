@@ -10,18 +10,20 @@ from __future__ import annotations
 import atexit
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
 from autograder.checks.attribution import fault_detail
+from autograder.checks.check_runner import InputSeeds
 from autograder.checks.grader_run import run_graders
+from autograder.checks.memory import Memories
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
-from autograder.grading.input_seed import input_seed, worker_seed
+from autograder.grading.input_seed import input_seed, standing_seed, worker_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
@@ -68,9 +70,10 @@ def grade_batch(
     every verdict, and every step on the way. Raises `KitError` when the exercise cannot be used or
     the sandbox falls short of the demand, and MemoryError.
     """
-    reference, sender = read_reference(folder), progress or WorkProgress(lambda message: None, None)
+    sender = progress or WorkProgress(lambda message: None, None)
     journal = Journal(journal_file) if journal_file else None
     digest = exercise_hash(folder)
+    reference = replace(read_reference(folder), memories=_memories(digest))
     keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in submissions]
     known: dict[int, Verdict] = {}
     for number, (key, submission) in enumerate(zip(keys, submissions)):
@@ -135,6 +138,12 @@ def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> 
 
 
 @cache
+def _memories(digest: str) -> Memories:
+    """Return what this process keeps for the exercise with this digest, from batch to batch."""
+    return Memories()
+
+
+@cache
 def _zygote(
     library: str, limits: Limits, allow_process: bool, secrets: tuple[Path, ...], *hidden: Path
 ) -> Zygote:
@@ -158,11 +167,12 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
         progress.part(JudgedStep(told(step), str(zygote.protection)))
 
     seed = input_seed(secret, exercise, submission.code_hash)
+    seeds = InputSeeds(seed, standing_seed(secret, exercise, seed))
     generators = worker_seed(secret, exercise, submission.code_hash)
     answer = partial(reference_answer, judging.reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = judging.plugin.judged_by(
-            loaded, send_step, seed=seed, layer_earns_steps=judging.layer_earns_steps
+            loaded, send_step, seeds=seeds, layer_earns_steps=judging.layer_earns_steps
         )
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
     remarks = (*remarks, *judged.remarks)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Linear, Seed, Value
+from autograder.protocol.wire import Linear, Seed, Value, encode
 
 _UNDRAWN = (bool, int, float, str, type(None))
 
@@ -57,12 +57,54 @@ class Request:
     earlier: tuple[EarlierCall, ...] = ()
     recording: bool = True
 
-    @property
+    @cached_property
+    def alone(self) -> Request:
+        """The same without conditions: with no calls before, in the exercise's own precision.
+
+        float64 stays, since it is more.
+        """
+        dtype = self.dtype if self.dtype == "float64" else ""
+        return replace(self, dtype=dtype, before=(), layouts=(), earlier=(), recording=True)
+
+    @cached_property
     def is_drawn(self) -> bool:
         """Say whether it holds an array or a seed, which are drawn."""
         given = (*self.arguments, *self.method_arguments, *self.keywords.values())
         beside = (self.backward, *self.attributes.values(), *self.earlier)
         return any(not isinstance(value, _UNDRAWN) for value in (*given, *beside))
+
+    @cached_property
+    def encoded(self) -> tuple[dict[str, Any], list[bytes]]:
+        """The request as JSON facts, and the bytes of its arrays: what a worker is sent."""
+        parts: list[bytes] = []
+
+        def values(items: tuple[Value, ...]) -> list[Any]:
+            return [encode(item, parts) for item in items]
+
+        def named(items: Mapping[str, Value]) -> dict[str, Any]:
+            return {name: encode(item, parts) for name, item in items.items()}
+
+        facts = {
+            "target": self.target,
+            "method": self.method,
+            "calls": self.calls,
+            "recording": self.recording,
+            "dtype": self.dtype,
+        }
+        # In the order in which the worker takes arrays from the payload.
+        sequences = {
+            "arguments": values(self.arguments),
+            "keywords": named(self.keywords),
+            "method_arguments": values(self.method_arguments),
+            "attributes": named(self.attributes),
+            "backward": values(() if self.backward is None else (self.backward,)),
+            "earlier": values(tuple(earlier.values for earlier in self.earlier)),
+            "layouts": [list(order) if order else None for order in self.layouts],
+            "before": list(self.before),
+            "read": list(self.read),
+        }
+        # Most requests leave most of them empty.
+        return facts | {name: each for name, each in sequences.items() if each}, parts
 
     @cached_property
     def key(self) -> bytes:

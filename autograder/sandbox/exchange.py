@@ -50,35 +50,9 @@ def call_frame(
     number: int, request: Request, leaning_on: tuple[str, ...], op: str = "call"
 ) -> bytes:
     """Return the frame that tells a worker to answer `request`, or to "trace" it."""
-    parts: list[bytes] = []
-
-    def values(items: tuple[wire.Value, ...]) -> list[Any]:
-        return [wire.encode(item, parts) for item in items]
-
-    def named(items: Mapping[str, wire.Value]) -> dict[str, Any]:
-        return {name: wire.encode(item, parts) for name, item in items.items()}
-
-    # In the order in which the worker takes arrays from the payload.
-    header = {
-        "id": number,
-        "op": op,
-        "target": request.target,
-        "arguments": values(request.arguments),
-        "keywords": named(request.keywords),
-        "method": request.method,
-        "method_arguments": values(request.method_arguments),
-        "attributes": named(request.attributes),
-        "backward": wire.encode(request.backward, parts),
-        "earlier": values(tuple(earlier.values for earlier in request.earlier)),
-        "layouts": [list(order) if order else None for order in request.layouts],
-        "before": list(request.before),
-        "calls": request.calls,
-        "recording": request.recording,
-        "dtype": request.dtype,
-        "read": list(request.read),
-        "leaning_on": list(leaning_on),
-    }
-    return wire.frame(header, parts)
+    facts, parts = request.encoded
+    header = {"id": number, "op": op, **facts}
+    return wire.frame(header | {"leaning_on": list(leaning_on)} if leaning_on else header, parts)
 
 
 def answer_frame(number: int, value: wire.Value | None) -> bytes:

@@ -113,7 +113,7 @@ class Session:
         call = self._read_call(header, payload)
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
-        with self._host_answers.on(header["leaning_on"], vars(self._module)):
+        with self._host_answers.on(header.get("leaning_on", []), vars(self._module)):
             try:
                 performed = perform(vars(self._module)[header["target"]], call)
             except Missing as missing:
@@ -136,26 +136,27 @@ class Session:
             return arrays.to_library(value, self._library, dtype, generators)
 
         def values(name: str) -> list[Any]:
-            return list(map(inward, header[name]))
+            return list(map(inward, header.get(name, ())))
 
         def named(name: str) -> dict[str, Any]:
-            return {key: inward(facts) for key, facts in header[name].items()}
+            return {key: inward(facts) for key, facts in header.get(name, {}).items()}
 
         # In the order in which the host wrote the arrays.
         arguments, keywords = values("arguments"), named("keywords")
         method_arguments, attributes = values("method_arguments"), named("attributes")
+        backward = values("backward")
         return Call(
             arguments=arguments,
             keywords=keywords,
             method=header["method"],
             method_arguments=method_arguments,
             attributes=attributes,
-            read=header["read"],
-            before=header["before"],
+            read=header.get("read", []),
+            before=header.get("before", []),
             calls=header["calls"],
             dtype=dtype,
-            backward=inward(header["backward"]),
-            layouts=header["layouts"],
+            backward=backward[0] if backward else None,
+            layouts=header.get("layouts", []),
             earlier=[EarlierCall.of(each) for each in values("earlier")],
             recording=header["recording"],
         )

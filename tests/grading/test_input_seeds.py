@@ -210,8 +210,8 @@ def test_what_is_expected_is_not_kept_for_hand_ins_that_are_done() -> None:
     wrong = InProcess({**vars(reference.module), "softmax": lambda scores: scores * 2.0})
 
     def kept() -> int:
-        replay = reference.replay
-        return len(reference._expected) + len(replay._singles) + len(replay._pairs)
+        own = reference.memories.own
+        return len(own.expected) + len(own.drawn) + len(own.singles) + len(own.pairs)
 
     sizes = []
     for number in range(3):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checks.check_runner import InputSeeds
 from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference
@@ -20,7 +21,7 @@ def judged_by(reference: Reference, *pairs: tuple[Respondent, int | None]) -> li
     kept: list[JudgedSteps] = []
 
     def judge(plugin: GradingPlugin) -> None:
-        kept.extend(plugin.judged_by(one, seed=seed) for one, seed in pairs)
+        kept.extend(plugin.judged_by(one, seeds=InputSeeds(seed)) for one, seed in pairs)
 
     run_graders(GradingPlugin(reference, judge))
     return kept
