@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 
 BROWSER := $(VENV)/.browser
 
-.PHONY: demo test coverage test-slow test-browser pictures check layers build bench clean
+.PHONY: demo test coverage test-slow test-browser pictures check mutants layers build bench clean
 
 demo: $(READY)
 	$(BIN)/attn demo
@@ -56,6 +56,10 @@ check: $(BROWSER)
 	$(BIN)/mypy
 	$(BIN)/attn build --check
 	$(BIN)/attn verify --seeds 20
+
+# What `make check` takes a sample of: every mutant of every exercise.
+mutants: $(READY)
+	$(BIN)/attn verify --mutants all --seeds 3
 
 # The rooms of the package, floor by floor, and what each imports.
 layers: $(READY)

@@ -103,7 +103,7 @@ class CheckRunner:
     def draw_from(self, seeds: InputSeeds) -> None:
         """Draw the inputs from `seeds` from now on."""
         if seeds.own != self.seeds.own:
-            self.reference.memories.own.clear()  # what comes back no more would pile up
+            self.reference.memories.forget_hand_in()  # what comes back no more would pile up
         self.seeds = seeds
 
     def run(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:

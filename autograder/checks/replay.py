@@ -1,6 +1,6 @@
 """Counterfactual replay: what every known mistake replies to a check's own request.
 
-Each reply is computed once and kept in the reference's memory of these inputs.
+Each reply is computed once for a hand-in. There are too many to keep them longer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Replay:
         The step's own mistakes come first. For a class, the reference follows, with one of its
         functions replaced by each known mistake of that function.
         """
-        kept = self._reference.memories.now.singles
+        kept = self._reference.memories.replayed.singles
         if request.key not in kept:
             known = self._reference.misconceptions
             own = [mistake for mistake in known if mistake.step == request.target]
@@ -49,7 +49,7 @@ class Replay:
         """
         if suspects is not None:
             return tuple(self._paired(request, suspects))
-        kept = self._reference.memories.now.pairs
+        kept = self._reference.memories.replayed.pairs
         if request.key not in kept:
             kept[request.key] = tuple(self._paired(request, None))
         return kept[request.key]

@@ -171,8 +171,8 @@ class _HeldStep:
         )
         found = []
         for number, sizes in enumerate(groups or ({},) * bool(other)):
-            # In float32, large numbers that cancel leave too few digits.
-            dtype = other if other == "float64" or not number else ""
+            used = in_torch and not number
+            dtype = "" if used else other
             single = [axis for axis, size in sizes.items() if size == 1]
             name = f"size_1[{','.join(single)}]" if single else "other_precision"
             words = [f"{' and '.join(single)} of size 1"] * bool(single)
@@ -183,8 +183,8 @@ class _HeldStep:
                 dtype,
                 ("eval",) if in_torch else (),
                 recording=not self._torch,
-                enlarged=(dtype or own) == "float64",
-                used=in_torch and not number,
+                enlarged=dtype == "float64",  # in float32, large numbers that cancel lose digits
+                used=used,
             )
             check = properties.at_sizes(places, sized)
             found.append(self._item(name, title, check))

@@ -85,9 +85,11 @@ def judge(
         case Agrees():
             return _agrees(expectation, request, reply, candidates, describe)
         case Distributed():
-            return judge_distribution(expectation, reply, candidates)
+            drawn = judge_distribution(expectation, reply, candidates)
+            return drawn or _left_behind(reply, "The numbers are right.")
         case LinearLayers():
-            return judge_layers(expectation, reply, candidates)
+            layers = judge_layers(expectation, reply, candidates)
+            return layers or _left_behind(reply, "The sizes of the layers are right.")
         case Refused():
             return _refused(expectation, reply)
 
@@ -111,6 +113,12 @@ def _agrees(
         or judge_observations(reply, expectation.observations)
         or judge_gradients(expectation, request, reply, candidates)
     )
+
+
+def _left_behind(reply: Reply, right: str) -> Finding | None:
+    """Return what a call that makes something new has changed beside that."""
+    finding = judge_observations(reply, ()) if isinstance(reply, Returned) else None
+    return finding and replace(finding, right=right)
 
 
 def with_attributes(request: Request, reply: Reply) -> Reply:

@@ -85,7 +85,7 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settings) -> Performed:
     if call.method is None:
         for earlier in call.earlier:
-            _result(target, earlier.arguments, earlier.keywords)
+            arrays.held(_result(target, earlier.arguments, earlier.keywords))
         # A file that switches gradients off spoils its layer; a step in it is judged by itself.
         with autograd.recording(None if call.backward is None else True):
             given = _Given(call, call.arguments)

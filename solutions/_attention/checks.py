@@ -146,9 +146,12 @@ class LayerChecks:
 
     def without_bias(self, *marks):
         def check(student, draw):
+            parameters = self.parameters(draw).items()
+            weights = {name: each for name, each in parameters if name.endswith(".weight")}
             self.made(student, draw, False).attributes(*self.layers).has_layers()
+            self.made(student, draw, False, **weights).call("forward", draw(self.x)).agrees()
 
-        return _check(check, self.step, WITHOUT_BIAS, marks)
+        return _check(check, self.step, "without biases, there are none, and none is added", marks)
 
     def values(
         self, *marks, title="forward joins the steps; every token sees all tokens", **options
@@ -157,14 +160,6 @@ class LayerChecks:
             self.loaded(student, draw).call("forward", draw(self.x), **options).agrees()
 
         return _check(check, self.step, title, marks)
-
-    def values_without_bias(self, *marks):
-        def check(student, draw):
-            parameters = self.parameters(draw).items()
-            weights = {name: each for name, each in parameters if name.endswith(".weight")}
-            self.made(student, draw, False, **weights).call("forward", draw(self.x)).agrees()
-
-        return _check(check, self.step, "without biases, forward adds none", marks)
 
     def gradients(self, *marks, options=()):
         def check(student, draw):

@@ -54,7 +54,8 @@ class Methods:
         return attention_output.movedim(1, 2).flatten(2)
 
     def project_output(gathered, layer):
-        return gathered.matmul(layer.weight.t()).add(layer.bias)
+        projected = gathered.matmul(layer.weight.t())
+        return projected if layer.bias is None else projected.add(layer.bias)
 
 
 class Einsum:
@@ -74,7 +75,8 @@ class Einsum:
         return torch.einsum("bhsd->bshd", attention_output).flatten(start_dim=2)
 
     def project_output(gathered, layer):
-        return torch.einsum("...d,cd->...c", gathered, layer.weight) + layer.bias
+        projected = torch.einsum("...d,cd->...c", gathered, layer.weight)
+        return projected if layer.bias is None else projected + layer.bias
 
 
 class BatchedProducts:
@@ -167,7 +169,8 @@ class NonContiguous:
         return attention_output.permute(0, 1, 3, 2).flatten(1, 2).mT
 
     def project_output(gathered, layer):
-        return (layer.weight @ gathered.mT + layer.bias[:, None]).mT
+        bias = 0 if layer.bias is None else layer.bias[:, None]
+        return (layer.weight @ gathered.mT + bias).mT
 
 
 class DoublePrecision:
@@ -190,8 +193,8 @@ class DoublePrecision:
         return attention_output.double().transpose(1, 2).flatten(-2).to(attention_output.dtype)
 
     def project_output(gathered, layer):
-        projected = F.linear(gathered.double(), layer.weight.double(), layer.bias.double())
-        return projected.to(gathered.dtype)
+        bias = None if layer.bias is None else layer.bias.double()
+        return F.linear(gathered.double(), layer.weight.double(), bias).to(gathered.dtype)
 
 
 class SoftmaxByHand:

@@ -82,7 +82,6 @@ def test_output_values(student, draw):
 test_layer_keeps_its_layers = layer.keeps_its_layers(
     PUBLIC, SIZES, title="the attributes Wqkv and Wo have the right sizes"
 )
-test_layer_without_bias = layer.without_bias(PUBLIC)
 
 
 @pytest.mark.step("MultiHeadAttention")
@@ -104,7 +103,7 @@ def test_heads_divide_the_hidden_size(student, draw):
 
 
 test_layer_values = layer.values(PUBLIC, SIZES)
-test_layer_values_without_bias = layer.values_without_bias(PUBLIC)
+test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_causal_layer_values = causal_layer.values(

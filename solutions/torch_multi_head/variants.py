@@ -202,7 +202,7 @@ class DoublePrecision(shared.DoublePrecision):
 
 
 class SoftmaxByHand(shared.SoftmaxByHand):
-    """The softmax written out, shifted by the largest score; forbidden shares are set to 0."""
+    """The softmax written out, shifted by the largest score that a token may see."""
 
     class MultiHeadAttention(_Layers):
         def forward(self, x):
@@ -218,9 +218,9 @@ class SoftmaxByHand(shared.SoftmaxByHand):
             B, S, C = x.shape
             Q, K, V = self.Wqkv(x).reshape(B, S, 3, self.num_heads, -1).transpose(1, 3).unbind(2)
             scores = Q @ K.transpose(2, 3) / K.shape[3] ** 0.5
-            shares = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
             if causal:
-                shares = shares.tril()
+                scores = scores.masked_fill(torch.ones(S, S).triu(1).bool(), -torch.inf)
+            shares = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
             weights = shares / shares.sum(dim=-1, keepdim=True)
             return self.Wo(torch.swapaxes(weights @ V, 1, 2).reshape(B, S, C))
 

@@ -79,10 +79,9 @@ def test_output_values(student, draw):
 test_layer_keeps_its_layers = layer.keeps_its_layers(
     PUBLIC, SIZES, title="the attributes Wqkv and Wo have the right sizes"
 )
-test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_values = layer.values(PUBLIC(B=3, S=4), SQUARE)
 test_uneven_layer_values = layer.values(UNEVEN, title="a hidden size that is not a multiple of 4")
-test_layer_values_without_bias = layer.values_without_bias(PUBLIC)
+test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_the_steps_end_to_end = layer.end_to_end()

@@ -148,8 +148,9 @@ class DoublePrecision(shared.DoublePrecision):
     """Everything computed in float64, and returned in the precision of the input."""
 
     def project_qkv(x, Wqkv):
-        projected = x.double() @ Wqkv.weight.double().T + Wqkv.bias.double()
-        return projected.to(x.dtype).chunk(3, dim=-1)
+        projected = x.double() @ Wqkv.weight.double().T
+        biased = projected if Wqkv.bias is None else projected + Wqkv.bias.double()
+        return biased.to(x.dtype).chunk(3, dim=-1)
 
 
 class SoftmaxInSinglePrecision:

@@ -161,7 +161,7 @@ def test_a_chain_that_breaks_breaks_at_the_mistake(
         ("mistake_softmax_over_queries", True),
         ("mistake_keys_reversed", True),
         ("mistake_mask_of_zero", True),
-        ("mistake_softmax_overflows", False),
+        ("mistake_softmax_overflows", True),
         ("mistake_weights_too_large", True),
     ],
 )

@@ -210,8 +210,9 @@ def test_what_is_expected_is_not_kept_for_hand_ins_that_are_done() -> None:
     wrong = InProcess({**vars(reference.module), "softmax": lambda scores: scores * 2.0})
 
     def kept() -> int:
-        own = reference.memories.own
-        return len(own.expected) + len(own.drawn) + len(own.singles) + len(own.pairs)
+        own, replayed = reference.memories.own, reference.memories.replayed
+        kept = (own.expected, own.drawn, replayed.singles, replayed.pairs)
+        return sum(len(each) for each in kept)
 
     sizes = []
     for number in range(3):

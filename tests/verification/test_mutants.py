@@ -35,8 +35,9 @@ from support.toy_exercise import GRADERS, toy
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 PUBLIC = GRADERS.replace("@pytest.mark.step", "@pytest.mark.public(B=2, D=3)\n@pytest.mark.step")
-# Its check of `double` asks about the number 2 alone, and 2 + 2 and 2 ** 2 are 4 as well.
-BLIND = PUBLIC.replace('draw("B D")', '0 * draw("B D") + 2', 1)
+# Its check of `double` asks about the number 2 alone, and 2 + 2 and 2 ** 2 are 4 as well. Whole
+# numbers stay as they are in the standing checks.
+BLIND = PUBLIC.replace('draw("B D")', '(0 * draw("B D") + 2).astype(int)', 1)
 
 
 def proved(folder: Path, graders: str = PUBLIC) -> ProvedByMutants:
