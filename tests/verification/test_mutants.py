@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import KitError
+from autograder.model.exercise import MANIFEST
 from autograder.verification.jury import Jury, definitions
 from autograder.verification.mutants.declared import FILE, Declared, read_declared, stale
 from autograder.verification.mutants.deviation import deviation
@@ -35,14 +36,22 @@ from support.toy_exercise import GRADERS, toy
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 PUBLIC = GRADERS.replace("@pytest.mark.step", "@pytest.mark.public(B=2, D=3)\n@pytest.mark.step")
-# Its check of `double` asks about the number 2 alone, and 2 + 2 and 2 ** 2 are 4 as well. Whole
-# numbers stay as they are in the standing checks.
-BLIND = PUBLIC.replace('draw("B D")', '(0 * draw("B D") + 2).astype(int)', 1)
+# Its check of `double` asks about the number 2 alone, and 2 + 2 and 2 ** 2 are 4 as well.
+BLIND = PUBLIC.replace('draw("B D")', '0 * draw("B D") + 2', 1)
+# The standing checks that ask about 0 as well.
+WITHOUT = """
+[grading.without.double]
+size_1 = "to be blind"
+other_precision = "to be blind"
+"""
 
 
 def proved(folder: Path, graders: str = PUBLIC) -> ProvedByMutants:
     folder.mkdir(exist_ok=True)
     toy(folder, graders)
+    if BLIND in graders:
+        manifest = folder / MANIFEST
+        manifest.write_text(manifest.read_text(encoding="utf-8") + WITHOUT, encoding="utf-8")
     return prove_by_mutants(folder, every=False)
 
 
