@@ -24,15 +24,16 @@ from autograder.judging.number_claims import about_numbers
 from autograder.judging.order_claims import about_axes, about_order
 from autograder.judging.part_claims import about_parts, about_type
 from autograder.judging.precision import LOWER, asked_precision, is_lower
+from autograder.judging.product_claims import about_products
 from autograder.judging.question_sizes import sizes_of
+from autograder.judging.score_claims import about_scores
 from autograder.judging.shape_claims import about_shape
 from autograder.judging.share_claims import about_row_sums, about_shares
 from autograder.model.claim import Claim
 from autograder.model.request import Request
-from autograder.protocol.wire import Value, arrays_in
+from autograder.protocol.wire import Value
 
 MOST_NUMBERS = 1 << 16  # of an array that is described
-_EXPONENT = 88  # of a larger one, the exponential is infinite in float32
 # The most specific first: a factor says more than rows that are right.
 _SAME_SHAPE = (
     about_axes,
@@ -79,7 +80,12 @@ def _claims(
         ):
             continue
         seen = Difference(actual, numbers(whole, form), label, axes, near(part, form), sizes)
-        found = [*_argument(seen, request), *_overflow(seen, request), *_of_one(seen)]
+        found = [
+            *_argument(seen, request),
+            *about_products(seen, request, dict(zip(form.names, arrays))),
+            *about_scores(seen, request),
+            *_of_one(seen),
+        ]
         if found:
             lower = _lower_words(part, whole, form)
             for claim in found:
@@ -114,20 +120,6 @@ def _of_one(seen: Difference) -> Iterator[Claim]:
     elif not seen.agree(seen.actual, seen.expected).all():  # in its own, lower precision
         for about in _SAME_SHAPE:
             yield from about(seen)
-
-
-def _overflow(seen: Difference, request: Request | None) -> Iterator[Claim]:
-    """Give what large scores do to shares that are NaN."""
-    arrays = arrays_in(request.arguments) if request and request.method is None else ()
-    sizes = [float(np.abs(array).max(initial=0)) for array in arrays if array.dtype.kind == "f"]
-    largest = max(filter(np.isfinite, sizes), default=0.0)
-    if seen.shares and np.isnan(seen.actual).any() and largest > _EXPONENT:
-        yield Claim(
-            "overflow",
-            f"Some of these scores are as large as {largest:.4g}, up or down. The exponential of "
-            "such a number is infinite, or 0. What can be taken off a row before you exponentiate?",
-            leads=False,
-        )
 
 
 def _argument(seen: Difference, request: Request | None) -> Iterator[Claim]:

@@ -153,18 +153,22 @@ def coarse(returned: Value, expected: Value, form: ResultSpec) -> Finding | None
         if not lower:
             return None
         asked = asked_precision(wanted, form.precision)
-        found.append(_coarse(lower, asked, name, wanted.shape, axes))
+        own = given.dtype.name == lower
+        found.append(_coarse(lower, asked, name, wanted.shape, axes, own))
     return found[0] if found else None
 
 
 def _coarse(
-    lower: str, asked: str, label: str, shape: tuple[int, ...], axes: str | None
+    lower: str, asked: str, label: str, shape: tuple[int, ...], axes: str | None, own: bool
 ) -> Finding:
+    """The finding on numbers rounded to `lower`, which is the array's `own` dtype if so."""
     subject = f"The numbers of `{label}`" if label else "Your numbers"
     back = "float32" if asked == "float32" else "at least float32"
+    # bfloat16 crosses the wire as float32, and a result may have been turned back into it.
+    held = "are" if own else "have the digits of"
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{subject} agree with the expected ones only to about {DIGITS[lower]} digits: they are "
+        f"{subject} agree with the expected ones only to about {DIGITS[lower]} digits: they {held} "
         f"{LOWER[lower]}.",
         right=_right_shape(label, shape, axes),
         look=f"The inputs are {asked}, so {back} is expected in return. "
@@ -214,7 +218,6 @@ def _shape(
     return Finding(
         Outcome.WRONG_SHAPE,
         f"{subject} is {actual.shape}, but {shape_words(expected.shape, axes)} is expected.",
-        right="It returns floating-point numbers." if not label else "",
     )
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.judging.diagnosis import told_by_cause
+from autograder.judging.doubling import doubled
 from autograder.judging.expectation import Agrees, Expectation
 from autograder.model.request import Request
-from autograder.model.verdict import Finding
+from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value, arrays_in
 
 # Begins the names of the checks that every step is held to. They are asked once the author's own
@@ -41,6 +42,7 @@ class _Words:
 
     fact: str
     look: str = ""
+    at_all: str = ""  # the fact where no numbers come back, or in another shape
 
 
 _WORDS = {
@@ -62,10 +64,14 @@ _WORDS = {
     "before": _Words(
         "After `eval()`, the layer gives other numbers than in training.",
         "Which of its lines depend on the mode? Nothing in this layer does.",
+        "In training, the layer gives what is expected; after `eval()`, it does not.",
     ),
-    "single": _Words(
-        "Where an axis has a single entry, as here, the answer is not as expected.",
-        "Which line goes another way then, or loses that axis?",
+    # The author's own checks are asked before, and pass.
+    "sizes": _Words(
+        "With the inputs that were asked before, your code gives what is expected; with these, it "
+        "does not.",
+        "These have other sizes, and some axes have a single entry. Which line depends on a size, "
+        "or on how large a number is?",
     ),
     "together": _Words(
         "Each of these is right by itself, but not all at once: a later call, another order in "
@@ -89,18 +95,60 @@ def explained(
 ) -> Finding:
     """Say which condition of a question makes its answer wrong.
 
-    `judge` asks and judges a question. A finding that names a known mistake stays as it is, and so
-    does one on a question without conditions.
+    `judge` asks and judges a question. A finding on a question without conditions stays as it is,
+    and so does one that names a known mistake. But the other findings of its step may rule that
+    name out, and then the condition is told.
     """
     names = () if request.read else conditions_of(request)
-    if not names or finding.misconception or not isinstance(expectation, Agrees):
+    if not names or not isinstance(expectation, Agrees):
         return finding
+    if not finding.misconception:
+        return _told(finding, request, expectation, names, judge)
+    if finding.evidence is None:
+        return finding
+    told = _told(finding.evidence.bare, request, expectation, names, judge)
+    if not told.cause:
+        return finding
+    return replace(finding, evidence=replace(finding.evidence, bare=told, claims=None))
+
+
+def _told(
+    finding: Finding, request: Request, expectation: Agrees, names: tuple[str, ...], judge: Judge
+) -> Finding:
+    """Return a finding without a name, with the condition that makes the answer wrong."""
     for name, single, expected in _one_at_a_time(request, expectation, names):
         found = judge(single, expected)
+        if found and name:
+            return _worded(found, name)
         if found:
-            alone = not name and found.vague and _has_single_entries(request)
-            return _worded(found, "single" if alone else name)
+            return _told_by_sizes(found, single, expected, judge)
     return _worded(finding, "together" if len(names) > 1 else names[0])
+
+
+def _told_by_sizes(finding: Finding, request: Request, expected: Agrees, judge: Judge) -> Finding:
+    """Return the finding on a question that is wrong under no condition, told by its sizes."""
+    if finding.misconception and finding.evidence:
+        finding = replace(finding.evidence.bare, evidence=finding.evidence)
+    for words, longer, wanted in doubled(request, expected):
+        if judge(longer, wanted) is None:
+            fact = (
+                f"With {words}, as here, the answer is not as expected; with twice as many, it is."
+            )
+            look = (
+                "Which line goes another way at this size or loses an axis, or what is kept from "
+                "an earlier call?"
+            )
+            return _with_form(finding, _Words(fact, look))
+    if _says_little(finding) and _has_single_entries(request):
+        return _worded(finding, "sizes")
+    return finding
+
+
+def _says_little(finding: Finding) -> bool:
+    """Say whether all that is known of a result is that numbers differ, or which ones do."""
+    evidence = finding.evidence
+    claims = evidence.claims() if evidence and evidence.claims else ()
+    return claims[0].weak if claims else finding.vague
 
 
 def _one_at_a_time(
@@ -141,6 +189,15 @@ def _cast(value: Value, dtype: np.dtype) -> Value:
 
 def _worded(finding: Finding, name: str) -> Finding:
     words = _WORDS.get(name)
-    if words is None or finding.misconception:
+    if words is None:
         return finding
-    return told_by_cause(finding, words.fact, words.look)
+    bare = finding.evidence.bare if finding.misconception and finding.evidence else finding
+    return _with_form(bare, words)
+
+
+def _with_form(finding: Finding, words: _Words) -> Finding:
+    """Tell a finding by its cause; what came back instead of an array of that shape is kept."""
+    if finding.outcome is Outcome.WRONG_VALUES:
+        return told_by_cause(finding, words.fact, words.look)
+    seen = finding.evidence.bare if finding.evidence else finding
+    return told_by_cause(replace(finding, right=""), words.at_all or words.fact, seen.message)

@@ -24,7 +24,7 @@ from autograder.model.claim import Claim
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
 from autograder.model.verdict import Evidence, Finding, Outcome
-from autograder.protocol.wire import Value
+from autograder.protocol.wire import MESSAGE, Value
 
 PAIR = " and "  # between the names of two mistakes made together; no single name holds it
 
@@ -124,6 +124,7 @@ def worded(finding: Finding, name: str, words: str) -> Finding:
         fact=" ".join(fact.split()),
         look=" ".join(look.split()),
         details=(*finding.details, seen),
+        cause=False,
     )
 
 
@@ -217,6 +218,13 @@ def _details(detail: str) -> tuple[str, ...]:
 def _raised(exception: ExceptionReport) -> str:
     place = f"Line {exception.line}, `{exception.code}`, raises" if exception.line else "It raises"
     # In backticks, since these are the words of Python or of a library.
-    message = f": {exception.message}" if exception.message else ""
+    message = f": {_whole_words(exception.message)}" if exception.message else ""
     quoted = f"{exception.type_name}{message}".replace("`", "'")
     return f"{place} `{quoted}`."
+
+
+def _whole_words(message: str) -> str:
+    """Return a message that was cut at its greatest length without the rest of a word."""
+    if len(message) < MESSAGE:
+        return message
+    return f"{message.rsplit(None, 1)[0]} …"

@@ -59,11 +59,14 @@ def _alike(seen: Difference, axis: int) -> Claim | None:
         return None
     if seen.agree(expected, np.broadcast_to(expected[:1], expected.shape)).all():
         return None
+    if seen.agree(actual, np.full_like(actual, actual.flat[0])).all():
+        return None  # it is one number everywhere, along each axis alike
     return Claim(
         "alike",
         f"{seen.label} is the same for every entry along {seen.axis(axis)}. It is expected to "
         "differ.",
         "Where does your code look at the entries one by one?",
+        weak=True,
     )
 
 
@@ -136,7 +139,8 @@ def about_entries(seen: Difference) -> Iterator[Claim]:
         if 0 < whole.sum() < whole.size:
             entries = _entries([int(place) for place in np.flatnonzero(whole)], whole.size)
             along = f"Along {seen.axis(axis)}{seen.of_label}"
-            yield Claim(f"entries {axis}", f"{along}, {entries} right, but the others are not.")
+            fact = f"{along}, {entries} right, but the others are not."
+            yield Claim(f"entries {axis}", fact, weak=True)
             return
 
 
@@ -163,5 +167,6 @@ def about_closeness(seen: Difference) -> Iterator[Claim]:
         "close",
         f"{seen.label} is nearly right: its numbers agree with the expected ones to about {digits} "
         "digits, which is not enough.",
-        "Where is a small number added, or precision lost?",
+        "Where is a small number added, a large one cut off, or precision lost?",
+        weak=True,
     )

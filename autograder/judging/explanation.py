@@ -32,6 +32,9 @@ NO_ARRAY = re.compile(
 CRYPTIC = re.compile(
     r"gufunc|mat1 and mat2|batch2|remapped shapes|broadcast together|non-singleton"
 )
+# A layer that the class keeps, called, and the messages when precisions differ there.
+LAYER = re.compile(r"(self\.\w+)\(\w+\)")
+PRECISION = re.compile(r"mat1 and mat2 must have the same dtype|expected .*same dtype")
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
 MEET = (
     "In a matrix product, the last axis of the left factor must be as long as the second-to-last "
@@ -118,7 +121,7 @@ def meaning(exception: ExceptionReport) -> str:
     missing = missing_name(exception)
     if missing:
         return _missing_name(missing, exception)
-    own = _own_name(exception) or _list_words(exception)
+    own = _own_name(exception) or _list_words(exception) or _layer_precision(exception)
     if own:
         return own
     sentence = of_shapes(exception)
@@ -154,6 +157,18 @@ def _own_name(exception: ExceptionReport) -> str:
             "function of that name. What else could the variable be called?"
         )
     return f"Not every way through the code sets `{name}` before this line."
+
+
+def _layer_precision(exception: ExceptionReport) -> str:
+    """Return what to say where a layer of the class meets an input of another precision."""
+    layer = LAYER.search(exception.code)
+    if not layer or not PRECISION.search(exception.message):
+        return ""
+    return (
+        f"The weights of `{layer[1]}` and what goes in have different precisions. Is the input "
+        "made into another one before? Or do several instances share these weights, so that what "
+        "is done to one is done to all?"
+    )
 
 
 def _list_words(exception: ExceptionReport) -> str:

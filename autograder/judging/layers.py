@@ -107,13 +107,14 @@ def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -
         fact = f"Some layers hold the same weights as another one: {listed}."
         look = "Are they one layer, or copies of one? Each is expected to begin with its own draw."
         right = "The sizes of the layers are right."
-        return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
+        return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look, cause=True)
     shared = sharing(
         {name: each.weight for name, each in zip(form.names, given) if isinstance(each, Linear)}
     )
     if shared:
         fact = f"The weights of `{shared[0]}` and `{shared[1]}` are not separate draws: many agree."
-        return Finding(Outcome.WRONG_VALUES, fact, right="The sizes of the layers are right.")
+        right = "The sizes of the layers are right."
+        return Finding(Outcome.WRONG_VALUES, fact, right=right, cause=True)
     return None
 
 

@@ -16,6 +16,7 @@ _POWERS = {
     0.5: "the square root of",
     -1.0: "1 divided by",
 }
+_NEARLY = 2e-3  # how far from 1 a factor is that is told as one near it
 
 
 def about_numbers(seen: Difference) -> Iterator[Claim]:
@@ -74,6 +75,14 @@ def _factor(seen: Difference) -> Claim | None:
             f"{seen.label} is -1 times what is expected: the size of each number is right, but "
             "its sign is the opposite.",
             "Where does a sign change, or where do two terms of a difference change places?",
+        )
+    if abs(factor - 1) < _NEARLY:
+        # So small a difference follows from no size: it is told with more digits.
+        return Claim(
+            "factor near 1",
+            f"{seen.label} is {factor:.7g} times what is expected, everywhere. That is nearly 1.",
+            "Which number that you multiply or divide by has too few digits, or a small number "
+            "added to it?",
         )
     return Claim(
         "factor",

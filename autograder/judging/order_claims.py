@@ -145,9 +145,9 @@ def _reshaped(seen: Difference) -> Claim | None:
         return None
     return Claim(
         "reshaped",
-        f"{seen.label} has all the expected numbers, but in other places. It looks as if a "
-        "reshape stood where two axes have to be swapped, or the other way round.",
-        "Which axis lies innermost before your reshape, and which one after it?",
+        f"{seen.label} has all the expected numbers, but in other places. It looks as if the axes "
+        "stood in another order before a reshape than it needs.",
+        "In which order do the axes stand before your reshape, and which ones become one?",
     )
 
 

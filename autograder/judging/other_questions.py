@@ -25,8 +25,8 @@ def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:
         )
     fact = "Asked twice with the same inputs and weights, your code gives different numbers."
     look = (
-        "Is something drawn at random in it, as in a dropout or in new weights? Or is something "
-        "kept from the call before?"
+        "Is something drawn at random in it, as in a dropout? Does it compute with other weights "
+        "than its own, such as copies? Or is something kept from the call before?"
     )
     return told_by_cause(finding, fact, look)
 

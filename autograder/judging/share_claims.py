@@ -22,8 +22,10 @@ def about_shares(seen: Difference) -> Iterator[Claim]:
         yield found
     elif _sums_to_one(seen, (seen.expected.ndim - 1,)):
         yield from _masked(seen)
+        yield from _some_kept(seen)
     else:
-        yield from _other_sums(seen)
+        found = _sums_of_other_rows(seen)
+        yield from [found] if found else _other_sums(seen)
 
 
 def _temperature(seen: Difference) -> Claim | None:
@@ -85,18 +87,21 @@ def about_row_sums(seen: Difference) -> Iterator[Claim]:
             "flat",
             "Each row sums to 1, but is too flat: its largest share is too small.",
             "What makes the scores too small, or the shares too equal?",
+            weak=True,
         )
     elif differ.all() and differ.size > 3 and (ours > theirs).all():
         yield Claim(
             "sharp",
             "Each row sums to 1, but is too sharp: its largest share is too large.",
-            "What makes the scores too large before the softmax?",
+            "What makes the scores too large, or drops shares?",
+            weak=True,
         )
     else:
         yield Claim(
             "rows sum to 1",
             "Each row sums to 1, as expected, but the shares in it are not the right ones.",
             "Are the scores right that go into the softmax?",
+            weak=True,
         )
 
 
@@ -119,6 +124,48 @@ def _masked(seen: Difference) -> Iterator[Claim]:
             "Each row sums to 1, but later keys get no share. Here every query may see them.",
             "Where are scores forbidden?",
         )
+
+
+def _some_kept(seen: Difference) -> Iterator[Claim]:
+    """Claim that some shares are 0, and the others have grown by one factor in each row."""
+    kept = seen.actual > 0
+    left = np.where(kept, seen.expected, 0.0)
+    if kept.all() or not seen.agree(seen.actual, left / left.sum(axis=-1, keepdims=True)).all():
+        return
+    many = int(kept.sum(axis=-1).max())
+    least = np.sort(seen.expected, axis=-1)[..., -many, None]
+    if (kept == (seen.expected >= least)).all() and many > 1:
+        fact = (
+            f"Each row sums to 1, but only the {many} largest shares of a row are left: the others "
+            "are 0."
+        )
+    else:
+        fact = (
+            "Each row sums to 1, but some shares are 0 where one is expected. The others have "
+            "grown by one factor in each row."
+        )
+    yield Claim("kept", fact, "Which line drops shares or scores?")
+
+
+def _sums_of_other_rows(seen: Difference) -> Claim | None:
+    """Claim that the share at (i, j) is divided by the sum of row j in place of row i."""
+    size = seen.expected.shape[-1]
+    if seen.expected.ndim < 2 or seen.expected.shape[-2] != size or size < 3:
+        return None
+    if not ((seen.actual > 0) & (seen.expected > 1e-9)).all():
+        return None
+    times = np.log(seen.actual / seen.expected)
+    # The logarithm of row i's sum, less that of row 0's, if each is divided by another one's.
+    sums = times[..., :, :1]
+    wanted = seen.expected * np.exp(sums - sums.swapaxes(-2, -1))
+    if not seen.agree(seen.actual, wanted).all():
+        return None
+    return Claim(
+        "sums of other rows",
+        "The shares on the diagonal are right. The others are divided by the sum of another row: "
+        "the one at (i, j) by that of row j.",
+        "Which axes does broadcasting pair up when you divide by the sums?",
+    )
 
 
 def _other_sums(seen: Difference) -> Iterator[Claim]:

@@ -21,7 +21,8 @@ class Claim:
     """A true sentence about a wrong result, and a question to look at.
 
     Claims of one `kind` say the same about the results of several checks. One that does not
-    lead stands behind the bare fact, such as that of a wrong shape.
+    lead stands behind the bare fact, such as that of a wrong shape. One that is `weak` says where
+    numbers differ, or by how much, but not what was done to them.
     """
 
     kind: str
@@ -29,3 +30,4 @@ class Claim:
     look: str = ""
     measure: Measure | None = None
     leads: bool = True
+    weak: bool = False

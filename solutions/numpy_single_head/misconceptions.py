@@ -55,9 +55,10 @@ class softmax:
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
     def softmax_shifted_by_the_overall_maximum(scores):
-        """Your softmax subtracts one maximum of the whole array, so rows far below it become 0 / 0.
+        """Your softmax does not shift each row by its own maximum: rows far below become 0 / 0.
 
-        Each row needs its own shift. Over what is the maximum taken?
+        Each row needs its own shift. Which number does your code take off a row of very negative
+        scores?
         """
         exponentials = np.exp(scores - scores.max())
         return exponentials / exponentials.sum(axis=-1, keepdims=True)

@@ -358,6 +358,8 @@ class MultiHeadAttention:
 
     scaled_after_the_softmax = layer(layers.scaled_after_the_softmax)
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
+    attended_over_the_batch = layer(layers.attended_over_the_batch)
+    input_normalized = layer(layers.input_normalized)
 
     class future_always_hidden(solution.MultiHeadAttention):
         """Your forward hides the future, but here every token sees all tokens.

@@ -13,7 +13,14 @@ import pytest
 from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
+from autograder.judging.compare import ResultSpec
+from autograder.judging.diagnosis import failure
+from autograder.judging.explanation import meaning
 from autograder.judging.inprocess import InProcess
+from autograder.judging.layers import LinearLayers, judge_layers
+from autograder.model.request import ExceptionReport, Failed, Returned
+from autograder.model.verdict import Outcome
+from autograder.protocol.wire import MESSAGE, Linear
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY, TORCH, VIT = "numpy_single_head", "torch_single_head", "vit_multi_head"
@@ -40,6 +47,11 @@ class Mine({class_name}):
 """
 
 
+def causal_layer(line: str) -> str:
+    """The layer in NumPy, whose forward ends in `line`."""
+    return layer(line).replace("self, x", "self, x, causal=False")
+
+
 LAYER = "SingleHeadAttention"
 WRONG = {
     TORCH: {
@@ -60,7 +72,7 @@ WRONG = {
         ),
         "only with one sequence": Slip(
             LAYER,
-            "Where an axis has a single entry, as here",
+            r"With a single entry along axis 0 \(B\), as here",
             layer("return right(x) if len(x) > 1 else self.Wo(right(x)[..., : x.shape[-1] // 4])"),
         ),
         "the first call is kept": Slip(
@@ -90,6 +102,52 @@ WRONG = {
                 "return self.Wo(torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v)"
             ),
         ),
+        "two results after eval()": Slip(
+            LAYER,
+            r"In training, .* after `eval\(\)`, it does not. It returns a list or tuple of 2",
+            layer("return right(x) if self.training else (right(x), None)"),
+        ),
+        "long sequences are cut": Slip(
+            LAYER,
+            "With the inputs that were asked before, .* Which line depends on a size",
+            layer("return right(torch.where(torch.arange(x.shape[1])[:, None] < 9, x, 0))"),
+        ),
+        "copies of the weights": Slip(
+            LAYER,
+            "Does it compute with other weights than its own, such as copies",
+            """
+class Mine(SingleHeadAttention):
+    def __init__(self, hidden_size, bias=True):
+        super().__init__(hidden_size, bias)
+        self.copy = self.Wo.weight.detach().clone()
+
+    def forward(self, x):
+        q, k, v = project_qkv(x, self.Wqkv)
+        weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1)
+        return nn.functional.linear(weights @ v, self.copy.to(x.dtype), self.Wo.bias)
+
+SingleHeadAttention = Mine
+""",
+        ),
+        "a root in half precision": Slip(
+            "scale_scores",
+            r"The result is (1\.000|0\.999)\d+ times what is expected, .* has too few digits",
+            "def scale_scores(attention_scores, head_dim):\n"
+            "    return attention_scores / torch.tensor(head_dim, dtype=torch.float16).sqrt()\n",
+        ),
+        "a product in bfloat16": Slip(
+            "compute_attention_scores",
+            "they have the digits of bfloat16",
+            "def compute_attention_scores(queries, keys):\n"
+            "    return (queries.bfloat16() @ keys.bfloat16().mT).to(queries.dtype)\n",
+        ),
+        "the eight largest shares": Slip(
+            "compute_attention_weights",
+            "only the 8 largest shares of a row are left",
+            "def compute_attention_weights(scaled_scores):\n"
+            "    least = scaled_scores.topk(min(8, scaled_scores.shape[-1])).values[..., -1:]\n"
+            "    return scaled_scores.masked_fill(scaled_scores < least, -math.inf).softmax(-1)\n",
+        ),
         "weights that repeat": Slip(
             "create_projections",
             "its 108 numbers take only 2 values",
@@ -101,6 +159,102 @@ WRONG = {
         ),
     },
     NUMPY: {
+        "scores cut off before a softmax": Slip(
+            "softmax",
+            "scores that lie far from 0 count as equal",
+            "def softmax(scores):\n"
+            "    e = np.exp(np.clip(scores, -500, 500))\n"
+            "    return e / e.sum(axis=-1, keepdims=True)\n",
+        ),
+        "one maximum, and no division by 0": Slip(
+            "softmax",
+            r"\d rows hold 0 everywhere, and the others are right. In the lost rows, even the larg",
+            "def softmax(scores):\n"
+            "    e = np.exp(scores - scores.max())\n"
+            "    return e / (e.sum(axis=-1, keepdims=True) + 1e-9)\n",
+        ),
+        "NaN made 0": Slip(
+            "softmax",
+            "All rows hold 0 everywhere. Some of these scores are as large as",
+            "def softmax(scores):\n"
+            "    e = np.exp(scores)\n"
+            "    return np.nan_to_num(e / e.sum(axis=-1, keepdims=True))\n",
+        ),
+        "the largest magnitude": Slip(
+            "softmax",
+            "does not shift each row by its own maximum",
+            "def softmax(scores):\n"
+            "    e = np.exp(scores - np.abs(scores).max(axis=-1, keepdims=True))\n"
+            "    return e / e.sum(axis=-1, keepdims=True)\n",
+        ),
+        "sums of other rows": Slip(
+            "softmax",
+            r"the one at \(i, j\) by that of row j",
+            "def softmax(scores):\n"
+            "    e = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+            "    return e / e.sum(axis=-1)[:, None]\n",
+        ),
+        "one matrix transposed": Slip(
+            "project_qkv",
+            "`keys` multiplies .* two axes of argument number 3 have changed places",
+            "def project_qkv(x, query_weights, key_weights, value_weights):\n"
+            "    return x @ query_weights, x @ key_weights.T, x @ value_weights\n",
+        ),
+        "values made from the keys": Slip(
+            "project_qkv",
+            "`values` is made from `keys`",
+            "def project_qkv(x, query_weights, key_weights, value_weights):\n"
+            "    keys = x @ key_weights\n"
+            "    return x @ query_weights, keys, keys @ value_weights\n",
+        ),
+        "keys of all sequences": Slip(
+            "compute_attention_scores",
+            r"uses the sum of argument number 2 along axis 0 \(B\)",
+            "def compute_attention_scores(queries, keys):\n"
+            "    return queries @ keys.sum(axis=0).T\n",
+        ),
+        "keys of one sequence": Slip(
+            "compute_attention_scores",
+            r"uses the first entry of argument number 2 along axis 0 \(B\)",
+            "def compute_attention_scores(queries, keys):\n    return queries @ keys[0].T\n",
+        ),
+        "cosines": Slip(
+            "compute_attention_scores",
+            "each vector of both arguments is divided by its own length",
+            "def compute_attention_scores(queries, keys):\n"
+            "    unit = lambda array: array / np.linalg.norm(array, axis=-1, keepdims=True)\n"
+            "    return unit(queries) @ unit(keys).swapaxes(-2, -1)\n",
+        ),
+        "distances": Slip(
+            "compute_attention_scores",
+            "-0.5 times the squared distance",
+            "def compute_attention_scores(queries, keys):\n"
+            "    return -0.5 * ((queries[:, :, None] - keys[:, None]) ** 2).sum(axis=-1)\n",
+        ),
+        "the key with the largest weight": Slip(
+            "apply_attention",
+            "In each row of argument number 1, only the largest number counts, as 1",
+            "def apply_attention(attention_weights, values):\n"
+            "    best = attention_weights.argmax(axis=-1)\n"
+            "    return np.take_along_axis(values, best[..., None], axis=1)\n",
+        ),
+        "causal stays on": Slip(
+            LAYER,
+            "called again with other inputs, it does not",
+            causal_layer(
+                "self.on = getattr(self, 'on', False) or causal; return right(x, self.on)"
+            ),
+        ),
+        "no mask for one sequence": Slip(
+            LAYER,
+            r"With a single entry along axis 0 \(B\), as here, .* with twice as many, it is",
+            causal_layer("return right(x, causal and len(x) > 1)"),
+        ),
+        "an axis is lost": Slip(
+            LAYER,
+            r"^The shape of the result is \(\d+,\), but",
+            causal_layer("return right(x, causal).squeeze()"),
+        ),
         "two of four arrays are one": Slip(
             "initialize_weights",
             "`query_weights` and `key_weights` are not .*: they hold the same numbers",
@@ -134,6 +288,13 @@ WRONG = {
         ),
     },
     VIT: {
+        "tokens in front of the batch": Slip(
+            "merge_heads",
+            "in another order before a reshape than it needs",
+            "def merge_heads(attention_output):\n"
+            "    B, heads, N, width = attention_output.shape\n"
+            "    return attention_output.permute(2, 0, 1, 3).reshape(B, N, heads * width)\n",
+        ),
         "two of four layers are one": Slip(
             "create_projections",
             "the same weights as another one: `q_linear`, `k_linear`",
@@ -177,3 +338,27 @@ def test_the_cause_is_told(
 ) -> None:
     slip = WRONG[exercise][case]
     assert re.search(slip.says, told[exercise, case][slip.step]), told[exercise, case][slip.step]
+
+
+def test_a_layer_of_another_precision_is_told_apart_from_a_new_tensor() -> None:
+    message = "mat1 and mat2 must have the same dtype, but got Float and Half"
+    called = ExceptionReport("RuntimeError", message, 3, "parts = split(self.Wqkv(x), 4)")
+    assert "several instances share these weights" in meaning(called)
+    made = ExceptionReport("RuntimeError", message, 3, "return weights @ torch.zeros(3, 4)")
+    assert "Two tensors of different precision meet" in meaning(made)
+
+
+def test_a_message_that_was_cut_ends_with_a_whole_word() -> None:
+    message = ("a variable was modified by an inplace operation, " * 9)[:MESSAGE]
+    report = ExceptionReport("RuntimeError", message, 3, "y += x")
+    fact = failure(Failed(Outcome.RAISED, exception=report)).fact
+    assert not message.endswith(" ") and re.search(r" (variable|was|by|an|a) …`\.$", fact), fact
+
+
+def test_layers_that_share_weights_are_the_cause_of_what_a_layer_gives() -> None:
+    """So that nothing is said in its place about the way through `forward`."""
+    drawn = np.random.default_rng(0).standard_normal((2, 4, 4)).astype(np.float32)
+    wanted = tuple(Linear(weight, None) for weight in drawn)
+    form = ResultSpec(("q_linear", "k_linear"), (None, None))
+    finding = judge_layers(LinearLayers(wanted, form), Returned((wanted[0], wanted[0])), ())
+    assert finding and finding.cause

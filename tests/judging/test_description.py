@@ -91,7 +91,7 @@ OF_VECTORS: dict[str, tuple[str, Wrong]] = {
         "interleaved",
         lambda d: d.in_two.swapaxes(2, 3).reshape(d.vectors.shape),
     ),
-    "a reshape stood": (
+    "in another order before a reshape": (
         "reshaped",
         lambda d: d.in_two.swapaxes(1, 2).reshape(d.vectors.shape),
     ),

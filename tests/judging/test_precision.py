@@ -103,8 +103,9 @@ HALF = {
 def test_half_precision_is_told_by_its_name(returned: np.ndarray, due: np.ndarray) -> None:
     finding = wrong(returned, due)
     assert finding.outcome is Outcome.WRONG_VALUES
+    held = "are" if returned.dtype == np.float16 else "have the digits of"
     assert finding.fact == (
-        "Your numbers agree with the expected ones only to about 3 digits: they are float16 "
+        f"Your numbers agree with the expected ones only to about 3 digits: they {held} float16 "
         "(half precision)."
     )
     assert finding.right == "The shape of the result is right, (B=2, S=4, D=5)."
@@ -114,7 +115,8 @@ def test_half_precision_is_told_by_its_name(returned: np.ndarray, due: np.ndarra
 def test_bfloat16_is_told_by_its_name_though_it_crosses_as_float32() -> None:
     finding = wrong(bfloat16(SINGLE), SINGLE)
     assert finding.fact == (
-        "Your numbers agree with the expected ones only to about 2 digits: they are bfloat16."
+        "Your numbers agree with the expected ones only to about 2 digits: they have the digits of "
+        "bfloat16."
     )
 
 
@@ -217,7 +219,7 @@ def test_the_graders_name_the_precision_of_tensors() -> None:
         )
     )  # fmt: skip
     assert half.finding and "they are float16 (half precision)" in half.finding.fact
-    assert brain.finding and "they are bfloat16" in brain.finding.fact
+    assert brain.finding and "they have the digits of bfloat16" in brain.finding.fact
     assert double.finding and "is float64, but the inputs are float32" in double.finding.fact
 
 

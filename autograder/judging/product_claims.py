@@ -1,0 +1,232 @@
+"""Claims about a product: which other product of the arguments stands where one is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations, product
+
+import numpy as np
+
+from autograder.judging.difference import Difference
+from autograder.model.claim import Claim
+from autograder.model.request import Request
+from autograder.protocol.wire import Linear, Value
+
+_MOST = 1 << 22  # multiplications that are tried out for one product
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """An argument of the question, as a factor of a matrix product."""
+
+    words: str
+    array: np.ndarray
+
+    @property
+    def turned(self) -> np.ndarray:
+        return self.array.swapaxes(-2, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Product:
+    """The product that is expected: `left` times `right`, which is `turned` over if so."""
+
+    left: _Factor
+    right: _Factor
+    turned: bool
+
+    def of(self, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+        """Return the same product of other arrays, or None where their shapes do not fit."""
+        right = right.swapaxes(-2, -1) if self.turned else right
+        return _times(left, right)
+
+
+def about_products(
+    seen: Difference, request: Request | None, parts: Mapping[str, np.ndarray]
+) -> Iterator[Claim]:
+    """Give which product of arguments a result is, where another one is expected.
+
+    `parts` are all arrays that are expected, by name.
+    """
+    if request is None or request.method is not None or request.read:
+        return
+    if seen.actual.shape != seen.expected.shape or not np.isfinite(seen.actual).all():
+        return
+    yield from _from_another_part(seen, request.arguments, parts)
+    expected = _expected_product(seen, request.arguments)
+    if expected:
+        found = (claim(seen, expected) for claim in _CLAIMS)
+        yield from filter(None, found)
+
+
+def _expected_product(seen: Difference, arguments: tuple[Value, ...]) -> _Product | None:
+    factors = [
+        _Factor(f"argument number {number}", np.asarray(value, np.float64))
+        for number, value in enumerate(arguments, start=1)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim > 1
+    ]
+    for (left, right), turned in product(permutations(factors, 2), (True, False)):
+        expected = _Product(left, right, turned)
+        array = expected.of(left.array, right.array)
+        if array is not None and _is(seen, array, seen.expected):
+            return expected
+    return None
+
+
+def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    if left.shape[-1] != right.shape[-2] or left.size * right.shape[-1] > _MOST:
+        return None
+    try:
+        return np.asarray(left @ right)
+    except ValueError:  # the axes in front do not fit
+        return None
+
+
+def _is(seen: Difference, array: np.ndarray, wanted: np.ndarray) -> bool:
+    if array.shape != wanted.shape or not np.isfinite(array).all():
+        return False
+    return bool(seen.agree(wanted, array.astype(wanted.dtype)).all())
+
+
+def _turned_over(seen: Difference, expected: _Product) -> Claim | None:
+    left, right = expected.left, expected.right
+    for factor, array in (
+        (right, expected.of(left.array, right.turned)),
+        (left, expected.of(left.turned, right.array)),
+    ):
+        if array is not None and seen.holds(array):
+            return Claim(
+                f"turned over {factor.words}",
+                f"{seen.label} multiplies the right arguments, but the last two axes of "
+                f"{factor.words} have changed places.",
+                "Which axes does the product pair up?",
+            )
+    return None
+
+
+def _summed(seen: Difference, expected: _Product) -> Claim | None:
+    """Claim that one factor is summed, averaged or cut down to one entry along an axis."""
+    for factor, other in ((expected.right, expected.left), (expected.left, expected.right)):
+        if factor.array.ndim != seen.expected.ndim:
+            continue  # its axes have no names here
+        for axis in range(factor.array.ndim - 2):
+            for kind, words, array in _along(factor.array, axis):
+                factors = (other.array, array) if factor is expected.right else (array, other.array)
+                result = expected.of(*factors)
+                if result is None or not seen.holds(np.broadcast_to(result, seen.expected.shape)):
+                    continue
+                where = seen.axis(axis)
+                return Claim(
+                    f"{kind} {factor.words}",
+                    f"{seen.label} multiplies the right arguments, but uses {words} "
+                    f"{factor.words} along {where} for every entry there.",
+                    f"Which entries along {where} belong together?",
+                )
+    return None
+
+
+def _along(array: np.ndarray, axis: int) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Give what may become of an array along an axis that it has to keep: words and array."""
+    if array.shape[axis] < 2:
+        return
+    whole = np.ones_like(array)
+    yield "summed", "the sum of", whole * array.sum(axis=axis, keepdims=True)
+    yield "averaged", "the mean of", whole * array.mean(axis=axis, keepdims=True)
+    for entry, name in ((0, "the first"), (-1, "the last")):
+        yield f"{name} entry", f"{name} entry of", whole * array.take([entry], axis=axis)
+
+
+def _directions(seen: Difference, expected: _Product) -> Claim | None:
+    """Claim that vectors are divided by their lengths before they are multiplied."""
+    left, right = expected.left.array, expected.right.array
+    units = left / _length(left, -1), right / _length(right, -1 if expected.turned else -2)
+    for words, factors in (
+        ("each vector of both arguments", units),
+        (f"each vector of {expected.left.words}", (units[0], right)),
+        (f"each vector of {expected.right.words}", (left, units[1])),
+    ):
+        array = expected.of(*factors)
+        if array is not None and seen.holds(array):
+            return Claim(
+                f"directions {words}",
+                f"{seen.label} multiplies the right arguments, but {words} is divided by its own "
+                "length.",
+                "Lengths are expected to count here. Which line divides by the length of a vector?",
+            )
+    return None
+
+
+def _length(array: np.ndarray, axis: int) -> np.ndarray:
+    return np.asarray(np.sqrt((array * array).sum(axis=axis, keepdims=True)))
+
+
+def _distances(seen: Difference, expected: _Product) -> Claim | None:
+    """Claim that the distance of two vectors stands in the place of their product."""
+    if not expected.turned:
+        return None
+    left, right = expected.left.array, expected.right.array
+    lengths = _length(left, -1) ** 2, _length(right, -1).swapaxes(-2, -1) ** 2
+    try:
+        squares = np.maximum(lengths[0] + lengths[1] - 2 * (left @ expected.right.turned), 0.0)
+    except ValueError:  # the axes in front do not fit
+        return None
+    for words, array in (("squared distance", squares), ("distance", np.sqrt(squares))):
+        weight = float((array * array).sum())
+        times = float((seen.actual * array).sum()) / weight if weight else 0.0
+        if array.shape == seen.actual.shape and abs(times) > 1e-3 and seen.holds(times * array):
+            return Claim(
+                "distances",
+                f"{seen.label} is {times:.4g} times the {words} between each two vectors, but "
+                "their dot product is expected.",
+                "Where does your code subtract one vector from another?",
+            )
+    return None
+
+
+def _largest_only(seen: Difference, expected: _Product) -> Claim | None:
+    left = expected.left.array
+    largest = np.arange(left.shape[-1]) == left.argmax(axis=-1)[..., None]
+    for words, array in (("as 1", largest.astype(np.float64)), ("", np.where(largest, left, 0.0))):
+        result = expected.of(array, expected.right.array)
+        if result is not None and seen.holds(result):
+            counts = f"counts, {words}" if words else "counts"
+            return Claim(
+                f"largest only {words}",
+                f"In each row of {expected.left.words}, only the largest number {counts}.",
+                "What becomes of the smaller numbers of a row?",
+            )
+    return None
+
+
+def _from_another_part(
+    seen: Difference, arguments: tuple[Value, ...], parts: Mapping[str, np.ndarray]
+) -> Iterator[Claim]:
+    """Claim that one of several results is projected from another one of them."""
+    if len(parts) < 2:
+        return
+    for number, value in enumerate(arguments, start=1):
+        for name, part in parts.items():
+            array = _projected(part, value)
+            if array is not None and seen.holds(array.astype(seen.expected.dtype)):
+                yield Claim(
+                    f"made from {name}",
+                    f"{seen.label} is made from `{name}`: it is what argument number {number} "
+                    "makes of that.",
+                    "What goes into that projection?",
+                )
+                return
+
+
+def _projected(array: np.ndarray, by: Value) -> np.ndarray | None:
+    if array.ndim < 2 or array.dtype.kind != "f":
+        return None
+    if isinstance(by, Linear):
+        result = _times(array, by.weight.swapaxes(-2, -1)) if by.weight.ndim == 2 else None
+        return result if result is None or by.bias is None else result + by.bias
+    if isinstance(by, np.ndarray) and by.ndim == 2 and by.dtype.kind == "f":
+        return _times(array, by)
+    return None
+
+
+_CLAIMS = (_turned_over, _summed, _directions, _distances, _largest_only)
