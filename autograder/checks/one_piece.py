@@ -15,6 +15,7 @@ from typing import Any
 from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
+from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import same, worded
 from autograder.model.request import Request, Respondent, Returned, Traceable
@@ -26,11 +27,15 @@ _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED)
 
 @dataclass(frozen=True)
 class OnePiece:
-    """A layer in one piece, asked the requests of its own checks (see `probes`)."""
+    """A layer in one piece, asked the requests of its own checks (see `probes`).
+
+    What fits all of `requests` is named only if it fits the `others` too.
+    """
 
     reference: Reference
     respondent: Respondent
     requests: Sequence[Request]
+    others: Sequence[Request] = ()
 
     def diagnosed(self, finding: Finding) -> Finding:
         """Return the finding on the layer with what can be said about its inside."""
@@ -49,7 +54,7 @@ class OnePiece:
         steps = {known.name: known.step for known in self.reference.misconceptions}
         for number, request in enumerate(self.requests):
             reply = self.respondent.ask(request)
-            form = self.reference.form(request.target, request.method)
+            form = self._form_of(request)
             right = self.reference.expected(request)
             fits = {
                 candidate.name: steps[candidate.name]
@@ -57,7 +62,18 @@ class OnePiece:
                 if same(reply, candidate.reply, form) and not same(right, candidate.reply, form)
             }
             names = fits if not number else {name: fits[name] for name in names if name in fits}
+        for request in self.others if names else ():
+            reply, form = self.respondent.ask(request), self._form_of(request)
+            names = {
+                name: step
+                for name, step in names.items()
+                if (known := self.reference.replay.again(request, name))
+                and same(reply, known.reply, form)
+            }
         return names
+
+    def _form_of(self, request: Request) -> ResultSpec:
+        return self.reference.form(request.target, request.method)
 
     def _exchanged(self, finding: Finding) -> Finding | None:
         """Say which results of a step have changed places, when that explains every draw."""
@@ -217,8 +233,8 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def probes(reference: Reference, asked: Sequence[Request]) -> list[Request]:
-    """Return the plain calls of a method whose axes have the most different sizes.
+def probes(reference: Reference, asked: Sequence[Request]) -> tuple[list[Request], list[Request]]:
+    """Return the plain calls of a method whose axes have the most different sizes, and the others.
 
     There are two of each way to call it, such as with a flag and without.
     """
@@ -227,11 +243,12 @@ def probes(reference: Reference, asked: Sequence[Request]) -> list[Request]:
         for request in asked
         if request.method and request.calls == 1 and not (request.read or conditions_of(request))
     ]
-    chosen = {request.key: request for request in plain}.values()
+    distinct = {request.key: request for request in plain}.values()
     found: dict[tuple[tuple[str, str], ...], list[Request]] = {}
-    for request in sorted(chosen, key=lambda request: _equal_sizes(reference, request)):
+    for request in sorted(distinct, key=lambda request: _equal_sizes(reference, request)):
         found.setdefault(_way(request), []).append(request)
-    return [request for requests in found.values() for request in requests[:_DRAWS]]
+    chosen = [request for requests in found.values() for request in requests[:_DRAWS]]
+    return chosen, [request for requests in found.values() for request in requests[_DRAWS:]]
 
 
 def _way(request: Request) -> tuple[tuple[str, str], ...]:

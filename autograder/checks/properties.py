@@ -42,7 +42,7 @@ LARGE_INPUTS = 256
 _GENERATORS = 4  # whose draws must all differ
 _NOT_ITS_GENERATOR = (
     "Two calls with generators of one seed give different numbers. Are all of them drawn from the "
-    "generator that is passed in, and is nothing shared with another call?"
+    "generator that is passed in, and is nothing shared with another call or another instance?"
 )
 _SAME_DRAW = (
     "Two calls with different generators give the same numbers. "

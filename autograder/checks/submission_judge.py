@@ -110,8 +110,9 @@ class SubmissionJudge:
         if failing is None or failing.finding is None:
             return step
         reference = self._runner.reference
-        asked = probes(reference, self._asked(step))
-        inside: Finding = OnePiece(reference, respondent, asked).diagnosed(failing.finding)
+        asked, others = probes(reference, self._asked(step))
+        layer = OnePiece(reference, respondent, asked, others)
+        inside: Finding = layer.diagnosed(failing.finding)
         checks = (
             replace(check, finding=inside) if check is failing else check for check in step.checks
         )

@@ -330,7 +330,7 @@ def test_the_draws_with_the_most_different_sizes_are_asked() -> None:
     x = odd.method_arguments[0]
     square = replace(odd, method_arguments=(np.concatenate([x, x[:, :2]], axis=1),))
     other = replace(odd, method_arguments=(x[:, :3],))
-    chosen = probes(reference, [square, odd, odd, other, replace(odd, calls=2)])
+    chosen, _ = probes(reference, [square, odd, odd, other, replace(odd, calls=2)])
     assert [request.key for request in chosen] == [odd.key, other.key]
 
 
