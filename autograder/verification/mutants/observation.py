@@ -61,7 +61,7 @@ def _once(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
     call = _call(request, library, strided=probe.strided)
     leaves = _leaves(call) if probe.gradient else []
     performed = perform(target, call)
-    enabled = gradients_enabled(library)
+    enabled = gradients_enabled(library) and "set_grad_enabled" not in performed.observations
     enable_gradients(library)
     if probe.gradient and instance is not None:
         leaves += [each for _, each in sorted(instance.named_parameters())]
