@@ -196,7 +196,8 @@ class Workers:
     ) -> Reply:
         assert self._worker is not None
         channel = self._worker.channel
-        channel.send(data, budget)
+        if data:
+            channel.send(data, budget)
         for asked in range(_MOST_QUESTIONS + 1):
             header, payload = channel.receive(budget)
             if "ask" not in header:

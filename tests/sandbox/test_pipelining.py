@@ -1,0 +1,105 @@
+"""Questions that are sent all at once: each is answered as it would be alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autograder.model.exercise import Limits
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.sandbox import SandboxedStudent, Zygote
+
+LIMITS = Limits(seconds_per_call=0.5, memory_megabytes=256, output_kilobytes=4)
+# What `f` does depends on the number that it gets.
+CODE = """
+import os
+import sys
+import numpy as np
+
+def f(x):
+    {line}
+    return 2 * x
+"""
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote("numpy", LIMITS) as zygote:
+        yield zygote
+
+
+def numbers(count: int, size: int = 1) -> list[Request]:
+    return [Request("f", (np.full(size, float(number)),)) for number in range(count)]
+
+
+def asked(zygote: Zygote, line: str, requests: list[Request]) -> tuple[Reply, ...]:
+    with SandboxedStudent(zygote, (CODE.format(line=line),), seed=1) as student:
+        return student.ask_all(requests)
+
+
+def values(replies: tuple[Reply, ...]) -> list[float]:
+    return [float(each.value[0]) for each in replies if isinstance(each, Returned)]
+
+
+def test_the_replies_come_in_the_order_of_the_requests(zygote: Zygote) -> None:
+    assert values(asked(zygote, "pass", numbers(40))) == [2.0 * each for each in range(40)]
+
+
+def test_an_exception_costs_only_its_own_request(zygote: Zygote) -> None:
+    replies = asked(zygote, "assert x[0] != 3", numbers(6))
+    assert [isinstance(each, Failed) for each in replies] == [False] * 3 + [True] + [False] * 2
+    assert values(replies) == [0.0, 2.0, 4.0, 8.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ("os._exit(1) if x[0] == 3 else None", Outcome.CRASHED),
+        ("while x[0] == 3: pass", Outcome.TIMED_OUT),
+        ("print('x' * (9 << 20) if x[0] == 3 else '', flush=True)", Outcome.OUTPUT_LIMIT),
+        ("x[0] == 3 and os.write(3, b'no frame' * 10)", Outcome.PROTOCOL),
+    ],
+    ids="crash loop flood forgery".split(),
+)
+def test_after_code_that_cannot_go_on_nothing_is_answered(
+    zygote: Zygote, line: str, outcome: Outcome
+) -> None:
+    *before, last = asked(zygote, line, numbers(6))
+    assert values(tuple(before)) == [0.0, 2.0, 4.0]
+    assert isinstance(last, Failed) and last.outcome is outcome
+
+
+def test_what_was_left_is_answered_by_a_fresh_worker(zygote: Zygote) -> None:
+    code = CODE.format(line="os._exit(1) if x[0] == 1 else None")
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        assert len(student.ask_all(numbers(3))) == 2
+        assert values((student.ask(numbers(3)[2]),)) == [4.0]
+
+
+@pytest.mark.parametrize("size", [100_000, 1_000_000])
+def test_requests_and_replies_larger_than_any_buffer_pass_each_other(
+    zygote: Zygote, size: int
+) -> None:
+    """Neither side waits for the other to read."""
+    assert values(asked(zygote, "pass", numbers(6, size))) == [2.0 * each for each in range(6)]
+
+
+def test_all_calls_together_have_their_time_limit_also_when_they_are_sent_together() -> None:
+    limits = replace(LIMITS, seconds_per_call=1.0, seconds_per_submission=1.2)
+    line = "total = [sum(range(400)) for _ in range(100_000)]"
+    with Zygote("numpy", limits) as zygote:
+        replies = asked(zygote, line, numbers(12))
+    assert len(replies) < 12
+    assert isinstance(replies[-1], Failed) and replies[-1].outcome is Outcome.TIMED_OUT
+
+
+def test_a_request_after_those_that_were_left_gets_its_own_answer(zygote: Zygote) -> None:
+    """No reply to a question that nobody waits for any more is taken for another's."""
+    code = CODE.format(line="while x[0] == 1: pass")
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        student.ask_all(numbers(4))
+        assert values(student.ask_all(numbers(1))) == [0.0]
