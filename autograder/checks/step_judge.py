@@ -61,13 +61,14 @@ class StepJudge:
             before = exercise.before(name)
             passes = partial(self._passes, exercise.step(name))
             makers = [step.name for step in exercise.steps if step.compare in KEPT]
-            if changes_in_place(alone[name]):
+            fine = all(step.passes for step in steps[: len(before)])
+            if fine and changes_in_place(alone[name]):
                 steps = tuple(alone[name] if step.name == name else step for step in steps)
                 continue
             faulty = faulty_steps(before, steps[: len(before)], makers, passes)
             if faulty:
                 steps = charged(exercise, steps, faulty, alone[name])
-            elif all(step.passes for step in steps[: len(before)]):
+            elif fine:
                 # It is not right, and no step is to blame for it.
                 steps = tuple(alone[name] if step.name == name else step for step in steps)
         return steps

@@ -1,0 +1,140 @@
+"""Right means the student's own layer with the student's own steps, and whose fault it is if not.
+
+Real code in real sandboxes, one batch for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.batch import grade_batch
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Outcome, Verdict
+from autograder.submission.reading import Submission
+
+FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "torch_multi_head"
+SOLUTION = (FOLDER / "solution.py").read_text(encoding="utf-8")
+WEIGHTS, LAYER, BONUS = (
+    "compute_attention_weights",
+    "MultiHeadAttention",
+    "CausalMultiHeadAttention",
+)
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A mistake written below the reference: who loses the points, and words of what is told."""
+
+    step: str
+    words: str
+    code: str
+
+
+def softmax(line: str) -> str:
+    return f"def compute_attention_weights(scaled_scores):\n    {line}\n"
+
+
+def forward(line: str) -> str:
+    """A layer that does `line` once it has its queries, keys, values and weights."""
+    before, after = ("", line) if "weights" in line else (line, "")
+    return f"""
+class MultiHeadAttention(MultiHeadAttention):
+    def forward(self, x):
+        queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)
+        {before or "pass"}
+        scores = scale_scores(compute_attention_scores(queries, keys), keys.shape[-1])
+        weights = compute_attention_weights(scores)
+        {after or "pass"}
+        return project_output(merge_heads(apply_attention(weights, values)), self.Wo)
+"""
+
+
+SLIPS = {
+    "detached": Slip(
+        WEIGHTS, "no gradient flows back", softmax("return scaled_scores.detach().softmax(-1)")
+    ),
+    "no_grad": Slip(
+        WEIGHTS,
+        "no gradient flows back",
+        "@torch.no_grad()\n" + softmax("return scaled_scores.softmax(-1)"),
+    ),
+    "data": Slip(
+        WEIGHTS, "no gradient flows back", softmax("return scaled_scores.data.softmax(-1)")
+    ),
+    "numpy": Slip(
+        WEIGHTS,
+        "",
+        softmax(
+            "import numpy as np; e = np.exp(scaled_scores.detach().numpy()); "
+            "return torch.from_numpy(e / e.sum(-1, keepdims=True))"
+        ),
+    ),
+    "in_place": Slip(
+        WEIGHTS,
+        "in-place|inplace|overwrites",
+        softmax("return scaled_scores.sub_(scaled_scores.amax(-1, keepdim=True)).softmax(-1)"),
+    ),
+    "view": Slip(
+        "compute_attention_scores",
+        "",
+        "def compute_attention_scores(queries, keys):\n"
+        "    B, heads, S, d = queries.shape\n"
+        "    flat = queries.view(B * heads, S, d) @ keys.view(B * heads, S, d).transpose(1, 2)\n"
+        "    return flat.view(B, heads, S, S)\n",
+    ),
+    "layer_changes_queries": Slip(LAYER, "modified inplace", forward("queries *= 1.0")),
+    "layer_changes_weights": Slip(LAYER, "inplace operation", forward("weights *= 1.0")),
+    "layer_in_single_precision": Slip(LAYER, "", forward("values = values.float()")),
+    "bonus_in_single_precision": Slip(
+        BONUS,
+        "float32",
+        """
+class CausalMultiHeadAttention(CausalMultiHeadAttention):
+    def forward(self, x, causal=False):
+        queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)
+        scores = scale_scores(compute_attention_scores(queries, keys), keys.shape[-1])
+        S = x.shape[1]
+        scores = scores + causal * torch.full((S, S), -1e30).triu(1)
+        weights = compute_attention_weights(scores)
+        return project_output(merge_heads(apply_attention(weights, values)), self.Wo)
+""",
+    ),
+}
+RIGHT = {
+    "not_in_place": forward("queries = queries * 1.0"),
+    "in_its_own_copy": forward("weights = weights.clone(); weights *= 1.0"),
+}
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    name = read_exercise(FOLDER).name
+    codes = {case: slip.code for case, slip in SLIPS.items()} | RIGHT
+    handed_in = [
+        Submission(case, name, (f"{SOLUTION}\n\n{code}",), FOLDER) for case, code in codes.items()
+    ]
+    return dict(zip(codes, grade_batch(FOLDER, handed_in, secret=b"of this test")))
+
+
+@pytest.mark.parametrize("case", SLIPS)
+def test_the_step_at_fault_is_charged_and_no_other(case: str, verdicts: dict[str, Verdict]) -> None:
+    verdict, slip = verdicts[case], SLIPS[case]
+    wrong = {step.name: step.finding.message for step in verdict.steps if step.finding}
+    # The bonus has a layer of its own, which is built on the other one.
+    assert set(wrong) - {BONUS} <= {slip.step} and slip.step in wrong, wrong
+    told = wrong[slip.step].lower()
+    assert any(words.lower() in told for words in slip.words.split("|")), told
+
+
+@pytest.mark.parametrize("case", SLIPS)
+def test_end_to_end_is_said_of_none_of_them(case: str, verdicts: dict[str, Verdict]) -> None:
+    assert verdicts[case].chain.outcome is not Outcome.PASSED
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_is_nearly_the_same_and_right_passes(case: str, verdicts: dict[str, Verdict]) -> None:
+    assert verdicts[case].chain.outcome is Outcome.PASSED
+    assert all(step.passes for step in verdicts[case].steps)
