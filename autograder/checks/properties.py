@@ -270,9 +270,13 @@ def _spread_out(scores: np.ndarray) -> np.ndarray:
 
 
 def _far_down(scores: np.ndarray) -> np.ndarray:
-    """Every second row far below the others, and a last score of -inf: a mask may write that."""
+    """Every second row far below the others, and a last score of -inf: a mask may write that.
+
+    In the other rows, a score is 0, which is one like any other.
+    """
     rows = _rounded(scores)
     rows[..., ::2, :] -= FAR_DOWN[scores.dtype.name]
+    rows[..., 1::4, -2] = rows[..., 3::4, 0] = 0  # above the diagonal and below
     rows[..., -1] = -np.inf
     return rows.astype(scores.dtype)
 

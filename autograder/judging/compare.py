@@ -33,6 +33,7 @@ from autograder.protocol.wire import Value
 
 # Scores at or below this are forbidden: their share after a softmax is 0 in every precision.
 FLOOR = -1e4
+_DIGITS = (4, 6, 8, 10)  # of a number that is quoted
 
 CompareOne = Callable[[Value, np.ndarray, str, "str | None", "ResultSpec"], "Finding | None"]
 
@@ -245,7 +246,7 @@ def _values(
         else (f"{int(wrong.sum())} of its {wrong.size} numbers are not")
     )
     place = first_place(wrong)
-    given, wanted = (_number_words(array[place], form) for array in (actual, expected))
+    given, wanted = _number_words(actual[place], expected[place], form)
     return Finding(
         Outcome.WRONG_VALUES,
         f"{count.capitalize()} as expected.{_lower_words(actual, expected, form)}",
@@ -255,10 +256,18 @@ def _values(
     )
 
 
-def _number_words(number: float, form: ResultSpec) -> str:
-    """Write a number; one that is a forbidden score has lost its own digits by now."""
-    forbidden = form.compare == "floor" and number <= FLOOR
-    return "a very negative number" if forbidden else f"{number:.4g}"
+def _number_words(given: float, wanted: float, form: ResultSpec) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart.
+
+    One that is a forbidden score has lost its own digits by now.
+    """
+    digits = next((each for each in _DIGITS if f"{given:.{each}g}" != f"{wanted:.{each}g}"), 17)
+    forbidden = form.compare == "floor"
+    first, second = (
+        "a very negative number" if forbidden and number <= FLOOR else f"{number:.{digits}g}"
+        for number in (given, wanted)
+    )
+    return first, second
 
 
 def _right_shape(label: str, shape: tuple[int, ...], axes: str | None) -> str:

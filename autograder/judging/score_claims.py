@@ -41,9 +41,10 @@ def _large(scores: np.ndarray) -> str:
     largest = float(np.abs(scores[np.isfinite(scores)]).max(initial=0))
     if largest <= _EXPONENT.get(scores.dtype.name, _EXPONENT["float64"]):
         return ""
+    forbidden = ", and some are -inf, as a mask may write" if np.isneginf(scores).any() else ""
     return (
-        f"Some of these scores are as large as {largest:.4g}, up or down. The exponential of such "
-        "a number is infinite, or 0."
+        f"Some of these scores are as large as {largest:.4g}, up or down{forbidden}. The "
+        "exponential of such a number is infinite, or 0."
     )
 
 

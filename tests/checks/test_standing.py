@@ -101,6 +101,14 @@ NUMPY = {
         """,
         "",
     ),
+    "a_score_of_0_has_no_share": (
+        "softmax",
+        """
+        def softmax(scores):
+            return Reference(np.where(scores == 0, -np.inf, scores))
+        """,
+        "some shares are 0",
+    ),
     "a_copy_of_the_generator": (
         "initialize_weights",
         """
