@@ -149,13 +149,13 @@ class _HeldStep:
         return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
     def _smaller(self, draw: Draw) -> tuple[Sizes, ...]:
-        """Return smaller sizes that one instance can be called with.
+        """Return smaller sizes that one instance can be called with: those of the last axis.
 
-        The last axes come first: the very first call has fewer tokens, and as many sequences.
+        So the very first call has fewer tokens, and as many sequences.
         """
         found = smaller_sizes(self.values, self._reference.exercise, self._public)
         fits = [sizes for sizes in found if properties.on_one_instance(self.values, draw, sizes)]
-        return tuple(fits[::-1])
+        return tuple(fits[-1:])
 
     @property
     def _drawn(self) -> Callable[..., Draw]:
