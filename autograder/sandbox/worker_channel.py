@@ -18,7 +18,7 @@ from autograder.sandbox.budget import Budget
 from autograder.sandbox.budget import Late as Late
 
 _CHUNK = 1 << 16
-_FLOOD = 8 << 20
+_FLOOD = 32 << 20
 
 Deadline = float | Budget  # on the monotonic clock, or a worker's own time
 

@@ -104,30 +104,6 @@ class batch_of_two_assumed:
         return super().forward(x.reshape(2, -1, x.shape[-1]))
 
 
-class attended_over_the_batch:
-    """Your forward takes the batch for the tokens: different {sequence}s attend to each other.
-
-    Axis 0 of x is the batch, and axis 1 holds the tokens. PyTorch's own attention has an argument
-    that says which of the two comes first. Which axis do your scores pair up?
-    """
-
-    def forward(self, x):
-        return super().forward(x.transpose(0, 1)).transpose(0, 1)
-
-
-class input_normalized:
-    """Your forward normalizes the token vectors first, as a layer norm does.
-
-    In a Transformer block, that is a layer of its own, in front of attention. What is the first
-    thing that happens to x in this layer?
-    """
-
-    def forward(self, x):
-        centered = x - x.mean(dim=-1, keepdim=True)
-        variance = (centered * centered).mean(dim=-1, keepdim=True)
-        return super().forward(centered / (variance + 1e-5).sqrt())
-
-
 class one_head_only:
     """Your layer works with a single head of the full {hidden}, whatever num_heads says.
 

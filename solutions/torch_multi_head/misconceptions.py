@@ -358,8 +358,28 @@ class MultiHeadAttention:
 
     scaled_after_the_softmax = layer(layers.scaled_after_the_softmax)
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
-    attended_over_the_batch = layer(layers.attended_over_the_batch)
-    input_normalized = layer(layers.input_normalized)
+
+    class attended_over_the_batch(solution.MultiHeadAttention):
+        """Your forward takes the batch for the tokens: different sequences attend to each other.
+
+        Axis 0 of x is the batch, and axis 1 holds the tokens. PyTorch's own attention has an argument
+        that says which of the two comes first. Which axis do your scores pair up?
+        """
+
+        def forward(self, x):
+            return super().forward(x.transpose(0, 1)).transpose(0, 1)
+
+    class input_normalized(solution.MultiHeadAttention):
+        """Your forward normalizes the token vectors first, as a layer norm does.
+
+        In a Transformer block, that is a layer of its own, in front of attention. What is the first
+        thing that happens to x in this layer?
+        """
+
+        def forward(self, x):
+            centered = x - x.mean(dim=-1, keepdim=True)
+            variance = (centered * centered).mean(dim=-1, keepdim=True)
+            return super().forward(centered / (variance + 1e-5).sqrt())
 
     class future_always_hidden(solution.MultiHeadAttention):
         """Your forward hides the future, but here every token sees all tokens.

@@ -60,7 +60,7 @@ def test_an_exception_costs_only_its_own_request(zygote: Zygote) -> None:
     [
         ("os._exit(1) if x[0] == 3 else None", Outcome.CRASHED),
         ("while x[0] == 3: pass", Outcome.TIMED_OUT),
-        ("print('x' * (9 << 20) if x[0] == 3 else '', flush=True)", Outcome.OUTPUT_LIMIT),
+        ("print('x' * (33 << 20) if x[0] == 3 else '', flush=True)", Outcome.OUTPUT_LIMIT),
         ("x[0] == 3 and os.write(3, b'no frame' * 10)", Outcome.PROTOCOL),
     ],
     ids="crash loop flood forgery".split(),

@@ -28,4 +28,5 @@ def merge_heads(attention_output):
 
 
 def project_output(merged, Wo):
-    return torch.einsum("bsc,dc->bsd", merged, Wo.weight) + Wo.bias
+    projected = torch.einsum("bsc,dc->bsd", merged, Wo.weight)
+    return projected if Wo.bias is None else projected + Wo.bias
