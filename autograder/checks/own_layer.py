@@ -16,7 +16,7 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 # could not be seen, because the code got stuck.
 Passes = Callable[[tuple[str, ...]], bool | None]
 
-_IN_PLACE = re.compile("in-?place operation|modified inplace|in-place")  # as PyTorch says it
+_IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
 CHECK = "in_the_layer"
 TITLE = "it works in your layer, with your other steps"
 

@@ -62,10 +62,8 @@ class StepJudge:
             passes = partial(self._passes, exercise.step(name))
             makers = [step.name for step in exercise.steps if step.compare in KEPT]
             fine = all(step.passes for step in steps[: len(before)])
-            if fine and changes_in_place(alone[name]):
-                steps = tuple(alone[name] if step.name == name else step for step in steps)
-                continue
-            faulty = faulty_steps(before, steps[: len(before)], makers, passes)
+            its_own = fine and changes_in_place(alone[name])
+            faulty = () if its_own else faulty_steps(before, steps[: len(before)], makers, passes)
             if faulty:
                 steps = charged(exercise, steps, faulty, alone[name])
             elif fine:
