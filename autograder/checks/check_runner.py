@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -20,13 +21,13 @@ from autograder.checks.check_questions import parameters
 from autograder.checks.collection import CollectedChecks
 from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
-from autograder.checks.marks import needs_only_ours, step_of, title_of
+from autograder.checks.marks import needs_only_ours, shares_inputs, step_of, title_of
+from autograder.checks.passing_replies import PassingReplies
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.student import Student
-from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import CheckFailed, Expectation
 from autograder.model.exercise import SOLUTION
-from autograder.model.request import Request, Respondent
+from autograder.model.request import PipelinedRespondent, Request, Respondent
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
 
 Recorder = Callable[[Request, Expectation], None]
@@ -36,18 +37,22 @@ Recorder = Callable[[Request, Expectation], None]
 class InputSeeds:
     """Where hidden inputs are drawn from; None stands for the exercise's own seed.
 
-    Those of the author's checks are drawn from `own`, of one hand-in. Those of the standing checks
-    are drawn from `standing`, which hand-ins share, so that they are computed once. None: from
-    `own`, too.
+    Those of the author's checks are drawn from `own`, of one hand-in. Those of the standing checks,
+    and of an author's check that is run again with other sizes, are drawn from `shared`, which
+    hand-ins share, so that they are computed once. None: from `own`, too.
     """
 
     own: int | None = None
-    standing: int | None = None
+    shared: int | None = None
 
-    def of(self, check: str) -> int | None:
-        """Return the seed of a check's inputs, by its name."""
-        shared = check.startswith(STANDING) and self.standing is not None
-        return self.standing if shared else self.own
+    def of(self, item: pytest.Item) -> int | None:
+        """Return the seed of a check's inputs."""
+        shared = self.shared_by(item)
+        return self.own if shared is None else shared
+
+    def shared_by(self, item: pytest.Item) -> int | None:
+        """Return the seed of a check's inputs if hand-ins share them, and None if not."""
+        return self.shared if shares_inputs(item) else None
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,11 @@ class CheckTerms:
     leaning_on: tuple[str, ...] = ()
     naming: bool = True
 
+    @cached_property
+    def together(self) -> bool:
+        """Whether questions can be asked together."""
+        return not self.leaning_on and isinstance(self.respondent, PipelinedRespondent)
+
 
 @dataclass
 class RunningCheck:
@@ -73,6 +83,7 @@ class RunningCheck:
     finding: Finding | None = None
     chain: ChainVerdict | None = None
     errors: list[BaseException] = field(default_factory=list)
+    called: bool = True  # False while only what it asked before is asked again
 
     @property
     def verdict(self) -> CheckVerdict:
@@ -113,15 +124,23 @@ class CheckRunner:
     def begin(self, item: pytest.Item, terms: CheckTerms) -> RunningCheck:
         """Have a check say what it asks and expects; nothing is asked yet, if that can wait.
 
-        It is called directly if it needs nothing but our fixtures. Else it is run through pytest's
-        own set-up, call and tear-down, and is judged meanwhile.
+        It is called directly if it needs nothing but our fixtures; where it was called with these
+        inputs before, what it asked then is asked again. Else it is run through pytest's own
+        set-up, call and tear-down, and is judged meanwhile.
         """
         self._use_seed_of(item)
-        direct = item if isinstance(item, pytest.Function) and needs_only_ours(item) else None
-        conversation = Conversation(terms.respondent, terms.leaning_on, eager=direct is None)
+        passing = self._passing(item, terms)
+        direct = _is_direct(item)
+        conversation = Conversation(
+            terms.respondent, terms.leaning_on, eager=not direct, passing=passing
+        )
         run = self._now = RunningCheck(item, terms, conversation)
-        if direct:
-            self._called(direct)
+        if passing and passing.requests:
+            for request in passing.requests:
+                conversation.put(request)
+            run.called = False
+        elif direct:
+            self._call(run)
         return run
 
     def judge(self, run: RunningCheck) -> RunningCheck:
@@ -129,6 +148,25 @@ class CheckRunner:
 
         Raises MemoryError.
         """
+        passing = run.conversation.passing
+        if not run.called and passing and passing.hold(run.conversation.replies):
+            return run
+        self.in_full(run)
+        if passing and run.finding is None:
+            passing.keep(run.conversation.replies)
+        return run
+
+    def in_full(self, run: RunningCheck) -> RunningCheck:
+        """Judge what a check has asked by what it expects, also where that is known to pass."""
+        if not run.called:
+            before, run.called = run.conversation, True
+            run.conversation = Conversation(
+                before.respondent, passing=before.passing, given=before.replies
+            )
+            run.conversation.suspects = before.suspects
+            self._now = run
+            self._use_seed_of(run.item)
+            self._call(run)
         self._settle(run)
         for error in run.errors:
             if isinstance(error, MemoryError):
@@ -169,7 +207,7 @@ class CheckRunner:
         if mark:
             name = getattr(item, "originalname", item.name)
             return Draw.worked(exercise, name, mark.kwargs)
-        return Draw.hidden(exercise, item.name, sizes, self.seeds.of(item.name))
+        return Draw.hidden(exercise, item.name, sizes, self.seeds.of(item))
 
     def chain(self, run: Run) -> None:
         """Judge the student's own steps end to end."""
@@ -200,10 +238,18 @@ class CheckRunner:
                 run.errors += raised
 
     def _use_seed_of(self, item: pytest.Item) -> None:
-        standing = item.name.startswith(STANDING)
-        self.reference.memories.use(self.seeds.standing if standing else None)
+        self.reference.memories.use(self.seeds.shared_by(item))
 
-    def _called(self, item: pytest.Function) -> None:
+    def _passing(self, item: pytest.Item, terms: CheckTerms) -> PassingReplies | None:
+        """Return the replies that passed a check before, if it is asked as it was then."""
+        if not terms.together or self.seeds.shared_by(item) is None or not _is_direct(item):
+            return None
+        kept = self.reference.memories.now.passing
+        return kept.setdefault(self.checks.place_of(item), PassingReplies())
+
+    def _call(self, run: RunningCheck) -> None:
+        item, passing = run.item, run.conversation.passing
+        assert isinstance(item, pytest.Function)
         given = dict(parameters(item))
         own: dict[str, Callable[[], Any]] = {
             "student": lambda: self.student(item),
@@ -213,6 +259,10 @@ class CheckRunner:
         given |= {name: make() for name, make in own.items() if name in item.fixturenames}
         needed = {name: given[name] for name in item._fixtureinfo.argnames}
         self._caught(lambda: item.obj(**needed))
+        # A check that looks at a reply before it goes on may ask something else the next time.
+        looked = run.conversation.exchanged or run.errors or run.finding or run.chain
+        if passing and not looked:
+            passing.requests = run.conversation.requests
 
     def _caught(self, work: Callable[[], None]) -> None:
         """Do `work`, and keep what it raises."""
@@ -244,3 +294,7 @@ class CheckRunner:
         self._settle(seen)
         chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
         return chain and not seen.errors and seen.finding is None
+
+
+def _is_direct(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and needs_only_ours(item)

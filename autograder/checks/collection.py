@@ -62,6 +62,14 @@ class CollectedChecks:
         names = {step_of(item) for item in self.items}
         return {name: tuple(item for item in self.items if step_of(item) == name) for name in names}
 
+    def place_of(self, item: pytest.Item) -> int:
+        """Return the place of a check among all. Names do not tell standing checks apart."""
+        return self._places[item]
+
+    @cached_property
+    def _places(self) -> dict[pytest.Item, int]:
+        return {item: place for place, item in enumerate(self.items)}
+
     def marked(self, mark: str) -> list[pytest.Item]:
         """Return the checks that carry a mark, each test of an author once."""
         functions = {
@@ -73,7 +81,7 @@ class CollectedChecks:
 
     def after(self, item: pytest.Item) -> pytest.Item:
         """Return the check that follows; after the last one, the first."""
-        return self.items[(self.items.index(item) + 1) % len(self.items)]
+        return self.items[(self.place_of(item) + 1) % len(self.items)]
 
 
 def _function_of(item: pytest.Item) -> str:

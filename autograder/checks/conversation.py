@@ -7,13 +7,22 @@ that a step is asked can be sent at once, and an answer that nobody looks at is 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
+from autograder.checks.passing_replies import PassingReplies
 from autograder.judging.diagnosis import failure
 from autograder.judging.expectation import CheckFailed, Expectation
-from autograder.model.request import Failed, PipelinedRespondent, Reply, Request, Respondent
+from autograder.model.request import (
+    Failed,
+    KnownReplies,
+    PipelinedRespondent,
+    Reply,
+    Request,
+    Respondent,
+)
 from autograder.model.verdict import Outcome
 
 Judgement = Callable[[], None]
@@ -36,7 +45,8 @@ class Conversation:
     """The questions of one run of a check to `respondent`, and the judgements on the answers.
 
     Without `judging`, what is expected is only noted. If `eager`, every line of the check is
-    judged before the next one is run. `suspects` are the pairs of mistakes that other checks of
+    judged before the next one is run. `passing` are replies that passed the check before. `given`
+    are replies that are there already. `suspects` are the pairs of mistakes that other checks of
     the step have left (None: all).
     """
 
@@ -47,9 +57,12 @@ class Conversation:
         *,
         judging: bool = True,
         eager: bool = False,
+        passing: PassingReplies | None = None,
+        given: Sequence[Reply] = (),
     ) -> None:
         self.respondent, self.leaning_on = respondent, leaning_on
         self.judging, self.eager = judging, eager
+        self.passing, self._given = passing, given
         self.suspects: frozenset[str] | None = None
         self.expected: list[CheckQuestion] = []  # in the order of the check's lines
         self.judged: list[tuple[CheckQuestion, Reply]] = []  # of these, the ones looked at so far
@@ -60,8 +73,11 @@ class Conversation:
 
     def put(self, request: Request) -> int:
         """Note a question; return its number."""
+        number = len(self._requests)
         self._requests.append(request)
-        return len(self._requests) - 1
+        for reply in self._given[number : number + 1]:
+            self.receive(number, reply)
+        return number
 
     def ask_now(self, request: Request) -> int:
         """Ask a question at once, and no other; return its number."""
@@ -113,6 +129,22 @@ class Conversation:
         """Return a question."""
         return self._requests[number]
 
+    def known(self, number: int) -> KnownReplies | None:
+        """Return the replies to a question that need not be read again; None to keep none."""
+        return self.passing.known(number) if self.passing else None
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """All questions that were put."""
+        return tuple(self._requests)
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """The replies to the first questions, up to one that was not asked."""
+        numbers = range(len(self._requests))
+        asked = takewhile(self._replies.__contains__, numbers)
+        return tuple(self._replies[number] for number in asked)
+
     def receive(self, number: int, reply: Reply) -> None:
         """Take the reply to a question."""
         self._replies[number] = reply
@@ -133,6 +165,7 @@ def ask_together(conversations: Iterable[Conversation]) -> None:
     first = asked[0][0]
     if first.leaning_on or not isinstance(first.respondent, PipelinedRespondent):
         return
-    replies = first.respondent.ask_all([each.request(number) for each, number in asked])
+    requests = [each.request(number) for each, number in asked]
+    replies = first.respondent.ask_all(requests, [each.known(number) for each, number in asked])
     for (conversation, number), reply in zip(asked, replies):
         conversation.receive(number, reply)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import TypeVar
+
 import pytest
 
+from autograder.judging.conditions import STANDING
+
+Item = TypeVar("Item", bound=pytest.Item)
 _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
+_ONLY_TELLS = pytest.StashKey[bool]()
 
 
 def step_of(item: pytest.Item) -> str | None:
@@ -20,6 +27,48 @@ def title_of(item: pytest.Item) -> str:
     """Return a check's title: the first line of its docstring, else its name in words."""
     words = (getattr(getattr(item, "obj", None), "__doc__", "") or "").strip().split("\n")[0]
     return words or item.name.removeprefix("test_").replace("_", " ")
+
+
+def shares_inputs(item: pytest.Item) -> bool:
+    """Say whether hand-ins may share the inputs of a check.
+
+    Those are the standing checks, and an author's check that is run with further parameters.
+    """
+    if item.name.startswith(STANDING):
+        return True
+    return isinstance(item, pytest.Function) and any(_numbers_of_parameters(item))
+
+
+def by_purpose(items: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item]]:
+    """Return the checks of one step that decide first, those that only tell, the standing ones."""
+    standing = [item for item in items if item.name.startswith(STANDING)]
+    telling = [item for item in items if only_tells(item)]
+    own = [item for item in items if item not in standing and item not in telling]
+    return own, telling, standing
+
+
+def only_tells(item: pytest.Item) -> bool:
+    """Say whether a check is run only where its step fails, to tell by which mistake.
+
+    It asks with further sizes what standing checks ask with other ones.
+    """
+    return item.stash.get(_ONLY_TELLS, False)
+
+
+def let_only_tell(item: pytest.Item) -> None:
+    """Have a check run only where its step fails."""
+    item.stash[_ONLY_TELLS] = True
+
+
+def is_run_again(item: pytest.Item) -> bool:
+    """Say whether a check is run once more, with further sizes and no other parameters."""
+    numbers = item.callspec.indices if hasattr(item, "callspec") else {}
+    return set(numbers) == {"draw"} and bool(numbers["draw"])
+
+
+def _numbers_of_parameters(item: pytest.Function) -> Collection[int]:
+    """Return for each parameter of a check which of its values it is run with, counted from 0."""
+    return item.callspec.indices.values() if hasattr(item, "callspec") else ()
 
 
 # What changes how pytest runs a test.

@@ -165,7 +165,7 @@ class Sized:
 
     @property
     def _earlier(self) -> tuple[tuple[str, Sizes], ...]:
-        return ("usual", {}), ("again", self.sizes)
+        return (("usual", {}),)
 
 
 def at_sizes(sources: Mapping[QuestionSource, int | None], sized: Sized) -> StandingCheck:

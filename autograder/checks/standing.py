@@ -18,7 +18,7 @@ from autograder.checks.check_questions import UNFIT, QuestionSource, questions_o
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
-from autograder.checks.marks import step_of
+from autograder.checks.marks import is_run_again, let_only_tell, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_size, size_plan, smaller_sizes
 from autograder.checks.student import Student
@@ -97,6 +97,8 @@ class _HeldStep:
             plan = size_plan(self.values, exercise, self._public, layer if gets_layers else ())
             found += self._in_every_use(plan, layouts.get(self._step.name))
             found += self._at_sizes(plan)
+            if plan.single and "size_1" not in self._without:
+                self._leave_to_standing_checks()
         large = [
             source
             for source, question in zip(self.values, self.questions())
@@ -125,6 +127,13 @@ class _HeldStep:
             check = properties.new_every_time(layers[:1])
             found.append(self._item("own_draws", "every call makes new layers", check))
         return found
+
+    def _leave_to_standing_checks(self) -> None:
+        """Run an author's checks of values with their first sizes only, until the step fails."""
+        for item in filter(is_run_again, self._items):
+            asked = self._asked(item)
+            if asked and all(map(_is_about_values, asked)):
+                let_only_tell(item)
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
         held = [name for name in _USES if name not in self._without]
@@ -229,6 +238,10 @@ class _HeldStep:
         if any(own.get_closest_marker("public") for own in self._items):
             item.add_marker(pytest.mark.public)
         return item
+
+
+def _is_about_values(question: CheckQuestion) -> bool:
+    return isinstance(question.expectation, Agrees) and _is_plain(question.request, Agrees)
 
 
 def _is_plain(request: Request, kind: type) -> bool:

@@ -12,9 +12,9 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner, CheckTerms, RunningCheck
 from autograder.checks.conversation import ask_together
+from autograder.checks.marks import by_purpose
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
-from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
@@ -79,31 +79,41 @@ class StepJudge:
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
         items = self.runner.checks.of_step(step.name)
-        standing = [item for item in items if item.name.startswith(STANDING)]
-        seen = self._seen([item for item in items if item not in standing], terms)
+        own, telling, standing = by_purpose(items)
+        seen = self._seen(own, terms)
         if all(run.finding is None for run in seen):
             seen += self._seen(standing, terms, one=True)
+        elif not any(run.finding and run.finding.outcome in FINAL for run in seen):
+            left = None
+            for run in seen:
+                left = suspects_after(run.finding, left)
+            seen += self._seen(telling, terms, suspects=left)
+            seen.sort(key=lambda run: items.index(run.item))
         if not seen:  # nothing was asked, so nothing is right
             fact = f"the step {step.name} has no check"
             raise wrong_checks(self.runner.reference.exercise, fact, "write one in graders.py")
         if all(run.finding is None for run in seen):
             return tuple(run.verdict for run in seen)
-        passed = [question for run in seen for question in _passed(run)]
+        passed = [question for run in seen for question in self._passed(run)]
         found = [run.finding for run in seen]
         findings = reconciled(found, passed, lambda name: self._shows(name, passed))
         return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, findings))
 
     def _seen(
-        self, items: Iterable[pytest.Item], terms: CheckTerms, one: bool = False
+        self,
+        items: Iterable[pytest.Item],
+        terms: CheckTerms,
+        one: bool = False,
+        suspects: frozenset[str] | None = None,
     ) -> list[RunningCheck]:
         """Run checks, which ask their questions together, until nothing new could be seen.
 
-        If `one` is wrong, the others are not judged.
+        If `one` is wrong, the others are not judged. `suspects` are the pairs of mistakes that
+        checks before these have left (None: all).
         """
         runs = [self.runner.begin(item, terms) for item in items]
         ask_together(run.conversation for run in runs)
         seen: list[RunningCheck] = []
-        suspects: frozenset[str] | None = None
         for run in runs:
             run.conversation.suspects = suspects
             seen.append(self.runner.judge(run))
@@ -112,6 +122,14 @@ class StepJudge:
                 break
         return seen
 
+    def _passed(self, run: RunningCheck) -> list[PassedQuestion]:
+        """Return the questions that were answered right; a check ends with the first wrong one."""
+        if not run.called:
+            self.runner.in_full(run)
+        judged = [question for question, _ in run.conversation.judged]
+        right = judged[:-1] if run.finding else judged
+        return [PassedQuestion(question.request, question.expectation) for question in right]
+
     def _shows(self, name: str, passed: Iterable[PassedQuestion]) -> bool:
         """Say whether a known mistake would have failed a question that was answered right."""
         for each in passed:
@@ -119,13 +137,6 @@ class StepJudge:
             if known and judge(each.expectation, each.request, known.reply, ()):
                 return True
         return False
-
-
-def _passed(run: RunningCheck) -> list[PassedQuestion]:
-    """Return the questions that were answered right: a check ends with the first that is not."""
-    judged = [question for question, _ in run.conversation.judged]
-    right = judged[:-1] if run.finding else judged
-    return [PassedQuestion(question.request, question.expectation) for question in right]
 
 
 def _unwritten(step: StepVerdict) -> bool:

@@ -15,7 +15,7 @@ import json
 from autograder.model.exercise import Exercise
 
 # How many seeds the standing checks of a class have.
-STANDING_SEEDS = 4
+SHARED_SEEDS = 4
 _BYTES = 8  # of which 63 bits are used: an integer that JSON and SQLite hold everywhere
 
 
@@ -24,12 +24,12 @@ def input_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:
     return _seed("inputs", secret, exercise, code_hash)
 
 
-def standing_seed(secret: bytes, exercise: Exercise, seed: int) -> int:
+def shared_seed(secret: bytes, exercise: Exercise, seed: int) -> int:
     """Return the seed of the standing checks' inputs, 63 bits, for the hand-in with this `seed`.
 
     There are a few of them in a class, so what is computed for one hand-in serves others.
     """
-    return _seed("standing", secret, exercise, str(seed % STANDING_SEEDS))
+    return _seed("shared", secret, exercise, str(seed % SHARED_SEEDS))
 
 
 def worker_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:

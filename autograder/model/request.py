@@ -18,7 +18,7 @@ import numpy as np
 
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Linear, Seed, Value, encode
+from autograder.protocol.wire import Linear, Seed, Value, encode, to_json
 
 _UNDRAWN = (bool, int, float, str, type(None))
 
@@ -74,8 +74,8 @@ class Request:
         return any(not isinstance(value, _UNDRAWN) for value in (*given, *beside))
 
     @cached_property
-    def encoded(self) -> tuple[dict[str, Any], list[bytes]]:
-        """The request as JSON facts, and the bytes of its arrays: what a worker is sent."""
+    def encoded(self) -> tuple[bytes, bytes]:
+        """The request as JSON, and the bytes of its arrays: what a worker is sent."""
         parts: list[bytes] = []
 
         def values(items: tuple[Value, ...]) -> list[Any]:
@@ -84,7 +84,7 @@ class Request:
         def named(items: Mapping[str, Value]) -> dict[str, Any]:
             return {name: encode(item, parts) for name, item in items.items()}
 
-        facts = {
+        facts: dict[str, Any] = {
             "target": self.target,
             "method": self.method,
             "calls": self.calls,
@@ -104,7 +104,8 @@ class Request:
             "read": list(self.read),
         }
         # Most requests leave most of them empty.
-        return facts | {name: each for name, each in sequences.items() if each}, parts
+        facts |= {name: each for name, each in sequences.items() if each}
+        return to_json(facts), b"".join(parts)
 
     @cached_property
     def key(self) -> bytes:
@@ -142,7 +143,8 @@ class Returned:
     attribute that does not exist is left out of `attributes`. `gradients`, after a backward pass,
     holds those of the arguments (of a linear layer, of its weight and bias), then those of the
     attributes that were set; None stands where none arrived. `observations` names what else was
-    seen, of `wire.OBSERVATIONS`.
+    seen, of `wire.OBSERVATIONS`. `encoded` are the bytes that it was read from, if it was: whoever
+    sends the same bytes for the same request has returned the same.
     """
 
     value: Value
@@ -150,6 +152,7 @@ class Returned:
     attributes: Mapping[str, Value] = field(default_factory=dict)
     gradients: tuple[Value, ...] = ()
     observations: tuple[str, ...] = ()
+    encoded: bytes = field(default=b"", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,7 @@ class Failed:
 
 
 Reply = Returned | Failed
+KnownReplies = Mapping[bytes, Returned]  # to one request, by the bytes that they were read from
 
 
 @dataclass(frozen=True)
@@ -207,10 +211,13 @@ class Respondent(Protocol):
 class PipelinedRespondent(Protocol):
     """Answers many requests with less waiting than one by one."""
 
-    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+    def ask_all(
+        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+    ) -> tuple[Reply, ...]:
         """Answer `requests` in their order, each with the student's own code alone.
 
-        There are fewer replies when the last one is of code that could not go on.
+        `known` holds for each of them the replies that need not be read again, or None. There are
+        fewer replies when the last one is of code that could not go on.
         """
         ...
 

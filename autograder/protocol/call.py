@@ -19,7 +19,7 @@ class EarlierCall:
 
     The method is called on an instance that is made of `arguments`, after the one that is asked
     about was made. Where they are None, it is called on this one, which has other weights until
-    then. The last call is made on another one, too.
+    then.
     """
 
     arguments: tuple[Any, ...] | None = ()
@@ -169,13 +169,12 @@ class _Life:
             return
         other = {name: arrays.flipped(value) for name, value in call.attributes.items()}
         self.instance = _made(target, call, call.arguments, other)
-        twin = _made(target, call, call.arguments, other)
         for earlier in call.earlier:
             if earlier.arguments is None:
                 self._calls.append((self.instance, _with_the_same(earlier, arguments)))
             else:
                 self._calls.append((_made(target, call, earlier.arguments, {}), earlier))
-        for made, earlier in (*self._calls, (twin, call.earlier[-1])):
+        for made, earlier in self._calls:
             self._make(made, earlier)
         itself = EarlierCall(None, tuple(arguments), call.keywords)
         self._make(self.instance, itself)

@@ -30,6 +30,8 @@ META, SPARSE, QUANTIZED, NESTED = (
 CLASS = "class "  # and the name of the class
 
 _MOST_VALUES = 1024  # in one value, at all depths: lists that hold each other multiply
+# What makes an `nn.Linear` itself do more, where it is not empty.
+_DOING_MORE = ("forward", "_forward_pre_hooks", "_forward_hooks", "_backward_hooks")
 _UNPACKED: tuple[type, ...] = (deque, range, type({}.values()))
 _EXTENDED = {"f": np.float64, "c": np.complex128}
 
@@ -145,6 +147,9 @@ def _items(value: Any, torch: Any) -> Iterable[Any] | None:
 
 def _is_linear(layer: Any, torch: Any) -> bool:
     """Say whether a layer computes x Wᵀ + b, and nothing more in a subclass or a hook."""
+    own = vars(layer)
+    if type(layer) is torch.nn.Linear and not any(map(own.get, _DOING_MORE)):
+        return True
     with torch.no_grad():
         probe = torch.linspace(-1, 1, 2 * layer.weight.shape[1]).reshape(2, -1)
         probe = probe.to(layer.weight.dtype)

@@ -243,7 +243,16 @@ def text(value: Any, longest: int) -> str:
 
 def frame(header: dict[str, Any], payload: list[bytes]) -> bytes:
     """Return the bytes of one frame; raise `WireError` when it would be over the caps."""
-    head = _ENCODER.encode(header).encode()
+    return frame_of(to_json(header), payload)
+
+
+def to_json(header: dict[str, Any]) -> bytes:
+    """Return a header as it is sent."""
+    return _ENCODER.encode(header).encode()
+
+
+def frame_of(head: bytes, payload: list[bytes]) -> bytes:
+    """Return the bytes of one frame, whose header is written already; raise as `frame`."""
     size = sum(len(part) for part in payload)
     if len(head) > MAX_HEADER or size > MAX_PAYLOAD:
         raise WireError(f"a frame of {len(head)} + {size} bytes is over the limit")
@@ -256,6 +265,11 @@ def read_prefix(data: bytes) -> tuple[int, int]:
     if magic != MAGIC or head > MAX_HEADER or size > MAX_PAYLOAD:
         raise WireError("the beginning of a frame is wrong, or it is over the limit")
     return head, size
+
+
+def read_frame(head: bytes, payload: bytes) -> tuple[dict[str, Any], Payload]:
+    """Return the header of a frame, and what its values take their arrays from."""
+    return read_header(head), Payload(payload)
 
 
 def read_header(data: bytes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from autograder.model.request import ExceptionReport, Reply, Request, Sighting
+from autograder.model.request import ExceptionReport, KnownReplies, Reply, Request, Sighting
 from autograder.model.sanitize import clean
 from autograder.sandbox.budget import Allowance
 from autograder.sandbox.workers import AnswerOfReference, Workers
@@ -89,10 +89,12 @@ class SandboxedStudent:
         # Code that never finishes loading is not tried again for every step.
         return self._alone.unloadable or self._leaning.ask(request, leaning_on)
 
-    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+    def ask_all(
+        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+    ) -> tuple[Reply, ...]:
         """Answer requests that are sent together; see `PipelinedRespondent`. Raises as `ask`."""
         self._leaving(None)
-        return self._alone.ask_all(requests)
+        return self._alone.ask_all(requests, known)
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.

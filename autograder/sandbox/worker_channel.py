@@ -75,9 +75,12 @@ class Channel:
 
     def receive(self, deadline: Deadline) -> tuple[dict[str, Any], wire.Payload]:
         """Return the next frame; raise `Late`, `Closed`, `Flooded` or `WireError`."""
+        return wire.read_frame(*self.receive_unread(deadline))
+
+    def receive_unread(self, deadline: Deadline) -> tuple[bytes, bytes]:
+        """Return header and payload of the next frame as they came; raise as `receive`."""
         head, size = wire.read_prefix(self._exactly(wire.PREFIX.size, deadline))
-        header = wire.read_header(self._exactly(head, deadline))
-        return header, wire.Payload(self._exactly(size, deadline))
+        return self._exactly(head, deadline), self._exactly(size, deadline)
 
     def close(self) -> None:
         """Read what is left of the output, and close socket and pipe."""

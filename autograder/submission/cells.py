@@ -12,6 +12,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +28,7 @@ _KEEPS_ON = r"(?:else|elif|except|finally|case)\b"
 _BEGINS = re.compile(rf"(?!{_KEEPS_ON})[^\W\d]|@|{_MARK}")
 _GOES_ON = re.compile(_KEEPS_ON)
 _MOST_STRAY = 12  # lines at the end of a part that are tried: so many first ones and last ones
+_LONGEST_KEPT = 32_768  # characters: the tree of a text is a hundred times as large
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
 
 
@@ -93,11 +95,17 @@ def source_as_it_is(cell: Mapping[str, Any]) -> str:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """Return the syntax tree, or None when the text is not Python."""
+    """Return the syntax tree, which nobody may change, or None when the text is not Python."""
     try:
-        return ast.parse(text)
+        return _kept(text) if len(text) <= _LONGEST_KEPT else ast.parse(text)
     except UNREADABLE:
         return None
+
+
+@lru_cache(maxsize=16)
+def _kept(text: str) -> ast.Module:
+    # What is handed in is looked at several times; the author's own text, for every hand-in.
+    return ast.parse(text)
 
 
 def pieces(texts: Iterable[str]) -> tuple[str, ...]:

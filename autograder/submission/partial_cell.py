@@ -100,9 +100,15 @@ def imports_of(names: Container[str], text: str) -> tuple[str, ...]:
                 each for each in node.names if (each.asname or each.name).split(".")[0] in names
             ]
             if kept:
-                node.names = kept
-                found.append(ast.unparse(node))
+                found.append(ast.unparse(_importing(node, kept)))
     return tuple(found)
+
+
+def _importing(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
+    """Return the same import of fewer names."""
+    if isinstance(node, ast.Import):
+        return ast.Import(names)
+    return ast.ImportFrom(node.module, names, node.level)
 
 
 def bound_names(cell: str) -> set[str]:

@@ -11,6 +11,7 @@ import json
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -44,7 +45,7 @@ class Submission:
     digests: tuple[tuple[Path, str], ...] = ()
     root: Path | None = None
 
-    @property
+    @cached_property
     def code_hash(self) -> str:
         """A hash of the code that is run and of what is said about the rest.
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise, given_text
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Sighting
+from autograder.model.request import ExceptionReport, Failed, KnownReplies, Reply, Request, Sighting
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
@@ -77,9 +77,11 @@ class Loaded:
         """Answer `request`; see `Respondent`."""
         return self._explained(request, self._student.ask(request, leaning_on))
 
-    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+    def ask_all(
+        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+    ) -> tuple[Reply, ...]:
         """Answer requests that are sent together; see `PipelinedRespondent`."""
-        replies = self._student.ask_all(requests)
+        replies = self._student.ask_all(requests, known)
         return tuple(map(self._explained, requests, replies))
 
     def _explained(self, request: Request, reply: Reply) -> Reply:

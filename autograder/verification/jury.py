@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from autograder.checks.marks import by_purpose
 from autograder.judging.asking import ask_example
-from autograder.judging.conditions import STANDING
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import SOLUTION
@@ -38,8 +38,9 @@ class Jury:
         # The answers of the reference, before any mutant can disturb it.
         for check in self.checks:
             self._run(check, getattr(trial.module, step), naming=False)
-        own = [check for check in self.checks if not check.name.startswith(STANDING)]
-        probes = probes_of(trial.reference, own, step)
+        own, telling, standing = by_purpose(self.checks)
+        self._deciding = [*own, *standing]
+        probes = probes_of(trial.reference, [*own, *telling], step)
         self.expected = _useful(probes, self._names, self.library, self.compare)
 
     @property
@@ -76,7 +77,7 @@ class Jury:
             except Exception:
                 return None
         # A worker loads a hand-in once: what it remembers in one check is there in the next.
-        caught = [check for check in self.checks if self._fails(check, names[self.step])]
+        caught = [check for check in self._deciding if self._fails(check, names[self.step])]
         shown = self._shown(loaded)
         fate = _fate(bool(caught), shown and shown[1])
         told = self._told(loaded) if caught and naming else None

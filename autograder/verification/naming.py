@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from autograder.checks.known_mistake import Misconception
-from autograder.judging.conditions import STANDING
+from autograder.checks.marks import by_purpose
 from autograder.verification.trial import Seen, Trial
 
 
@@ -53,8 +53,8 @@ def _alike(trial: Trial, step: str, named: str, known: Misconception) -> bool:
     for each in (known, other):
         with trial.replaced({each.step: each.wrong}):
             # Where these fail, the standing checks are not asked.
-            own = [it for it in trial.checks_of(step) if not it.name.startswith(STANDING)]
-            seen = [trial.run(check) for check in own]
+            own, telling, _ = by_purpose(trial.checks_of(step))
+            seen = [trial.run(check) for check in (*own, *telling)]
             margins.append([result.margin for result in seen if result.finding])
     ours, theirs = margins
     # Margins count tolerances. Results that agree within a tolerance have margins that differ by

@@ -23,12 +23,11 @@ from autograder.checks.check_questions import parameters
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.grader_run import run_graders
-from autograder.checks.marks import step_of
+from autograder.checks.marks import by_purpose, step_of
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
-from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
@@ -129,14 +128,14 @@ class Trial:
     def run_step(self, step: str) -> dict[pytest.Function, Seen]:
         """Run every check of a step; if one mistake explains all findings, they all name it.
 
-        As in grading, the standing checks are run when those of the author pass.
+        As in grading, the standing checks are run when those of the author pass, and those that
+        only tell mistakes apart when one fails.
         """
-        standing = [check for check in self.checks_of(step) if check.name.startswith(STANDING)]
-        checks = [check for check in self.checks_of(step) if check not in standing]
+        checks, telling, standing = by_purpose(self.checks_of(step))
         seen = [self.run(check) for check in checks]
-        if not any(result.finding for result in seen):
-            checks += standing
-            seen += [self.run(check) for check in standing]
+        more = telling if any(result.finding for result in seen) else standing
+        checks += more
+        seen += [self.run(check) for check in more]
         findings = reconciled([result.finding for result in seen])
         for finding in filter(None, findings):
             self.hear(finding.message)

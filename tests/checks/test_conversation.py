@@ -9,7 +9,7 @@ import pytest
 
 from autograder.checks.conversation import Conversation, ask_together
 from autograder.judging.expectation import CheckFailed
-from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.request import Failed, KnownReplies, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 
 
@@ -32,7 +32,9 @@ class Pipelined(Echo):
 
     together: list[int] = field(default_factory=list)
 
-    def ask_all(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+    def ask_all(
+        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+    ) -> tuple[Reply, ...]:
         self.together.append(len(requests))
         names = [request.target for request in requests]
         end = names.index("the end") + 1 if "the end" in names else len(names)

@@ -12,7 +12,7 @@ from autograder.checks.check_runner import InputSeeds
 from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
-from autograder.grading.input_seed import STANDING_SEEDS, input_seed, standing_seed
+from autograder.grading.input_seed import SHARED_SEEDS, input_seed, shared_seed
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import Reply, Request
 
@@ -81,12 +81,12 @@ def test_what_is_computed_depends_on_no_hand_in_before() -> None:
     assert alone == after
 
 
-def test_a_class_has_few_standing_seeds_and_another_secret_has_others() -> None:
+def test_a_class_has_few_shared_seeds_and_another_secret_has_others() -> None:
     exercise = read_reference(NUMPY).exercise
     seeds = [input_seed(SECRET, exercise, str(number)) for number in range(200)]
-    drawn = {standing_seed(SECRET, exercise, seed) for seed in seeds}
-    assert len(drawn) == STANDING_SEEDS and not drawn & set(seeds)
-    assert not drawn & {standing_seed(b"another", exercise, seed) for seed in seeds}
+    drawn = {shared_seed(SECRET, exercise, seed) for seed in seeds}
+    assert len(drawn) == SHARED_SEEDS and not drawn & set(seeds)
+    assert not drawn & {shared_seed(b"another", exercise, seed) for seed in seeds}
 
 
 @pytest.mark.parametrize("times", [2, 3])

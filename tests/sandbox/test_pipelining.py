@@ -38,7 +38,7 @@ def numbers(count: int, size: int = 1) -> list[Request]:
 
 def asked(zygote: Zygote, line: str, requests: list[Request]) -> tuple[Reply, ...]:
     with SandboxedStudent(zygote, (CODE.format(line=line),), seed=1) as student:
-        return student.ask_all(requests)
+        return student.ask_all(requests, [None] * len(requests))
 
 
 def values(replies: tuple[Reply, ...]) -> list[float]:
@@ -76,7 +76,7 @@ def test_after_code_that_cannot_go_on_nothing_is_answered(
 def test_what_was_left_is_answered_by_a_fresh_worker(zygote: Zygote) -> None:
     code = CODE.format(line="os._exit(1) if x[0] == 1 else None")
     with SandboxedStudent(zygote, (code,), seed=1) as student:
-        assert len(student.ask_all(numbers(3))) == 2
+        assert len(student.ask_all(numbers(3), [None] * 3)) == 2
         assert values((student.ask(numbers(3)[2]),)) == [4.0]
 
 
@@ -101,5 +101,5 @@ def test_a_request_after_those_that_were_left_gets_its_own_answer(zygote: Zygote
     """No reply to a question that nobody waits for any more is taken for another's."""
     code = CODE.format(line="while x[0] == 1: pass")
     with SandboxedStudent(zygote, (code,), seed=1) as student:
-        student.ask_all(numbers(4))
-        assert values(student.ask_all(numbers(1))) == [0.0]
+        student.ask_all(numbers(4), [None] * 4)
+        assert values(student.ask_all(numbers(1), [None] * 1)) == [0.0]
