@@ -19,7 +19,7 @@ from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import Respondent
-from autograder.model.verdict import CheckVerdict, Outcome, StepVerdict
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
@@ -78,26 +78,28 @@ class StepJudge:
         return None if outcomes & {*STUCK, Outcome.INFRASTRUCTURE} else outcomes == {Outcome.PASSED}
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
-        items = self.runner.checks.of_step(step.name)
-        own, telling, standing = by_purpose(items)
-        seen = self._seen(own, terms)
-        if all(run.finding is None for run in seen):
-            seen += self._seen(standing, terms, one=True)
-        elif not any(run.finding and run.finding.outcome in FINAL for run in seen):
-            left = None
-            for run in seen:
-                left = suspects_after(run.finding, left)
-            seen += self._seen(telling, terms, suspects=left)
-            seen.sort(key=lambda run: items.index(run.item))
+        own, telling, standing = by_purpose(self.runner.checks.of_step(step.name))
+        first = self._seen(own, terms)
+        more = [] if any(map(_found, first)) else self._seen(standing, terms, one=True)
+        found = [run.finding for run in (*first, *more) if run.finding]
+        told: list[RunningCheck] = []
+        if found and not any(finding.outcome in FINAL for finding in found):
+            told = self._seen(telling, terms, suspects=_suspects(found if not more else ()))
+        # What further sizes show is said in their words, which are plainer.
+        seen = self._in_order([*first, *told, *([] if any(map(_found, told)) else more)])
         if not seen:  # nothing was asked, so nothing is right
             fact = f"the step {step.name} has no check"
             raise wrong_checks(self.runner.reference.exercise, fact, "write one in graders.py")
-        if all(run.finding is None for run in seen):
+        if not found:
             return tuple(run.verdict for run in seen)
         passed = [question for run in seen for question in self._passed(run)]
-        found = [run.finding for run in seen]
-        findings = reconciled(found, passed, lambda name: self._shows(name, passed))
+        findings = reconciled(
+            [run.finding for run in seen], passed, lambda name: self._shows(name, passed)
+        )
         return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, findings))
+
+    def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
+        return sorted(runs, key=lambda run: self.runner.checks.place_of(run.item))
 
     def _seen(
         self,
@@ -137,6 +139,18 @@ class StepJudge:
             if known and judge(each.expectation, each.request, known.reply, ()):
                 return True
         return False
+
+
+def _found(run: RunningCheck) -> bool:
+    return run.finding is not None
+
+
+def _suspects(findings: Iterable[Finding]) -> frozenset[str] | None:
+    """Return the pairs of mistakes that these findings leave (None: all)."""
+    left = None
+    for finding in findings:
+        left = suspects_after(finding, left)
+    return left
 
 
 def _unwritten(step: StepVerdict) -> bool:

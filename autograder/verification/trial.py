@@ -131,16 +131,25 @@ class Trial:
         As in grading, the standing checks are run when those of the author pass, and those that
         only tell mistakes apart when one fails.
         """
-        checks, telling, standing = by_purpose(self.checks_of(step))
-        seen = [self.run(check) for check in checks]
-        more = telling if any(result.finding for result in seen) else standing
-        checks += more
-        seen += [self.run(check) for check in more]
+        own, telling, standing = by_purpose(self.checks_of(step))
+        first = self._all(own)
+        more = {} if _failing(first) else self._all(standing)
+        told = self._all(telling) if _failing(first | more) else {}
+        results = first | told | ({} if _failing(told) else more)
+        checks = [check for check in self.checks_of(step) if check in results]
+        seen = [results[check] for check in checks]
         findings = reconciled([result.finding for result in seen])
         for finding in filter(None, findings):
             self.hear(finding.message)
         named = [Seen(finding, result.margin) for finding, result in zip(findings, seen)]
         return dict(zip(checks, named))
+
+    def _all(self, checks: Iterable[pytest.Function]) -> dict[pytest.Function, Seen]:
+        return {check: self.run(check) for check in checks}
+
+
+def _failing(results: Mapping[pytest.Function, Seen]) -> bool:
+    return any(seen.finding for seen in results.values())
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ SIZES = pytest.mark.parametrize(
 WIDTHS = pytest.mark.parametrize(
     "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 14}], indirect=True
 )
-# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
-SQUARES = ({"B": 3, "S": 6, "D": 6}, {"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7})
+# Equal sizes tell two ways to get the axes wrong apart: one fails there, the other does not.
+SQUARES = ({"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7}, {"B": 3, "S": 6, "D": 6})
 SQUARE = pytest.mark.parametrize("draw", SQUARES, indirect=True)
 # The size of the build guide's own test.
 GUIDE = {"B": 2, "S": 10, "D": 64}

@@ -21,9 +21,9 @@ SIZES = checks.sizes(
 WIDTHS = checks.sizes(
     {"B": 2, "S": 5, "heads": 4, "head_dim": 6}, {"B": 4, "S": 7, "heads": 2, "head_dim": 10}
 )
-# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails there, the other does not.
 SQUARE = checks.sizes(
-    {"B": 4, "S": 4, "heads": 4, "head_dim": 4}, {"B": 2, "S": 5, "heads": 4, "head_dim": 6}
+    {"B": 2, "S": 5, "heads": 4, "head_dim": 6}, {"B": 4, "S": 4, "heads": 4, "head_dim": 4}
 )
 # The heads do not divide these hidden sizes.
 UNEVEN = checks.sizes({"C": 10, "heads": 4}, {"C": 9, "heads": 2}, {"C": 8, "heads": 3})

@@ -14,9 +14,9 @@ checks = shared_beside(__file__, "_attention/checks.py")
 SIZES = checks.sizes(
     {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 4, "C": 24, "head_dim": 6}
 )
-# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails there, the other does not.
 SQUARE = checks.sizes(
-    {"B": 3, "S": 6, "C": 24, "head_dim": 6}, {"B": 2, "S": 5, "C": 12, "head_dim": 3}
+    {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 6, "C": 24, "head_dim": 6}
 )
 # 4 does not divide these hidden sizes.
 UNEVEN = checks.sizes({"C": 11, "head_dim": 2})

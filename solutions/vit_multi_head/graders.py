@@ -15,11 +15,11 @@ SIZES = checks.sizes(
     {"B": 2, "N": 5, "D": 12, "heads": 3, "head_dim": 4},
     {"B": 3, "N": 4, "D": 10, "heads": 5, "head_dim": 2},
 )
-# Equal sizes tell two ways to get the axes wrong apart: one fails here, the other does not.
+# Equal sizes tell two ways to get the axes wrong apart: one fails there, the other does not.
 SQUARE = checks.sizes(
-    {"B": 3, "N": 6, "heads": 4, "head_dim": 6},
     {"B": 2, "N": 5, "heads": 3, "head_dim": 4},
     {"B": 3, "N": 4, "heads": 5, "head_dim": 2},
+    {"B": 3, "N": 6, "heads": 4, "head_dim": 6},
 )
 # With no head size that is a square, a root that is rounded shows.
 NO_SQUARES = checks.sizes(

@@ -1,0 +1,187 @@
+"""What passed once on shared inputs passes again unread; no verdict depends on who came first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.checks.marks import by_purpose, only_tells, step_of
+from autograder.checks.passing_replies import PassingReplies
+from autograder.grading import batch
+from autograder.grading.batch import grade_batch
+from autograder.grading.digest import exercise_hash
+from autograder.model.exercise import Limits, read_exercise
+from autograder.model.request import Request, Returned
+from autograder.model.verdict import Verdict
+from autograder.sandbox import SandboxedStudent, Zygote, exchange
+from autograder.submission.reading import Submission
+from autograder.verification.trial import read_trial
+from support.mixed_class import mixed_class
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMPY, TORCH = ROOT / "solutions" / "numpy_single_head", ROOT / "solutions" / "torch_multi_head"
+SECRET = b"a secret of this test"
+
+
+def handed_in(folder: Path, texts: list[str]) -> list[Submission]:
+    name = read_exercise(folder).name
+    return [Submission(str(n), name, (text,), folder) for n, text in enumerate(texts)]
+
+
+def forget(folder: Path) -> None:
+    batch._memories(exercise_hash(folder)).clear()
+
+
+def graded(folder: Path, submissions: list[Submission]) -> dict[str, Verdict]:
+    verdicts = grade_batch(folder, submissions, secret=SECRET)
+    return {each.student: replace(each, seconds=0.0) for each in verdicts}
+
+
+def checks_of(folder: Path) -> list[pytest.Item]:
+    return list(read_trial(folder).checks)
+
+
+@pytest.mark.parametrize(
+    ("folder", "count"),
+    [(NUMPY, 12), pytest.param(TORCH, 24, marks=pytest.mark.slow)],
+    ids=["numpy", "torch"],
+)
+def test_no_verdict_depends_on_who_was_judged_before(folder: Path, count: int) -> None:
+    exercise = read_exercise(folder)
+    submissions = handed_in(folder, mixed_class(exercise, count, seed=12))
+    together = graded(folder, submissions)
+    backwards = graded(folder, submissions[::-1])
+    alone: dict[str, Verdict] = {}
+    for submission in submissions:
+        forget(folder)
+        alone |= graded(folder, [submission])
+    assert together == backwards == alone
+    marks = {verdict.points for verdict in alone.values()}
+    assert len(marks) > 1 and exercise.points in marks, "the class is not mixed"
+
+
+def test_every_check_keeps_questions_about_its_own_step() -> None:
+    """Standing checks of several steps have one name."""
+    forget(NUMPY)
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    grade_batch(NUMPY, handed_in(NUMPY, [f"# {n}\n{code}" for n in range(6)]), secret=SECRET)
+    steps = list(map(step_of, checks_of(NUMPY)))
+    memories = batch._memories(exercise_hash(NUMPY))
+    seen = 0
+    for memory in memories._shared.values():
+        for place, passing in memory.passing.items():
+            assert {request.target for request in passing.requests or ()} == {steps[place]}
+            seen += 1
+    assert seen > 50
+
+
+def test_what_passed_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four hand-ins with one seed, the reference answers the shared questions once."""
+    forget(NUMPY)
+    judged: Counter[str] = Counter()
+    kept = PassingReplies.keep
+
+    def keep(self: PassingReplies, replies: object) -> None:
+        judged["kept"] += 1
+        kept(self, replies)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PassingReplies, "keep", keep)
+    monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    first, *others = handed_in(NUMPY, [f"# {n}\n{code}" for n in range(4)])
+    graded(NUMPY, [first])
+    before = judged["kept"]
+    graded(NUMPY, others)
+    assert before > 30 and judged["kept"] == before
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote("numpy", Limits()) as started:
+        yield started
+
+
+def test_only_the_very_bytes_are_recognized(zygote: Zygote) -> None:
+    request = Request("same", (1.0,))
+    known: dict[bytes, Returned] = {}
+    replies = []
+    for code in ("return x", "return x + 0.0", "return x + 2.0**-52", "return x"):
+        source = f"def same(x):\n    {code}\n"
+        with SandboxedStudent(zygote, (source,), seed=1) as student:
+            (reply,) = student.ask_all([request], [known])
+        assert isinstance(reply, Returned) and reply.encoded
+        replies.append(reply)
+        known.setdefault(reply.encoded, reply)
+    first, equal, other, again = replies
+    assert equal is first and again is first
+    assert other is not first and other.value == 1.0 + 2.0**-52
+
+
+@pytest.mark.parametrize("head", [b'{"id":7, "value": 1}', b'{"value": 1, "id": 7}', b'{"id": 77'])
+def test_a_reply_with_another_beginning_is_always_read(head: bytes) -> None:
+    assert exchange.unnumbered(7, head, b"") == b""
+
+
+def test_where_a_header_ends_counts() -> None:
+    one, other = b'{"id": 7, "a": 1}', b'{"id": 7, "a": 1'
+    assert exchange.unnumbered(7, one, b"x") != exchange.unnumbered(7, other, b"}x")
+
+
+def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
+    passing = PassingReplies()
+    passing.requests = (Request("same"),)
+    replies = [Returned(number, encoded=b"%d" % number) for number in range(9)]
+    for reply in replies:
+        passing.keep([reply])
+        assert passing.hold([replies[0]]) == (replies[0] in passing.known(0).values())
+    assert len(passing.known(0)) < len(replies)
+    assert passing.hold([replies[-1]]) and replies[0] in passing.known(0).values()
+
+
+def test_replies_count_only_together() -> None:
+    passing = PassingReplies()
+    passing.requests = (Request("same"), Request("same"))
+    one, two, three, four = (Returned(n, encoded=b"%d" % n) for n in range(4))
+    passing.keep([one, two])
+    passing.keep([three, four])
+    assert passing.hold([one, two]) and passing.hold([three, four])
+    assert not passing.hold([one, four])
+
+
+# --- further sizes of an author's check ----------------------------------------------------------
+
+
+def test_further_sizes_only_tell_where_standing_checks_ask_at_others() -> None:
+    names = {(step_of(item), item.name) for item in checks_of(NUMPY) if only_tells(item)}
+    assert ("softmax", "test_softmax_values[draw1]") in names
+    assert not any(name.endswith("[draw0]") for _, name in names)
+    own, telling, standing = by_purpose(
+        [item for item in checks_of(NUMPY) if step_of(item) == "softmax"]
+    )
+    assert own and telling and standing
+
+
+def test_a_right_answer_is_not_asked_to_tell_and_a_wrong_one_is() -> None:
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    wrong = f"{code}\n\ndef scale_scores(scores, width):\n    return 3 * scores\n"
+    right, other = graded(NUMPY, handed_in(NUMPY, [code, wrong])).values()
+
+    def asked(verdict: Verdict) -> set[str]:
+        (step,) = (each for each in verdict.steps if each.name == "scale_scores")
+        return {check.name for check in step.checks}
+
+    assert "test_scaled_values[draw1]" in asked(other) - asked(right)
+
+
+def test_a_size_that_is_written_down_is_not_named_after_the_first_sizes() -> None:
+    """At the first sizes alone, a number equals a size."""
+    tokens = read_exercise(NUMPY).grading.sizes["S"]
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    scaled = f"def scale_scores(scores, width):\n    return scores / {tokens}\n"
+    (verdict,) = graded(NUMPY, handed_in(NUMPY, [f"{code}\n\n{scaled}"])).values()
+    (step,) = (each for each in verdict.steps if each.name == "scale_scores")
+    assert step.finding and step.finding.misconception is None
