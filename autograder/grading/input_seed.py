@@ -14,7 +14,7 @@ import json
 
 from autograder.model.exercise import Exercise
 
-# How many seeds the standing checks of a class have.
+# How many seeds the hand-ins of a class share.
 SHARED_SEEDS = 4
 _BYTES = 8  # of which 63 bits are used: an integer that JSON and SQLite hold everywhere
 
@@ -25,7 +25,7 @@ def input_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:
 
 
 def shared_seed(secret: bytes, exercise: Exercise, seed: int) -> int:
-    """Return the seed of the standing checks' inputs, 63 bits, for the hand-in with this `seed`.
+    """Return the seed of the inputs that hand-ins share, 63 bits, for the one with this `seed`.
 
     There are a few of them in a class, so what is computed for one hand-in serves others.
     """
