@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -37,11 +37,14 @@ class StepJudge:
     respondent: Respondent
     # The verdicts on the steps with the student's own earlier steps.
     _alone: dict[str, StepVerdict] = field(default_factory=dict)
+    # What a step's checks said while it leaned on others: whether all passed, None if it got stuck.
+    _leaning: dict[tuple[str, tuple[str, ...]], bool | None] = field(default_factory=dict)
 
-    def judged(self, step: Step, stuck: bool) -> StepVerdict:
-        """Judge one step; when an earlier one got `stuck`, only with the reference in its place.
+    def judged(self, step: Step, earlier: Sequence[StepVerdict], stuck: bool) -> StepVerdict:
+        """Judge one step; `earlier` are the verdicts on those before it.
 
-        Raises `KitError` when it has no check.
+        When one of them got `stuck`, it is judged only with the reference in its place. Raises
+        `KitError` when it has no check.
         """
         # What is wrong is named in the run that counts: the second, where there are two.
         before = self.runner.reference.exercise.before(step.name)
@@ -50,8 +53,14 @@ class StepJudge:
             own = self._alone[step.name] = StepVerdict.of(step, checks)
             if own.passes or not before or _unwritten(own):
                 return own
-        # Also where it got stuck: an earlier step of the student's may be the cause.
-        checks = self._checks(step, CheckTerms(self.respondent, leaning_on=before))
+        # Also where it got stuck: an earlier step of the student's may be the cause. First of all
+        # those that are wrong, which are few and soon answered for.
+        wrong = tuple(each.name for each in earlier if not each.passes or each.leaning)
+        if wrong and wrong != before:
+            checks = self._leaned(step, wrong, naming=False)
+            if all(check.passes for check in checks):
+                return StepVerdict.of(step, checks, leaning=True)
+        checks = self._leaned(step, before)
         return StepVerdict.of(step, checks, leaning=all(check.passes for check in checks))
 
     def charged(self, steps: tuple[StepVerdict, ...]) -> tuple[StepVerdict, ...]:
@@ -73,9 +82,18 @@ class StepJudge:
 
     def _passes(self, step: Step, leaning_on: tuple[str, ...]) -> bool | None:
         """Say whether all checks of a step pass while it leans; None when the code got stuck."""
-        terms = CheckTerms(self.respondent, leaning_on, naming=False)
-        outcomes = {check.outcome for check in self._checks(step, terms)}
-        return None if outcomes & {*STUCK, Outcome.INFRASTRUCTURE} else outcomes == {Outcome.PASSED}
+        if (step.name, leaning_on) not in self._leaning:
+            self._leaned(step, leaning_on, naming=False)
+        return self._leaning[step.name, leaning_on]
+
+    def _leaned(
+        self, step: Step, leaning_on: tuple[str, ...], naming: bool = True
+    ) -> tuple[CheckVerdict, ...]:
+        checks = self._checks(step, CheckTerms(self.respondent, leaning_on, naming))
+        outcomes = {check.outcome for check in checks}
+        seen = outcomes.isdisjoint({*STUCK, Outcome.INFRASTRUCTURE})
+        self._leaning[step.name, leaning_on] = outcomes == {Outcome.PASSED} if seen else None
+        return checks
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
         own, telling, standing = by_purpose(self.runner.checks.of_step(step.name))

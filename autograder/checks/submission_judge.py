@@ -57,7 +57,7 @@ class SubmissionJudge:
         judge = StepJudge(self._runner, respondent)
         judged: list[StepVerdict] = []
         for step in self._runner.reference.exercise.steps:
-            judged.append(judge.judged(step, _stuck(judged) is not None))
+            judged.append(judge.judged(step, judged, _stuck(judged) is not None))
             on_step(judged[-1])
         steps = judge.charged(tuple(judged))
         chain = self._whole(steps, respondent)
