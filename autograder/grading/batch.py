@@ -28,7 +28,7 @@ from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, Limits, given_text
+from autograder.model.exercise import Exercise, Limits, given_text, read_exercise
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict, Verdict
 from autograder.sandbox import Zygote
@@ -48,6 +48,7 @@ class Judging:
     zygote: Zygote
     secret: bytes
     layer_earns_steps: bool
+    exercise_hash: str
 
 
 def grade_batch(
@@ -73,16 +74,28 @@ def grade_batch(
     sender = progress or WorkProgress(lambda message: None, None)
     journal = Journal(journal_file) if journal_file else None
     digest = exercise_hash(folder)
-    reference = replace(read_reference(folder), memories=_memories(digest))
+    exercise = read_exercise(folder)
     keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in submissions]
     known: dict[int, Verdict] = {}
     for number, (key, submission) in enumerate(zip(keys, submissions)):
-        if found := _found(journal, key, submission, reference.exercise):
+        if found := _found(journal, key, submission, exercise):
             known[number] = found
             sender.done(found, number)
+    if len(known) == len(submissions):
+        return tuple(known[number] for number in range(len(submissions)))
+    # The library is imported here while it is imported there.
+    zygote = _zygote(
+        exercise.library,
+        exercise.limits,
+        allow_process,
+        exercise.secret_folders,
+        *((graded,) if graded else ()),
+    ).begin()
+    reference = replace(read_reference(folder), memories=_memories(digest))
 
     def judge(plugin: GradingPlugin) -> None:
-        judging = Judging(plugin, reference, zygote, secret, layer_earns_steps)
+        _entered(zygote)
+        judging = Judging(plugin, reference, zygote, secret, layer_earns_steps, digest)
         tried = partial(_tried, judging, progress=sender)
         for number in [each for each in range(len(submissions)) if each not in known]:
             sender.begin(number)
@@ -92,12 +105,7 @@ def grade_batch(
             known[number] = _kept(journal, keys[number], verdict, reference, submissions[number])
             sender.done(known[number])
 
-    if len(known) < len(submissions):
-        exercise = reference.exercise
-        hidden = (graded,) if graded else ()
-        secrets = exercise.secret_folders
-        zygote = _zygote(exercise.library, exercise.limits, allow_process, secrets, *hidden)
-        run_graders(GradingPlugin(reference, judge))
+    run_graders(GradingPlugin(reference, judge))
     return tuple(known[number] for number in range(len(submissions)))
 
 
@@ -148,7 +156,12 @@ def _zygote(
     library: str, limits: Limits, allow_process: bool, secrets: tuple[Path, ...], *hidden: Path
 ) -> Zygote:
     zygote = Zygote(library, limits, allow_process, secrets=secrets, hidden=hidden)
-    atexit.register(zygote.__exit__, None, None, None)
+    atexit.register(zygote.close)
+    return zygote
+
+
+@cache
+def _entered(zygote: Zygote) -> Zygote:
     return zygote.__enter__()
 
 
@@ -182,7 +195,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
         steps=tuple(map(told, judged.steps)),
         chain=judged.chain,
         code_hash=submission.code_hash,
-        exercise_hash=exercise_hash(exercise.folder),
+        exercise_hash=judging.exercise_hash,
         seed=seed,
         protection=str(zygote.protection),
         seconds=round(judged.seconds, 4),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def grade_task(
     """Read and grade with a progress bar; what the journal holds is not judged again."""
     journal, exercise = Journal(task.output / JOURNAL), task.exercise
     if not journal.path.exists() or sys.platform != "linux":
-        _demand_protection(task, options)  # a refusal leaves nothing behind
+        _demand_protection(task, pool, options)  # a refusal leaves nothing behind
     claim_output(task.output, task.graded, exercise.name, named=task.output_named)
     if broken := journal.prepare():
         console.print(Text(broken, style="yellow"))
@@ -82,7 +83,7 @@ def grade_task(
         task.graded,
         task.earns(options),
     )
-    with Progress(*_COLUMNS, console=console) as progress:
+    with _usable(journal), journal.held_open(), Progress(*_COLUMNS, console=console) as progress:
         bar = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
         judged = grade_class(
             exercise,
@@ -95,13 +96,19 @@ def grade_task(
     return submissions, tuple(known[submission.student] for submission in submissions)
 
 
-def _demand_protection(task: ClassTask, options: GradingOptions) -> None:
-    """Raise `KitError` where this machine does not isolate submissions, whatever their library."""
+def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOptions) -> None:
+    """Raise `KitError` where this machine does not isolate submissions, whatever their library.
+
+    While that is found out, the processes of `pool` start.
+    """
     if options.allow_process and sys.platform == "linux":
         return
     exercise, hidden = task.exercise, (task.graded,)
-    with Zygote("numpy", exercise.limits, secrets=exercise.secret_folders, hidden=hidden):
-        pass
+    zygote = Zygote("numpy", exercise.limits, secrets=exercise.secret_folders, hidden=hidden)
+    with closing(zygote.begin()):
+        pool.begin(len(task.hand_ins))
+        with zygote:
+            pass
 
 
 _COLUMNS = (
@@ -122,12 +129,18 @@ def _kept(
         submission.student: judging_key(submission, digest, options.allow_process, earns)
         for submission in submissions
     }
-    try:
+    with _usable(journal):
         if options.again:
             journal.forget(keys.values())
         found = {student: journal.find(key, student, exercise) for student, key in keys.items()}
+    return {student: verdict for student, verdict in found.items() if verdict}
+
+
+@contextmanager
+def _usable(journal: Journal) -> Iterator[None]:
+    try:
+        yield
     except JournalFault as fault:
         raise KitError(
             str(fault), place=str(journal.path), cure="run the same command again"
         ) from fault
-    return {student: verdict for student, verdict in found.items() if verdict}

@@ -75,6 +75,11 @@ class GraderPool:
     ) -> None:
         self.close()
 
+    def begin(self, items: int) -> None:
+        """Start as many processes as `items` can use; they are ready when they are given work."""
+        missing = min(self.processes, items) - len(self._idle) - len(self._busy)
+        self._idle += [WatchedProcess() for _ in range(missing)]
+
     def close(self) -> None:
         """End every process."""
         for process in (*self._idle, *self._busy):

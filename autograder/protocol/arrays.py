@@ -45,7 +45,6 @@ def _warm_up_torch(torch: Any) -> None:
     entry = torch.randn(2, 8, 8, requires_grad=True)
     linear = torch.nn.Linear(8, 8)
     (linear(entry) @ entry.transpose(-2, -1)).softmax(-1).sum().backward()
-    torch.optim.AdamW(linear.parameters()).step()
     torch.set_num_threads(1)
 
 

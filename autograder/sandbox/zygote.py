@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -54,8 +56,9 @@ class Zygote:
     holds one of them, or anything in `hidden`. `without` names layers to leave out
     (namespaces, landlock, seccomp, rlimits), to show what each is for.
 
-    Entering raises a `KitError` that names what is missing when the demand is not met.
-    The zygote dies with the thread that entered, so that thread must live as long.
+    `begin` starts it, and entering waits until it is ready, so that other work can be done
+    meanwhile. Both raise a `KitError` that names what is missing when the demand is not met.
+    The zygote dies with the thread that began, so that thread must live as long.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Zygote:
         self._without = without
         self._as_root = False
         self._process: ZygoteProcess | None = None
+        self._begun: ZygoteProcess | None = None  # nobody has heard of it yet
         self._folder: Path | None = None
         self._measuring = False
         self.measured = Measured(namespaces=(), landlock=0, seccomp=False, uid=os.getuid())
@@ -90,7 +94,10 @@ class Zygote:
         """The host's pid of the process that was started; 0 when there is none."""
         return self._process.pid if self._process else 0
 
-    def __enter__(self) -> Self:
+    def begin(self) -> Self:
+        """Start the process that will be entered; a second call does nothing."""
+        if self._folder:
+            return self
         if sys.platform != "linux":
             raise KitError(
                 "the sandbox needs Linux",
@@ -101,10 +108,22 @@ class Zygote:
         hidden = (*_beside_the_package(), *self._secrets, *self._hidden)
         self._folders = find_package_folders(hidden)
         self._folder = access.folder_for_a_canary(access.throw_away_uid())
-        try:
+        with self._closed_on_failure():
             self._canary.write_text("what no worker may read\n", encoding="ascii")
             self._canary.chmod(0o644)  # so that only the sandbox can keep it from a worker
+            self._begun = self._launch(self._without)
+        return self
+
+    def __enter__(self) -> Self:
+        self.begin()
+        with self._closed_on_failure():
             self._start()
+        return self
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             place = str(self._folder)
             self.close()
@@ -116,7 +135,6 @@ class Zygote:
         except BaseException:
             self.close()
             raise
-        return self
 
     def __exit__(
         self,
@@ -128,8 +146,8 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and every worker."""
-        if self._process:
-            self._process.close()
+        for process in filter(None, (self._process, self._begun)):
+            process.close()
         if self._folder:
             shutil.rmtree(self._folder)
             self._folder = None
@@ -162,11 +180,13 @@ class Zygote:
     def _start(self) -> None:
         if self._process:
             self._process.close()
-        process, greeting = self._launch(self._without)
+        process, self._begun = self._begun or self._launch(self._without), None
+        greeting = self._greeting(process)
         refused = greeting.get("refused", {})
         if refused:
             process.close()
-            process, greeting = self._launch((*self._without, "namespaces"))
+            process = self._launch((*self._without, "namespaces"))
+            greeting = self._greeting(process)
         self._process = process
         try:
             self._accept(process, greeting, refused)
@@ -202,7 +222,7 @@ class Zygote:
         if not self._allow_process:
             demand(self.measured)
 
-    def _launch(self, without: tuple[str, ...]) -> tuple[ZygoteProcess, dict[str, Any]]:
+    def _launch(self, without: tuple[str, ...]) -> ZygoteProcess:
         plan = Plan(
             library=self._library,
             memory_megabytes=self.limits.memory_megabytes,
@@ -214,15 +234,17 @@ class Zygote:
             import_path=self._folders.path,
             linked=self._folders.linked,
         )
+        return ZygoteProcess(plan)
+
+    def _greeting(self, process: ZygoteProcess) -> dict[str, Any]:
         try:
-            process = ZygoteProcess(plan)
+            return process.greeting
         except ZygoteDied as error:
             raise limit_named_in(str(error)) or KitError(
                 f"the sandbox does not start: {error}",
                 place=sys.executable,
                 cure="run it again; if it fails again, report it with this message",
             ) from None
-        return process, process.greeting
 
     @property
     def _uid(self) -> int:

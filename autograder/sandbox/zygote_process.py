@@ -7,6 +7,7 @@ first process of its namespace, so no worker outlives it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,7 @@ class ZygoteDied(Exception):
 
 
 class ZygoteProcess:
-    """A running zygote; `greeting` is the first thing it said (`ready`, `refused` or `failed`)."""
+    """A zygote that is starting, and then running."""
 
     def __init__(self, plan: Plan) -> None:
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -87,9 +89,14 @@ class ZygoteProcess:
                 start_new_session=True,
             )
         self.alive = True
-        try:
+        with contextlib.suppress(OSError):  # it has ended, so there will be no greeting
             self._control.send(json.dumps(asdict(plan)).encode())
-            self.greeting = self._hear(lambda facts: True, _TO_START)
+
+    @cached_property
+    def greeting(self) -> Facts:
+        """The first thing it says: `ready`, `refused` or `failed`. Waits; raises `ZygoteDied`."""
+        try:
+            return self._hear(lambda facts: True, _TO_START)
         except (ZygoteDied, OSError) as error:
             self.close()
             said = self.errors.rpartition("\n")[2]

@@ -571,6 +571,7 @@ def test_five_thousand_mutated_words_of_the_zygote_are_answers_or_its_death(
         rng = random.Random(seed)
         words = [mutated_message(rng) for _ in range(rng.randint(1, 2))]
         process = ZygoteProcess(PLANNED)
+        assert process.greeting
         line = process._process.line  # type: ignore[attr-defined]
         try:
             for word in words:
@@ -594,6 +595,7 @@ def test_a_zygote_that_says_what_nobody_waits_for_is_given_up(
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", Muttering)
     process = ZygoteProcess(PLANNED)
+    assert process.greeting
     line = process._process.line  # type: ignore[attr-defined]
     stop = threading.Event()
 
