@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from autograder.errors import KitError
+from autograder.grading.class_progress import ClassProgress
 from autograder.grading.classroom import GradingRun, grade_class, read_class
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import GraderPool
@@ -83,15 +83,9 @@ def grade_task(
         task.graded,
         task.earns(options),
     )
-    with _usable(journal), journal.held_open(), Progress(*_COLUMNS, console=console) as progress:
-        bar = progress.add_task(exercise.name, total=len(submissions), completed=len(kept))
-        judged = grade_class(
-            exercise,
-            left,
-            run=run,
-            pool=pool,
-            on_verdict=lambda verdict: progress.advance(bar),
-        )
+    bar = ClassProgress(console, exercise.name, len(submissions), kept.values())
+    with _usable(journal), journal.held_open(), bar:
+        judged = grade_class(exercise, left, run=run, pool=pool, on_verdict=bar.add)
     known = kept | {verdict.student: verdict for verdict in judged}
     return submissions, tuple(known[submission.student] for submission in submissions)
 
@@ -109,14 +103,6 @@ def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOption
         pool.begin(len(task.hand_ins))
         with zygote:
             pass
-
-
-_COLUMNS = (
-    TextColumn("grading {task.description}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeElapsedColumn(),
-)
 
 
 def _kept(

@@ -1,7 +1,7 @@
 """What a document shows of a terminal: commands, and what they print.
 
 A fenced block that begins with `$ ` holds transcripts. In what is printed, a line `[...]` stands
-for any number of lines, and times and sizes may be others.
+for any number of lines, and times, sizes and the length of a bar may be others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 FENCE = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
 PROMPT = "$ "
 LEFT_OUT = "[...]"
-VARYING = re.compile(r"\b(\d+:\d\d:\d\d|\d+(\.\d)? [kM]B)\b")
+VARYING = re.compile(r"\b(\d+:\d\d:\d\d|\d+(\.\d)? [kM]B|\d+(\.\d)?/s)\b|━+")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""The bar says how many hand-ins are judged, how fast, and with what result."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from autograder.grading import class_progress
+from autograder.grading.class_progress import ClassProgress
+from autograder.model.verdict import ChainVerdict, Outcome, StepVerdict, Verdict
+
+
+def verdict(points: float, outcome: Outcome = Outcome.PASSED) -> Verdict:
+    step = StepVerdict("softmax", "Softmax", outcome, points, 4.0, ())
+    chain = ChainVerdict(outcome)
+    return Verdict("toy", "anna", (step,), chain, "code", "exercise", 0, "full", 0.1)
+
+
+def shown(total: int, kept: list[Verdict], added: list[Verdict], width: int = 100) -> str:
+    """The last line that is drawn."""
+    console = Console(file=io.StringIO(), width=width)
+    with ClassProgress(console, "toy", total, kept) as bar:
+        for each in added:
+            bar.add(each)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue().strip().splitlines()[-1]
+
+
+def test_results_are_counted() -> None:
+    fault = verdict(0.0, Outcome.INFRASTRUCTURE)
+    line = shown(9, [], [verdict(4.0), verdict(4.0), verdict(1.5), verdict(0.0), fault])
+    assert line.startswith("grading toy")
+    assert "5/9" in line and line.endswith("2 full, 1 partial, 1 zero, 1 not graded")
+
+
+@pytest.fixture
+def two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every task looks as if it had begun two seconds ago."""
+    monkeypatch.setattr(class_progress.Task, "elapsed", 2.0)
+
+
+@pytest.mark.usefixtures("two_seconds")
+def test_the_pace_is_that_of_this_run_and_says_how_long_it_will_take() -> None:
+    line = shown(1000, [verdict(4.0)] * 400, [verdict(4.0)] * 30)
+    assert "430/1000 15/s 0:00:38 left 430 full" in line
+
+
+@pytest.mark.usefixtures("two_seconds")
+def test_at_the_end_stands_how_long_it_took() -> None:
+    assert "8/8 4.0/s 0:00:02 8 full" in shown(8, [], [verdict(4.0)] * 8)
+
+
+@pytest.mark.usefixtures("two_seconds")
+def test_it_fits_into_eighty_columns() -> None:
+    line = shown(100, [], [verdict(4.0)] * 30 + [verdict(2.0)] * 20, width=80)
+    assert "50/100 25/s 0:00:02 left 30 full, 20 partial" in line and len(line) <= 80
