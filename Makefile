@@ -65,9 +65,11 @@ mutants: $(READY)
 layers: $(READY)
 	@$(BIN)/python tests/support/import_layers.py
 
-# What a submission costs and what the sandbox adds to it, as ratios in one run; not a test.
+# What a submission costs, what the sandbox adds to it, and how much longer plain nbgrader takes, as
+# ratios in one run; not a test.
 bench: $(READY)
-	$(BIN)/python tests/benchmarks/class_cost.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/class_cost.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/course_cost.py
 	$(BIN)/python tests/benchmarks/sandbox_overhead.py
 	$(BIN)/python tests/benchmarks/learner_times.py
 

@@ -1,9 +1,10 @@
 """What one more submission of a class costs, per exercise: run with `make bench`.
 
-Every exercise is graded with a small and with a large class of right answers that differ
-in a comment, so that nothing is graded once for many; the difference is the cost of the
-submissions alone. The same is measured of a copy that holds its steps to no standing property,
-which shows what those cost. All figures are of one run, as ratios to the NumPy exercise.
+Every exercise is judged with a small and with a large class of answers, right ones and mistakes,
+no two alike; the difference is the cost of the submissions alone. Reading, gradebook and pages are
+left out: course_cost.py shows those. The same is measured of a copy that holds its steps to no
+standing property, which shows what those cost. All figures are of one run, as ratios to the NumPy
+exercise.
 """
 
 from __future__ import annotations
@@ -11,33 +12,29 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.checks.standing import PROPERTIES
 from autograder.grading.classroom import grade_class
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.submission.reading import Submission
+from support.mixed_class import SEED, mixed_class
 
 ROOT = Path(__file__).parents[2]
 SMALL, LARGE = 8, 108
 FIRST = "numpy_single_head"
 
 
-def submissions(exercise: Exercise, count: int) -> list[Submission]:
-    """Return `count` right answers, no two equal."""
-    code = (exercise.folder / "solution.py").read_text(encoding="utf-8")
-    return [
-        Submission(f"student{number}", exercise.name, (f"# {number}\n{code}",), exercise.folder)
-        for number in range(count)
+def seconds(exercise: Exercise, texts: Sequence[str]) -> float:
+    """Return how long judging a class takes."""
+    handed_in = [
+        Submission(f"student{number}", exercise.name, (text,), exercise.folder)
+        for number, text in enumerate(texts)
     ]
-
-
-def seconds(exercise: Exercise, count: int) -> float:
-    """Return how long a class takes."""
-    handed_in = submissions(exercise, count)
     begun = time.perf_counter()
     verdicts = grade_class(exercise, handed_in)
-    assert all(verdict.points == exercise.points for verdict in verdicts)
+    assert not any(verdict.infrastructure for verdict in verdicts)
     return time.perf_counter() - begun
 
 
@@ -52,13 +49,15 @@ def without_standing(solutions: Path) -> None:
 
 def cost_of(exercise: Exercise) -> tuple[float, float]:
     """Return what one more submission costs, and the small class with the start, in seconds."""
-    start, whole = seconds(exercise, SMALL), seconds(exercise, LARGE)
+    texts = mixed_class(exercise, LARGE)
+    start, whole = seconds(exercise, texts[:SMALL]), seconds(exercise, texts)
     return (whole - start) / (LARGE - SMALL), start
 
 
 def main() -> None:
     """Print a line per exercise."""
     costs = {}
+    print(f"seed of the class: {SEED}")
     with tempfile.TemporaryDirectory() as folder:
         bare = shutil.copytree(ROOT / "solutions", Path(folder) / "solutions")
         without_standing(bare)

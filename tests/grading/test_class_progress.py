@@ -6,8 +6,8 @@ import io
 
 import pytest
 from rich.console import Console
+from rich.progress import Task
 
-from autograder.grading import class_progress
 from autograder.grading.class_progress import ClassProgress
 from autograder.model.verdict import ChainVerdict, Outcome, StepVerdict, Verdict
 
@@ -39,7 +39,7 @@ def test_results_are_counted() -> None:
 @pytest.fixture
 def two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every task looks as if it had begun two seconds ago."""
-    monkeypatch.setattr(class_progress.Task, "elapsed", 2.0)
+    monkeypatch.setattr(Task, "elapsed", 2.0)
 
 
 @pytest.mark.usefixtures("two_seconds")
