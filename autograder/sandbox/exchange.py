@@ -28,6 +28,8 @@ from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 from autograder.sandbox.ending import is_memory_error
 from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN
 
+LONGEST_KEPT = 8192  # bytes of a header; it could hold anything beside what is expected
+
 
 @dataclass(frozen=True)
 class Question:
@@ -67,10 +69,10 @@ def answer_frame(number: int, value: wire.Value | None) -> bytes:
 def unnumbered(number: int, head: bytes, payload: bytes) -> bytes:
     """Return a reply's bytes without its number, as workers write it: equal ones say the same.
 
-    A reply that says its number in another way has none.
+    A reply that says its number in another way has none, nor has one with a long header.
     """
     own = b'{"id": %d, ' % number
-    if not head.startswith(own):
+    if len(head) > LONGEST_KEPT or not head.startswith(own):
         return b""
     rest = head[len(own) :]
     return b"".join((wire.PREFIX.pack(wire.MAGIC, len(rest), len(payload)), rest, payload))

@@ -126,6 +126,11 @@ def test_a_reply_with_another_beginning_is_always_read(head: bytes) -> None:
     assert exchange.unnumbered(7, head, b"") == b""
 
 
+def test_a_long_header_is_not_kept() -> None:
+    head = b'{"id": 7, "value": %s}' % (b" " * exchange.LONGEST_KEPT)
+    assert exchange.unnumbered(7, head, b"") == b""
+
+
 def test_where_a_header_ends_counts() -> None:
     one, other = b'{"id": 7, "a": 1}', b'{"id": 7, "a": 1'
     assert exchange.unnumbered(7, one, b"x") != exchange.unnumbered(7, other, b"}x")
