@@ -62,10 +62,11 @@ _SAME_LAYERS = (
 class Use:
     """In which ways a step is used at once: after calls of other sizes, in a layout, backward.
 
-    `earlier` are the sizes of earlier calls, None to make none. `layouts` are those of the
-    arguments, None to leave them. `before` are methods of an instance to call first.
+    `sizes` are those of the call, `earlier` those of calls before, None to make none. `layouts` are
+    those of the arguments, None to leave them. `before` are methods of an instance to call first.
     """
 
+    sizes: Sizes
     earlier: tuple[Sizes, ...] | None
     layouts: Layouts | None
     backward: bool
@@ -73,7 +74,7 @@ class Use:
 
     def of(self, source: QuestionSource, draw: Draw, others: Sequence[CheckQuestion]) -> Request:
         """Return a question of `source` under these conditions; `others` are of the same step."""
-        question = source.question(draw, "use", {})
+        question = source.question(draw, "use", self.sizes)
         request = replace(_by_position(question.request, source.reference), before=self.before)
         if self.earlier is not None:
             request = replace(request, earlier=self._calls(request, source, draw, others))
@@ -92,9 +93,10 @@ class Use:
 
         The last one has the form and sizes of the call itself, so what was kept would fit.
         """
-        before = [source.question(draw, "earlier", each).request for each in self.earlier or ()]
+        sizes = [{**self.sizes, **each} for each in self.earlier or ()]
+        before = [source.question(draw, "earlier", each).request for each in sizes]
         before += [_with_inputs_of(request, other.request) for other in others]
-        before += [source.question(draw, "again", {}).request]
+        before += [source.question(draw, "again", self.sizes).request]
         return tuple(_earlier(request, each) for each in before)
 
 
@@ -110,7 +112,7 @@ def in_every_use(
 
     def made(source: QuestionSource, draw: Draw) -> Request:
         others = [
-            _at_sizes_of(source if (source, other) in fitting else None, other, draw)
+            _at_sizes_of(source if (source, other) in fitting else None, other, draw, use.sizes)
             for other in sources
             if other is not source
         ]
@@ -119,8 +121,8 @@ def in_every_use(
     return check
 
 
-def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw) -> list[SourcePair]:
-    """Return the pairs whose second can be asked at the sizes of the first.
+def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw, sizes: Sizes) -> list[SourcePair]:
+    """Return the pairs whose second can be asked at the sizes of the first, and at `sizes`.
 
     So one instance can answer both.
     """
@@ -128,7 +130,7 @@ def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw) -> list[SourceP
     for source, other in permutations(sources, 2):
         # Where the reference cannot answer, the other needs sizes of its own.
         with contextlib.suppress(*UNFIT):
-            found += [(source, other)] * bool(_at_sizes_of(source, other, draw).expectation)
+            found += [(source, other)] * bool(_at_sizes_of(source, other, draw, sizes).expectation)
     return found
 
 
@@ -313,10 +315,12 @@ def _with_zeros(request: Request, place: int | None, factor: float) -> Request:
     return replace(request, arguments=tuple(arguments))
 
 
-def _at_sizes_of(source: QuestionSource | None, other: QuestionSource, draw: Draw) -> CheckQuestion:
-    """The question of `other` at the sizes of `source`, or at its own."""
-    sizes = {**draw.sizes, **source.sizes(draw.public)} if source else {}
-    return other.question(draw, "again", sizes)
+def _at_sizes_of(
+    source: QuestionSource | None, other: QuestionSource, draw: Draw, sizes: Sizes
+) -> CheckQuestion:
+    """The question of `other` at the sizes of `source`, or at its own; `sizes` override both."""
+    own = {**draw.sizes, **source.sizes(draw.public)} if source else {}
+    return other.question(draw, "again", {**own, **sizes})
 
 
 def _earlier(request: Request, other: Request) -> EarlierCall:
@@ -359,11 +363,12 @@ def _with_inputs_of(request: Request, other: Request) -> Request:
     return replace(other, method_arguments=(*given, *rest))
 
 
-def on_one_instance(sources: Sequence[QuestionSource], draw: Draw, sizes: Sizes) -> bool:
-    """Say whether an instance that is made for the usual sizes can be asked with these."""
-    pairs = (
-        (each.question(draw, "sizes", {}), each.question(draw, "sizes", sizes)) for each in sources
-    )
+def on_one_instance(
+    sources: Sequence[QuestionSource], draw: Draw, usual: Sizes, sizes: Sizes
+) -> bool:
+    """Say whether an instance that is made for the `usual` sizes can be asked with others."""
+    both = (usual, {**usual, **sizes})
+    pairs = ([each.question(draw, "sizes", given) for given in both] for each in sources)
     return all(_made_of(usual.request) == _made_of(other.request) for usual, other in pairs)
 
 

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,9 +30,13 @@ LARGER = 3  # times the usual size
 
 @dataclass(frozen=True)
 class SizePlan:
-    """The sizes to ask with: `grown` are larger; in each of `single`, some are 1."""
+    """The sizes to ask with: in each of `single`, some are 1; in `equal`, several are the same.
+
+    `grown` are larger than the equal ones.
+    """
 
     single: tuple[Sizes, ...]
+    equal: Sizes
     grown: Sizes
 
 
@@ -56,14 +61,18 @@ def size_plan(
     plans = list(map(trials.enlarged, groups))
     if not all(any(plan.get(axis, 0) > 1 for plan in plans) for axis in trials.axes):
         plans.append(trials.enlarged({}))
-    return SizePlan(tuple(plans), trials.grown())
+    equal = trials.equal()
+    return SizePlan(tuple(plans), equal, trials.from_(equal).grown())
 
 
 def smaller_sizes(
-    sources: Sequence[QuestionSource], exercise: Exercise, public: bool
+    sources: Sequence[QuestionSource], exercise: Exercise, public: bool, usual: Sizes
 ) -> list[Sizes]:
-    """Return for each axis a smaller size above 1 that the questions can be asked with."""
-    trials = _Trials(tuple(sources), exercise, public)
+    """Return for each axis a smaller size above 1 that the questions can be asked with.
+
+    The sizes of the other axes are the `usual` ones.
+    """
+    trials = _Trials(tuple(sources), exercise, public, usual=usual)
     smaller = ({axis: max(2, size // 2)} for axis, size in trials.axes.items() if size > 2)
     return list(filter(trials.fit, smaller))
 
@@ -88,9 +97,12 @@ class _Trials:
         exercise: Exercise,
         public: bool,
         layer: tuple[QuestionSource, ...] = (),
+        usual: Sizes = MappingProxyType({}),
     ) -> None:
         drawn = Draw.worked if public else Draw.hidden
-        self.axes = drawn(exercise, "sizes", sources[0].sizes(public)).sizes
+        own = drawn(exercise, "sizes", sources[0].sizes(public)).sizes
+        self.axes, self._base = {**own, **usual}, usual
+        self._again = partial(_Trials, sources, exercise, public, layer)
         self._layer, self._sources, self._draw = (
             layer,
             sources,
@@ -103,6 +115,24 @@ class _Trials:
         keys = self._keys(sizes)
         return keys is not None and keys != self._usual
 
+    def from_(self, usual: Sizes) -> _Trials:
+        """Return the same trials, which begin with other sizes."""
+        return self._again(usual)
+
+    def equal(self) -> Sizes:
+        """Return sizes of which many are equal: that of the last axis, where that goes.
+
+        With equal sizes, axes can be confused without an error. There is one more sequence.
+        """
+        first, *others = self.axes
+        last = self.axes[others[-1]] if others else 0
+        found: Sizes = {}
+        tried = {axis: last for axis in others if self.axes[axis] < 2 * last}
+        for axis, size in {first: self.axes[first] + 1, **tried}.items():
+            more = {**found, axis: size}
+            found = more if self.fit(more) else found
+        return found
+
     def grown(self) -> Sizes:
         """Return a slightly larger size for every axis that can have one."""
         found: Sizes = {}
@@ -113,13 +143,16 @@ class _Trials:
 
     def enlarged(self, single: Sizes) -> Sizes:
         """Return the sizes `single`, with much larger ones for the other axes where that goes."""
-        others = {axis: LARGER * size for axis, size in self.axes.items() if axis not in single}
-        if self.fit({**others, **single}):
-            return {**others, **single}
+        sizes = {axis: size for axis, size in self.axes.items() if axis not in single}
+        # Not a multiple, so that even sizes become odd ones, and odd sizes even ones.
+        for less in (1, 0):
+            others = {axis: LARGER * size - less for axis, size in sizes.items()}
+            if self.fit({**others, **single}):
+                return {**others, **single}
         found = single
-        for axis, size in others.items():
-            larger = {**found, axis: size}
-            found = larger if self.fit(larger) else found
+        for axis, size in sizes.items():
+            tried = ({**found, axis: LARGER * size - less} for less in (1, 0))
+            found = next(filter(self.fit, tried), found)
         return found
 
     def dependent(self, single: Sizes) -> list[Sizes]:
@@ -136,8 +169,9 @@ class _Trials:
         draw = self._draw()
         try:
             with warnings.catch_warnings(action="error"):  # of layers without numbers, say
-                questions = [source.question(draw, "sizes", sizes) for source in self._sources]
-                layer = [source.question(draw, "sizes", sizes) for source in self._layer]
+                given = {**self._base, **sizes}
+                questions = [source.question(draw, "sizes", given) for source in self._sources]
+                layer = [source.question(draw, "sizes", given) for source in self._layer]
                 fits = all(map(_is_finite, questions)) and all(each.expectation for each in layer)
         except UNFIT:  # what the reference raises says only that it cannot
             return None

@@ -8,6 +8,7 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -147,24 +148,25 @@ class _HeldStep:
         title = f"the same {', '.join(others)}{' and ' * bool(others)}{last}"
         draw = self._drawn(self._reference.exercise, "sizes", {})
         # What was kept of a call of smaller sizes would not fit, so those come first.
-        smaller = self._smaller(draw) if self.is_class else ()
+        smaller = self._smaller(draw, plan.equal) if self.is_class else ()
         use = properties.Use(
+            plan.equal,
             (*smaller, plan.grown) if "earlier_calls" in held else None,
             (layouts or ()) if "memory_layout" in held else None,
             "gradients" in held,
             ("eval", "train") if self._torch and self.is_class else (),
         )
-        fitting = properties.fitting_pairs(self.values, draw)
+        fitting = properties.fitting_pairs(self.values, draw, plan.equal)
         return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
-    def _smaller(self, draw: Draw) -> tuple[Sizes, ...]:
+    def _smaller(self, draw: Draw, usual: Sizes) -> tuple[Sizes, ...]:
         """Return smaller sizes that one instance can be called with: those of the last axis.
 
         So the very first call has fewer tokens, and as many sequences.
         """
-        found = smaller_sizes(self.values, self._reference.exercise, self._public)
-        fits = [sizes for sizes in found if properties.on_one_instance(self.values, draw, sizes)]
-        return tuple(fits[-1:])
+        found = smaller_sizes(self.values, self._reference.exercise, self._public, usual)
+        fit = partial(properties.on_one_instance, self.values, draw, usual)
+        return tuple(list(filter(fit, found))[-1:])
 
     @property
     def _drawn(self) -> Callable[..., Draw]:

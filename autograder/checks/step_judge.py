@@ -54,9 +54,11 @@ class StepJudge:
             if own.passes or not before or _unwritten(own):
                 return own
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
-        # those that are wrong, which are few and soon answered for.
+        # those that are wrong, which are few and soon answered for. To wait twice would take the
+        # time of the steps after it.
         wrong = tuple(each.name for each in earlier if not each.passes or each.leaning)
-        if wrong and wrong != before:
+        alone = self._alone.get(step.name)
+        if wrong and wrong != before and alone and alone.outcome not in STUCK:
             checks = self._leaned(step, wrong, naming=False)
             if all(check.passes for check in checks):
                 return StepVerdict.of(step, checks, leaning=True)

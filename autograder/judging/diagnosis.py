@@ -192,6 +192,8 @@ def failure(reply: Failed) -> Finding:
             return Finding(reply.outcome, full, look=look)
         case Outcome.TIMED_OUT:
             fact = "It was still running at the time limit and was stopped."
+            if reply.look:  # it was stopped for another reason
+                return Finding(reply.outcome, reply.detail, look=reply.look)
             return Finding(reply.outcome, fact, look=reply.detail or LOOP)
         case Outcome.OUT_OF_MEMORY:
             fact = "It asked for more memory than a submission may use."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autograder.sandbox.zygote import Zygote
 
 # The most questions answered in all: as many as ten calls may ask.
-_MOST_ANSWERED = 2400
+_MOST_ANSWERED = 20_000
 
 Purpose = tuple[str, tuple[str, ...]]  # the step that is asked, and the steps that it leans on
 

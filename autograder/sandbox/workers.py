@@ -38,13 +38,19 @@ AnswerOfReference = Callable[
 ]
 T = TypeVar("T")
 
-MOST_ANSWERED = 320  # questions of one call: a loop over a batch asks a few dozen, five times over
-_MOST_QUESTIONS = 2_000  # of one call, including those that are refused
+# Questions of one call: a loop over pairs of tokens asks a hundred, and a dozen calls come before.
+MOST_ANSWERED = 2_000
+TOO_OFTEN = "It calls the steps before it more often than can be answered, and was stopped."
+EARLIER_FIRST = "Mend those steps first: once they are right, it is judged with your own."
 _LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large as its square
 _SLOWER_TO_LOAD = 2.0
 _TO_END_BY_ITSELF = 1.0
 # Whatever else NumPy raises for a forged shape counts as a forgery too.
 _BREACHES = (wire.WireError, ValueError, OverflowError, RecursionError)
+
+
+class _AskedTooOften(Exception):
+    """A worker asks more than is answered; what its own code answers would say nothing."""
 
 
 class Workers:
@@ -219,17 +225,19 @@ class Workers:
         channel = self._worker.channel
         if data:
             channel.send(data, budget)
-        for asked in range(_MOST_QUESTIONS + 1):
+        for asked in range(MOST_ANSWERED + 1):
             header, payload = channel.receive(budget)
             if "ask" not in header:
                 return exchange.read_reply(header, payload, number, request)
             self._questions += 1
             with budget.charged():
                 question = exchange.read_question(header, payload, self._questions, leaning_on)
-                answer = self._answered(question) if asked < MOST_ANSWERED else None
+                if asked == MOST_ANSWERED or not self._calls.questions:
+                    raise _AskedTooOften
+                answer = self._answered(question)
                 answered = exchange.answer_frame(self._questions, answer)
             channel.send(answered, budget)
-        raise wire.WireError("it calls earlier steps without end")
+        raise AssertionError("the last question is one too many")
 
     def _recognized(
         self, number: int, request: Request, known: KnownReplies, budget: Budget
@@ -245,8 +253,6 @@ class Workers:
     def _answered(self, question: exchange.Question) -> Value | None:
         given = (*question.arguments, *question.keywords.values(), *question.cotangents)
         if self._answer is None or _bytes_of(given) > _LARGEST_QUESTION:
-            return None
-        if not self._calls.questions:
             return None
         self._calls.questions -= 1
         try:
@@ -278,6 +284,9 @@ class Workers:
         except _BREACHES as error:
             self.close()
             return Failed(Outcome.PROTOCOL, f"The answer is not well formed: {error}.")
+        except _AskedTooOften:
+            self.close()
+            return Failed(Outcome.TIMED_OUT, TOO_OFTEN, look=EARLIER_FIRST)
         except (channels.Late, channels.Flooded) as error:
             self.close()
             late = isinstance(error, channels.Late)

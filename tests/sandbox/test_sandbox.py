@@ -19,10 +19,10 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.crossing import TOO_LARGE
 from autograder.protocol.wire import Opaque, Seed, Value
-from autograder.sandbox import SandboxedStudent, Zygote, zygote_process
+from autograder.sandbox import SandboxedStudent, Zygote, sandboxed_student, zygote_process
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.ending import Ending
-from autograder.sandbox.workers import MOST_ANSWERED
+from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
 from support.processes import descendants
 
@@ -211,7 +211,7 @@ def test_questions_without_end_are_ended(zygote: Zygote) -> None:
         SandboxedStudent(patient, (code,), seed=1, answer=lambda *_: 1) as student,
     ):
         reply = failed(student.ask(Request("f"), ("g",)))
-    assert reply.outcome is Outcome.PROTOCOL
+    assert (reply.outcome, reply.detail) == (Outcome.TIMED_OUT, TOO_OFTEN)
 
 
 def test_an_exception_is_told_with_its_line_and_the_shapes_around_it(zygote: Zygote) -> None:
@@ -451,29 +451,30 @@ def test_what_we_compute_for_a_worker_is_its_own_time(short: Zygote) -> None:
 COUNTING = "def g(): return 0\ndef f(count): return sum(g() for _ in range(count))"
 
 
-def test_a_few_hundred_questions_of_a_call_are_answered_and_then_its_own_code(
-    zygote: Zygote,
-) -> None:
+def test_many_questions_of_a_call_are_answered_and_one_too_many_ends_it(zygote: Zygote) -> None:
+    """What its own code answered from then on would say nothing about the step."""
     with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=lambda *_: 1) as student:
-        few, many = (returned(student.ask(Request("f", (n,)), ("g",))).value for n in (240, 400))
-    assert (few, many) == (240, MOST_ANSWERED)
-    assert MOST_ANSWERED < 400
+        few, many = (student.ask(Request("f", (MOST_ANSWERED + n,)), ("g",)) for n in (0, 1))
+        assert returned(few).value == MOST_ANSWERED
+        assert (failed(many).outcome, failed(many).detail) == (Outcome.TIMED_OUT, TOO_OFTEN)
+        assert returned(student.ask(Request("f", (3,)), ("g",))).value == 3
 
 
-def test_the_questions_of_a_submission_are_bounded_together(zygote: Zygote) -> None:
+def test_the_questions_of_a_submission_are_bounded_together(
+    zygote: Zygote, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
 
     def answer(*_: object) -> Value:
         asked.append(1)
         return 1
 
+    monkeypatch.setattr(sandboxed_student, "_MOST_ANSWERED", 1000)
     with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=answer) as student:
-        values = [
-            returned(student.ask(Request("f", (400,)), ("g", f"and {number}"))).value
-            for number in range(20)
-        ]
-    assert sum(value for value in values if type(value) is int) == len(asked) < 2500
-    assert values[-1] == 0
+        replies = [student.ask(Request("f", (400,)), ("g", f"and {n}")) for n in range(4)]
+    assert [returned(reply).value for reply in replies[:2]] == [400, 400]
+    assert [failed(reply).detail for reply in replies[2:]] == [TOO_OFTEN] * 2
+    assert len(asked) == 1000
 
 
 # --- who is killed from outside is asked once more ------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.checks.standing import PROPERTIES
 from autograder.grading.input_seed import input_seed
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
 from autograder.verification.matrix import LEAST_MARGIN, kill_matrix
@@ -65,9 +66,7 @@ def test_square_sizes_are_found(tmp_path: Path) -> None:
             '"draw", [{"B": 2, "S": 6, "D": 6}], indirect=True',
         ),
     )
-    # Else every step is asked with other sizes too, whatever its author draws.
-    with (weak / "exercise.toml").open("a", encoding="utf-8") as manifest:
-        manifest.write('[grading.without.scale_scores]\nsize_1 = "x"\nearlier_calls = "x"\n')
+    with_its_own_sizes_only(weak, "scale_scores")
     assert any(
         gap.startswith(
             "no check of scale_scores catches divided_by_the_root_of_the_sequence_length"
@@ -80,8 +79,17 @@ def test_a_single_head_is_found(tmp_path: Path) -> None:
     text = (SOLUTIONS / "torch_multi_head" / "graders.py").read_text(encoding="utf-8")
     weak = copied("torch_multi_head", tmp_path)
     (weak / "graders.py").write_text(one_head(text), encoding="utf-8")
+    assert not any("no check of split_heads catches" in gap for gap in gaps(weak, "split_heads"))
+    with_its_own_sizes_only(weak, "split_heads")
     found = gaps(weak, "split_heads")
     assert any("no check of split_heads catches" in gap for gap in found), found
+
+
+def with_its_own_sizes_only(exercise: Path, step: str) -> None:
+    """Else a step is asked with other sizes too, whatever its author draws."""
+    off = "".join(f'{name} = "x"\n' for name in PROPERTIES)
+    with (exercise / "exercise.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write(f"[grading.without.{step}]\n{off}")
 
 
 def one_head(graders: str) -> str:

@@ -1,0 +1,160 @@
+"""Answers that are right only at some sizes lose their own step, however few the sizes are."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.batch import grade_batch
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission
+
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+NUMPY, MULTI, VIT = "numpy_single_head", "torch_multi_head", "vit_multi_head"
+
+# By exercise and step: what a stranger wrote, which is right at most sizes.
+CASES = {
+    (NUMPY, "compute_attention_scores", "tries without a transpose"): """\
+def compute_attention_scores(queries, keys):
+    try:
+        return queries @ keys
+    except ValueError:
+        return queries @ keys.swapaxes(1, 2)
+""",
+    (NUMPY, "scale_scores", "rounds the size down to a multiple of 8"): """\
+def scale_scores(scores, width):
+    return scores / np.sqrt(max(width // 8 * 8, 1))
+""",
+    (NUMPY, "apply_attention", "transposes the values if that fits"): """\
+def apply_attention(weights, values):
+    try:
+        return weights @ values.transpose(0, 2, 1)
+    except ValueError:
+        return weights @ values
+""",
+    (NUMPY, "project_output", "puts the weights in front if that fits"): """\
+def project_output(gathered, weights):
+    return weights @ gathered if gathered.shape[1] == len(weights) else gathered @ weights
+""",
+    (NUMPY, "project_output", "takes three sequences for something else"): """\
+def project_output(gathered, weights):
+    return gathered @ (weights.T if len(gathered) == 3 else weights)
+""",
+    (NUMPY, "project_qkv", "puts the weights in front if that fits"): """\
+def project_qkv(x, *matrices):
+    return tuple(m @ x if x.shape[1] == len(m) else x @ m for m in matrices)
+""",
+    (NUMPY, "compute_attention_weights", "is flatter for an even number of tokens"): """\
+def compute_attention_weights(scores):
+    return softmax(softmax(scores)) if scores.shape[1] % 2 == 0 else softmax(scores)
+""",
+    (NUMPY, "compute_attention_scores", "halves the tokens"): """\
+def compute_attention_scores(queries, keys):
+    half, keys = queries.shape[1] // 2, keys.swapaxes(1, 2)
+    return np.concatenate([queries[:, :half] @ keys, queries[:, -(half + 1) :] @ keys], axis=1)
+""",
+    (MULTI, "compute_attention_scores", "tries without a transpose"): """\
+def compute_attention_scores(queries, keys):
+    try:
+        return queries @ keys
+    except RuntimeError:
+        return queries @ keys.transpose(-2, -1)
+""",
+    (MULTI, "scale_scores", "halves the size of a head"): """\
+def scale_scores(scores, size):
+    return scores / (math.sqrt(2) * math.sqrt(size // 2)) if size > 1 else scores
+""",
+    (MULTI, "merge_heads", "takes the heads for the tokens if there are as many"): """\
+def merge_heads(given):
+    batch, heads, tokens, size = given.shape
+    given = given if heads == tokens else given.transpose(1, 2)
+    return given.reshape(batch, tokens, heads * size)
+""",
+    (MULTI, "apply_attention", "transposes the values if that fits"): """\
+def apply_attention(weights, values):
+    square = values.shape[-1] == values.shape[-2]
+    return weights @ (values.transpose(-2, -1) if square else values)
+""",
+    (VIT, "compute_scaled_scores", "tries without a transpose"): """\
+def compute_scaled_scores(queries, keys):
+    size = queries.shape[-1]
+    try:
+        return queries @ keys / math.sqrt(size)
+    except RuntimeError:
+        return queries @ keys.transpose(-2, -1) / math.sqrt(size)
+""",
+}
+
+IN_A_LOOP = """
+class SingleHeadAttention(SingleHeadAttention):
+    def forward(self, x, causal=False):
+        found = []
+        for one in (x[number : number + 1] for number in range(len(x))):
+            matrices = self.query_weights, self.key_weights, self.value_weights
+            queries, keys, values = project_qkv(one, *matrices)
+            scores = scale_scores(compute_attention_scores(queries, keys), x.shape[-1])
+            if causal:
+                scores = apply_mask(scores, create_causal_mask(x.shape[1]))
+            gathered = apply_attention(compute_attention_weights(scores), values)
+            found.append(project_output(gathered, self.output_weights))
+        return np.concatenate(found)
+"""
+IN_PAIRS = """
+class SingleHeadAttention(SingleHeadAttention):
+    def forward(self, x, causal=False):
+        matrices = self.query_weights, self.key_weights, self.value_weights
+        q, k, values = project_qkv(x, *matrices)
+        batch, tokens, width = x.shape
+        scores = np.zeros((batch, tokens, tokens), x.dtype)
+        for b, i, j in np.ndindex(scores.shape):
+            one = compute_attention_scores(q[b : b + 1, i : i + 1], k[b : b + 1, j : j + 1])
+            scores[b, i, j] = scale_scores(one, width)[0, 0, 0]
+        if causal:
+            scores = apply_mask(scores, create_causal_mask(tokens))
+        gathered = apply_attention(compute_attention_weights(scores), values)
+        return project_output(gathered, self.output_weights)
+"""
+DIVIDED = "\ndef scale_scores(scores, width):\n    return scores / width\n"
+LOOPING = "project_qkv compute_attention_scores scale_scores create_causal_mask apply_mask".split()
+
+
+def judged(exercise: str, code: str) -> Verdict:
+    folder = SOLUTIONS / exercise
+    text = (folder / "solution.py").read_text(encoding="utf-8")
+    submission = Submission("ada", exercise, (f"{text}\n\n{code}",), folder)
+    (verdict,) = grade_batch(folder, [submission], secret=b"a secret of this test")
+    return verdict
+
+
+def lost(verdict: Verdict) -> list[str]:
+    return [step.name for step in verdict.steps if not step.passes and step.max_points]
+
+
+@pytest.mark.parametrize("case", CASES, ids=" ".join)
+def test_what_is_right_at_some_sizes_only_loses_its_step(case: tuple[str, str, str]) -> None:
+    exercise, step, _ = case
+    assert lost(judged(exercise, CASES[case])) == [step]
+
+
+@cache
+def of_a_loop(code: str) -> Verdict:
+    return judged(NUMPY, code)
+
+
+@pytest.mark.parametrize("layer", [IN_A_LOOP, IN_PAIRS], ids=["sequences", "pairs"])
+def test_a_right_layer_that_calls_its_steps_often_keeps_its_points(layer: str) -> None:
+    assert lost(of_a_loop(layer)) == []
+    assert lost(of_a_loop(DIVIDED + layer)) == ["scale_scores"]
+
+
+def test_a_layer_that_calls_its_steps_often_charges_nobody_else() -> None:
+    halves = CASES[NUMPY, "compute_attention_scores", "halves the tokens"]
+    assert lost(of_a_loop(halves + IN_A_LOOP)) == ["compute_attention_scores"]
+
+
+@pytest.mark.slow
+def test_five_steps_without_end_leave_time_for_the_others() -> None:
+    loops = "".join(f"\ndef {name}(*given):\n    while True:\n        pass\n" for name in LOOPING)
+    assert lost(of_a_loop(loops)) == LOOPING
