@@ -7,8 +7,7 @@ Anything else is a fault of ours: it becomes `infrastructure`, never a zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,81 +20,18 @@ from autograder.checks.check_questions import parameters
 from autograder.checks.collection import CollectedChecks
 from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
-from autograder.checks.marks import needs_only_ours, shares_inputs, step_of, title_of
+from autograder.checks.input_seeds import InputSeeds
+from autograder.checks.marks import needs_only_ours, step_of
 from autograder.checks.passing_replies import PassingReplies
 from autograder.checks.reference import Reference, load_module
+from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.checks.student import Student
-from autograder.judging.expectation import CheckFailed, Expectation
+from autograder.judging.expectation import Expectation
 from autograder.model.exercise import SOLUTION
-from autograder.model.request import PipelinedRespondent, Request, Respondent
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
+from autograder.model.request import Request, Respondent
+from autograder.model.verdict import Finding, Outcome
 
 Recorder = Callable[[Request, Expectation], None]
-
-
-@dataclass(frozen=True)
-class InputSeeds:
-    """Where hidden inputs are drawn from; None stands for the exercise's own seed.
-
-    Those of the author's checks are drawn from `own`, of one hand-in. Those of the standing checks,
-    and of an author's check that is run again with other sizes, are drawn from `shared`, which
-    hand-ins share, so that they are computed once. None: from `own`, too.
-    """
-
-    own: int | None = None
-    shared: int | None = None
-
-    def of(self, item: pytest.Item) -> int | None:
-        """Return the seed of a check's inputs."""
-        shared = self.shared_by(item)
-        return self.own if shared is None else shared
-
-    def shared_by(self, item: pytest.Item) -> int | None:
-        """Return the seed of a check's inputs if hand-ins share them, and None if not."""
-        return self.shared if shares_inputs(item) else None
-
-
-@dataclass(frozen=True)
-class CheckTerms:
-    """On what terms a check is run: who answers, and what is done with the answers.
-
-    The reference answers for the steps in `leaning_on`. Without `naming`, a difference is not
-    traced to a known mistake.
-    """
-
-    respondent: Respondent
-    leaning_on: tuple[str, ...] = ()
-    naming: bool = True
-
-    @cached_property
-    def together(self) -> bool:
-        """Whether questions can be asked together."""
-        return not self.leaning_on and isinstance(self.respondent, PipelinedRespondent)
-
-
-@dataclass
-class RunningCheck:
-    """What one run of a check has shown so far."""
-
-    item: pytest.Item
-    terms: CheckTerms
-    conversation: Conversation
-    finding: Finding | None = None
-    chain: ChainVerdict | None = None
-    errors: list[BaseException] = field(default_factory=list)
-    called: bool = True  # False while only what it asked before is asked again
-
-    @property
-    def verdict(self) -> CheckVerdict:
-        """How the check ended."""
-        return CheckVerdict.of(self.item.name, title_of(self.item), self.finding)
-
-    def caught(self, error: BaseException) -> None:
-        """Keep what the check raised."""
-        if isinstance(error, CheckFailed):
-            self.finding = error.finding
-        else:
-            self.errors.append(error)
 
 
 class CheckRunner:

@@ -13,9 +13,10 @@ import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import Run
-from autograder.checks.check_runner import CheckRunner, InputSeeds, Recorder
+from autograder.checks.check_runner import CheckRunner, Recorder
 from autograder.checks.collection import CollectedChecks
 from autograder.checks.draw import Draw
+from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.memory import COLLECTING
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student

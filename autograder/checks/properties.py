@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
@@ -16,25 +14,27 @@ from autograder.checks.check_questions import UNFIT, QuestionSource
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
-from autograder.checks.reference import Reference
 from autograder.checks.sizes import Sizes
 from autograder.checks.student import Student
-from autograder.judging.beyond_values import are_shares
-from autograder.judging.compare import FLOOR
+from autograder.checks.varied_request import (
+    by_position,
+    cotangent,
+    earlier_call,
+    far_down,
+    made_of,
+    spread_out,
+    transposed,
+    with_inputs_of,
+    with_seed,
+    with_zeros,
+)
 from autograder.judging.distribution import Distributed
-from autograder.judging.expectation import Agrees
 from autograder.model.request import Request
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Linear, Seed, Value
 
 StandingCheck = Callable[[Student, Draw], None]
 SourcePair = tuple[QuestionSource, QuestionSource]
 
-# A softmax over a row that holds it and its negative overflows unless the row's own maximum is
-# taken off. It is no larger than that takes: the digits of a larger one would be lost.
-LARGE = {"float32": 300.0, "float64": 1e4}
-# Below -1000, which looks like a mask and is none; a float32 there still has four digits behind it.
-FAR_DOWN = {"float32": 1016.0, "float64": 2.0**14}
 LARGER = 1024  # a power of 2, so that no digit is lost
 # Scores are the square of it: far above 709, where exp overflows in float64, and some are below
 # -1e4, which is no mask.
@@ -75,12 +75,12 @@ class Use:
     def of(self, source: QuestionSource, draw: Draw, others: Sequence[CheckQuestion]) -> Request:
         """Return a question of `source` under these conditions; `others` are of the same step."""
         question = source.question(draw, "use", self.sizes)
-        request = replace(_by_position(question.request, source.reference), before=self.before)
+        request = replace(by_position(question.request, source.reference), before=self.before)
         if self.earlier is not None:
             request = replace(request, earlier=self._calls(request, source, draw, others))
         if self.layouts is not None:
-            request = replace(request, layouts=self.layouts or _transposed(request))
-        return replace(request, backward=_cotangent(question, draw) if self.backward else None)
+            request = replace(request, layouts=self.layouts or transposed(request))
+        return replace(request, backward=cotangent(question, draw) if self.backward else None)
 
     def _calls(
         self,
@@ -95,9 +95,9 @@ class Use:
         """
         sizes = [{**self.sizes, **each} for each in self.earlier or ()]
         before = [source.question(draw, "earlier", each).request for each in sizes]
-        before += [_with_inputs_of(request, other.request) for other in others]
+        before += [with_inputs_of(request, other.request) for other in others]
         before += [source.question(draw, "again", self.sizes).request]
-        return tuple(_earlier(request, each) for each in before)
+        return tuple(earlier_call(request, each) for each in before)
 
 
 def in_every_use(
@@ -153,7 +153,7 @@ class Sized:
         """Return a question of `source`; `place` is the argument that may be enlarged."""
         question = source.question(draw, "sized", self.sizes)
         request = replace(
-            _with_zeros(question.request, place, LARGER if self.enlarged else 1),
+            with_zeros(question.request, place, LARGER if self.enlarged else 1),
             dtype=self.dtype,
             before=self.before,
             recording=self.recording or self.used,
@@ -162,8 +162,8 @@ class Sized:
             return request
         # By then, an instance of the usual sizes has been made, and used.
         others = [source.question(draw, f"sized {each}", sizes) for each, sizes in self._earlier]
-        earlier = tuple(_earlier(question.request, other.request) for other in others)
-        return replace(request, earlier=earlier, backward=_cotangent(question, draw))
+        earlier = tuple(earlier_call(question.request, other.request) for other in others)
+        return replace(request, earlier=earlier, backward=cotangent(question, draw))
 
     @property
     def _earlier(self) -> tuple[tuple[str, Sizes], ...]:
@@ -187,7 +187,7 @@ def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            for rows in (_spread_out, _far_down):
+            for rows in (spread_out, far_down):
                 asked = source.kept(rows.__name__, draw, partial(with_rows, source, draw, rows))
                 student.ask(asked).agrees()
 
@@ -234,7 +234,7 @@ def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> Stand
             assert isinstance(expectation, Distributed)
             first = student.ask(request)
             first.is_distributed(mean=expectation.mean, deviation=expectation.deviation)
-            requests = [_with_seed(request, number) for number in range(_GENERATORS)]
+            requests = [with_seed(request, number) for number in range(_GENERATORS)]
             between = EarlierCall(requests[0].arguments)
             first.repeats(student.ask(replace(request, earlier=(between,))), _NOT_ITS_GENERATOR)
             # Made of the generator that another call has drawn from.
@@ -264,57 +264,6 @@ def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
-def _spread_out(scores: np.ndarray) -> np.ndarray:
-    """Rows that each hold very large and very small scores."""
-    largest = LARGE[scores.dtype.name]
-    large = np.resize(np.array([largest, 0.0, -largest]), scores.shape[-1])
-    return (_rounded(scores) + large).astype(scores.dtype)
-
-
-def _far_down(scores: np.ndarray) -> np.ndarray:
-    """Every second row far below the others, and a last score of -inf: a mask may write that.
-
-    In the other rows, a score is 0, which is one like any other.
-    """
-    rows = _rounded(scores)
-    rows[..., ::2, :] -= FAR_DOWN[scores.dtype.name]
-    rows[..., 1::4, -2] = rows[..., 3::4, 0] = 0  # above the diagonal and below
-    rows[..., -1] = -np.inf
-    return rows.astype(scores.dtype)
-
-
-def _rounded(scores: np.ndarray) -> np.ndarray:
-    """Multiples that float32 holds exactly, even when large ones are added."""
-    return np.round(64 * scores) / 64
-
-
-def enlarged_argument(question: CheckQuestion) -> int | None:
-    """Return the number of the argument of a function that may be 1024 times as large.
-
-    It is the first array. Shares that sum to 1 stay as they are, and the next array is taken. So
-    do scores that become shares: those of large scores hang on their last digits.
-    """
-    request, expectation = question.request, question.expectation
-    assert isinstance(expectation, Agrees)
-    if isinstance(expectation.expected, np.ndarray) and are_shares(expectation.expected):
-        return None
-    for place, value in enumerate(request.arguments):
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not are_shares(value):
-            return place
-    return None
-
-
-def _with_zeros(request: Request, place: int | None, factor: float) -> Request:
-    """Return a request with every third number of an argument 0, and the others `factor` times."""
-    if place is None:
-        return request
-    arguments = list(request.arguments)
-    numbers = factor * arguments[place]
-    numbers.flat[::3] = 0
-    arguments[place] = numbers
-    return replace(request, arguments=tuple(arguments))
-
-
 def _at_sizes_of(
     source: QuestionSource | None, other: QuestionSource, draw: Draw, sizes: Sizes
 ) -> CheckQuestion:
@@ -323,100 +272,10 @@ def _at_sizes_of(
     return other.question(draw, "again", {**own, **sizes})
 
 
-def _earlier(request: Request, other: Request) -> EarlierCall:
-    """The call of `other` as one before that of `request`, on the same instance if it fits."""
-    made = request.method is not None and _made_of(other) == _made_of(request)
-    arguments = None if made else other.arguments
-    return EarlierCall(arguments, other.method_arguments, other.keywords)
-
-
-def _by_position(request: Request, reference: Reference) -> Request:
-    """Return a call of a method with what it was given by name given by position, where it can be.
-
-    Whoever calls it may do either.
-    """
-    if not request.method or not request.keywords:
-        return request
-    called = getattr(getattr(reference.module, request.target), request.method)
-    parameters = list(inspect.signature(called).parameters.values())[1:]
-    given, keywords = list(request.method_arguments), dict(request.keywords)
-    for parameter in parameters[len(given) :]:
-        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in keywords:
-            break
-        given.append(keywords.pop(parameter.name))
-    return replace(request, method_arguments=tuple(given), keywords=keywords)
-
-
-def takes_numbers(question: CheckQuestion) -> bool:
-    """Say whether a method is first given an array of vectors of floating-point numbers."""
-    given = question.request.method_arguments[:1]
-    return any(_is_floating(value) and np.ndim(value) > 1 for value in given)
-
-
-def _with_inputs_of(request: Request, other: Request) -> Request:
-    """Return another question about a method with the inputs of `request`, if they fit."""
-    pairs = list(zip(request.method_arguments, other.method_arguments))
-    if any(np.shape(own) != np.shape(value) for own, value in pairs):
-        return other
-    given = [own if isinstance(value, np.ndarray) else value for own, value in pairs]
-    rest = other.method_arguments[len(pairs) :]
-    return replace(other, method_arguments=(*given, *rest))
-
-
 def on_one_instance(
     sources: Sequence[QuestionSource], draw: Draw, usual: Sizes, sizes: Sizes
 ) -> bool:
     """Say whether an instance that is made for the `usual` sizes can be asked with others."""
     both = (usual, {**usual, **sizes})
     pairs = ([each.question(draw, "sizes", given) for given in both] for each in sources)
-    return all(_made_of(usual.request) == _made_of(other.request) for usual, other in pairs)
-
-
-def _made_of(request: Request) -> list[Any]:
-    sizes = [value for value in request.arguments if not isinstance(value, Seed)]
-    return [sizes, {name: np.shape(value) for name, value in request.attributes.items()}]
-
-
-def _transposed(request: Request) -> Layouts:
-    """Layouts for a method's arguments, as after a transpose of their last two axes."""
-    return tuple(
-        (*range(value.ndim - 2), value.ndim - 1, value.ndim - 2)
-        if isinstance(value, np.ndarray) and value.ndim > 1
-        else None
-        for value in request.method_arguments
-    )
-
-
-def _cotangent(question: CheckQuestion, draw: Draw) -> Value:
-    """Gradients to propagate back from a result, or None where nothing would receive them.
-
-    Where a score is forbidden the gradient is 0: there it is very negative in many right ways.
-    """
-    request, expectation = question.request, question.expectation
-    assert isinstance(expectation, Agrees)
-    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
-    results = expectation.expected
-    several = isinstance(results, tuple)
-    parts = results if several else (results,)
-    if not any(map(_is_floating, given)) or not all(map(_is_floating, parts)):
-        return None
-    drawn = draw.beside("backward", {})
-    gradients = tuple(
-        np.where(part <= FLOOR, 0, drawn.shaped(*part.shape)).astype(part.dtype) for part in parts
-    )
-    return gradients if several else gradients[0]
-
-
-def _is_floating(value: Value) -> bool:
-    if isinstance(value, np.ndarray):
-        return bool(value.dtype.kind == "f")
-    return isinstance(value, Linear)
-
-
-def _with_seed(request: Request, number: int) -> Request:
-    """The same request, with generators of other seeds."""
-    arguments = tuple(
-        Seed(value.seed + 1 + number) if isinstance(value, Seed) else value
-        for value in request.arguments
-    )
-    return replace(request, arguments=arguments)
+    return all(made_of(usual.request) == made_of(other.request) for usual, other in pairs)

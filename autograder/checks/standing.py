@@ -23,6 +23,7 @@ from autograder.checks.marks import is_run_again, let_only_tell, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_size, size_plan, smaller_sizes
 from autograder.checks.student import Student
+from autograder.checks.varied_request import enlarged_argument, takes_numbers
 from autograder.errors import KitError
 from autograder.judging.beyond_values import are_shares
 from autograder.judging.conditions import STANDING, conditions_of
@@ -111,7 +112,7 @@ class _HeldStep:
         numbers = [
             source
             for source, question in zip(self.values, self.questions())
-            if properties.takes_numbers(question)
+            if takes_numbers(question)
         ]
         if numbers and "large_numbers" not in self._without:
             title, dtype = "inputs that hold large numbers", "float64" if self._torch else ""
@@ -177,9 +178,7 @@ class _HeldStep:
         other = "" if "other_precision" in self._without else OTHER_PRECISION[own]
         groups = () if "size_1" in self._without else plan.single
         in_torch = self._torch and self.is_class
-        places = dict(
-            zip(self.values, map(properties.enlarged_argument, self.questions()), strict=True)
-        )
+        places = dict(zip(self.values, map(enlarged_argument, self.questions()), strict=True))
         found = []
         for number, sizes in enumerate(groups or ({},) * bool(other)):
             used = in_torch and not number

@@ -10,11 +10,12 @@ from functools import partial
 import pytest
 
 from autograder.checks.author_error import wrong_checks
-from autograder.checks.check_runner import CheckRunner, CheckTerms, RunningCheck
+from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import ask_together
 from autograder.checks.marks import by_purpose
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
+from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step

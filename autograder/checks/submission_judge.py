@@ -10,9 +10,11 @@ from autograder.checks.attribution import remark_on
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_questions import OwnAnswers
-from autograder.checks.check_runner import CheckRunner, CheckTerms, InputSeeds
+from autograder.checks.check_runner import CheckRunner
+from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import end_to_end
+from autograder.checks.running_check import CheckTerms
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.whole_layer import WholeLayer, with_layer
 from autograder.errors import KitError

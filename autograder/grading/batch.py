@@ -15,8 +15,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from autograder.checks.attribution import fault_detail
-from autograder.checks.check_runner import InputSeeds
 from autograder.checks.grader_run import run_graders
+from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.memory import Memories
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference

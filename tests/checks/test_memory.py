@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.check_runner import InputSeeds
 from autograder.checks.grader_run import run_graders
+from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.input_seed import SHARED_SEEDS, input_seed, shared_seed

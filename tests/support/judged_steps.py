@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.check_runner import InputSeeds
 from autograder.checks.grader_run import run_graders
+from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference
 from autograder.checks.submission_judge import JudgedSteps
