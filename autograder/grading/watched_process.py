@@ -152,6 +152,7 @@ def _serve(line: Connection) -> None:
             work, items, megabytes = line.recv()
         except EOFError:
             return
+        _bound_memory(None)  # what a batch needs before its first item, such as PyTorch, is ours
         try:
             work(items, WorkProgress(line.send, megabytes))
         except KitError as error:
@@ -163,10 +164,17 @@ def _serve(line: Connection) -> None:
             line.send(Message("finished"))
 
 
-def _bound_memory(megabytes: int) -> None:
-    """Have the kernel limit this process to `megabytes` on top of what it holds now."""
+def _bound_memory(megabytes: int | None) -> None:
+    """Have the kernel limit this process to `megabytes` on top of what it holds now.
+
+    With None, to what its starter was limited to.
+    """
     import resource
 
+    if megabytes is None:
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        return
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + megabytes * MEGABYTE
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]

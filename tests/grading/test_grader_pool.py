@@ -46,6 +46,17 @@ def test_a_grader_process_works_in_the_root_folder() -> None:
     assert found[0].endswith(" in /")
 
 
+def test_what_the_work_itself_needs_is_not_bounded_by_the_batch_before() -> None:
+    """PyTorch with CUDA takes ten gigabytes of addresses, in a process that has read hand-ins."""
+    found: dict[int, Any] = {}
+    lost: dict[int, Loss] = {}
+    with GraderPool(1) as pool:
+        for work in (grader_work.do, grader_work.needs_much_itself):
+            found.clear()
+            pool.run(work, ["item"], BOUNDS, result=found.__setitem__, lost=lost.__setitem__)
+    assert found and not lost
+
+
 @pytest.mark.parametrize(
     ("word", "cause", "detail"),
     [

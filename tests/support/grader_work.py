@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import time
@@ -36,6 +37,12 @@ def _do(word: str) -> None:
             os._exit(3)
         case "fails":
             raise KitError("the exercise is broken", place="here", cure="mend it")
+
+
+def needs_much_itself(items: Sequence[str], progress: WorkProgress) -> None:
+    """Take a gigabyte of addresses before the first item, as a large library does."""
+    with mmap.mmap(-1, 1 << 30):
+        do(items, progress)
 
 
 def never_begins(items: Sequence[str], progress: WorkProgress) -> None:
