@@ -26,6 +26,9 @@ REFRESH = (
     "run `make check`, which installs what is pinned (after `rm -f .venv/.ready .venv/.browser`)"
 )
 
+# What comes with PyTorch's build from the default index only. Nothing of the kit uses it.
+_FOR_GRAPHICS_CARDS = ("cuda-", "nvidia-", "triton")
+
 Environment = Mapping[str, str]
 Find = Callable[[str], Distribution | None]
 
@@ -110,7 +113,8 @@ def _not_pinned(project: Project, pins: Mapping[str, Version], find: Find) -> It
                 )
         elif not (package := find(name)):
             yield f"{name}, for {wanted_by}, is neither pinned nor installed; cure: pin it"
-        elif not _exact(requirement):  # else who needs it has pinned it, as PyTorch pins CUDA
+        # What is exact is pinned by who needs it, as PyTorch pins parts of CUDA.
+        elif not _exact(requirement) and not name.startswith(_FOR_GRAPHICS_CARDS):
             pin = f"{name}=={package.version}"
             yield f"{name} comes with {wanted_by} and is not pinned; cure: pin {pin}"
         elif words := _too_new(package, project.oldest):

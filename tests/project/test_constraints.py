@@ -56,6 +56,7 @@ def found(pins: str, **packages: Installed) -> list[str]:
     return problems(Project.read(PROMISE), read_pins(pins), named(**packages))
 
 
+CARDS = {"cuda-bindings": Installed("13.5"), "spoon": Installed("1.2")}
 SOUP, BOWL = Installed("4.1", ">=3.11"), Installed("2.0")
 
 
@@ -98,6 +99,12 @@ def test_a_package_that_comes_along_without_a_pin_is_named_with_who_needs_it() -
     bowl = Installed("2.0", requires=("clay>=1; extra == 'deep'", "lid; extra == 'high'"))
     (words,) = found("soup==4.1\nbowl==2.0", soup=SOUP, bowl=bowl, clay=clay)
     assert words == "clay comes with bowl and is not pinned; cure: pin clay==3.0"
+
+
+def test_what_comes_with_pytorch_for_graphics_cards_needs_no_pin() -> None:
+    soup = Installed("4.1", ">=3.11", ("cuda-bindings<14", "spoon>=1"))
+    words = found("soup==4.1\nbowl==2.0", soup=soup, bowl=BOWL, **CARDS)
+    assert len(words) == 1 and "spoon" in words[0]
 
 
 def test_what_only_the_oldest_python_needs_is_to_be_pinned_too() -> None:
