@@ -84,6 +84,7 @@ class CheckRunner:
 
         Raises MemoryError.
         """
+        run.judged = True
         passing = run.conversation.passing
         if not run.called and passing and passing.hold(run.conversation.replies):
             return run
@@ -97,7 +98,7 @@ class CheckRunner:
         if not run.called:
             before, run.called = run.conversation, True
             run.conversation = Conversation(
-                before.respondent, passing=before.passing, given=before.replies
+                before.respondent, before.leaning_on, passing=before.passing, given=before.replies
             )
             run.conversation.suspects = before.suspects
             self._now = run

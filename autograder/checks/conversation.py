@@ -163,9 +163,10 @@ def ask_together(conversations: Iterable[Conversation]) -> None:
     if not asked:
         return
     first = asked[0][0]
-    if first.leaning_on or not isinstance(first.respondent, PipelinedRespondent):
+    if not isinstance(first.respondent, PipelinedRespondent):
         return
     requests = [each.request(number) for each, number in asked]
-    replies = first.respondent.ask_all(requests, [each.known(number) for each, number in asked])
+    known = [each.known(number) for each, number in asked]
+    replies = first.respondent.ask_all(requests, known, first.leaning_on)
     for (conversation, number), reply in zip(asked, replies):
         conversation.receive(number, reply)

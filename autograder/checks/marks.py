@@ -13,6 +13,7 @@ Item = TypeVar("Item", bound=pytest.Item)
 _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
 _ONLY_TELLS = pytest.StashKey[bool]()
+_SHARES_INPUTS = pytest.StashKey[bool]()
 
 
 def step_of(item: pytest.Item) -> str | None:
@@ -32,11 +33,17 @@ def title_of(item: pytest.Item) -> str:
 def shares_inputs(item: pytest.Item) -> bool:
     """Say whether hand-ins may share the inputs of a check.
 
-    Those are the standing checks, and an author's check that is run with further parameters.
+    Those are the standing checks, an author's check that is run with further parameters, and those
+    that `let_share_inputs` names.
     """
-    if item.name.startswith(STANDING):
+    if item.name.startswith(STANDING) or item.stash.get(_SHARES_INPUTS, False):
         return True
     return isinstance(item, pytest.Function) and any(_numbers_of_parameters(item))
+
+
+def let_share_inputs(item: pytest.Item) -> None:
+    """Have hand-ins share the inputs of a check: another one of its step has inputs of its own."""
+    item.stash[_SHARES_INPUTS] = True
 
 
 def by_purpose(items: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item]]:

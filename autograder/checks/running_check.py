@@ -29,7 +29,7 @@ class CheckTerms:
     @cached_property
     def together(self) -> bool:
         """Whether questions can be asked together."""
-        return not self.leaning_on and isinstance(self.respondent, PipelinedRespondent)
+        return isinstance(self.respondent, PipelinedRespondent)
 
 
 @dataclass
@@ -43,6 +43,7 @@ class RunningCheck:
     chain: ChainVerdict | None = None
     errors: list[BaseException] = field(default_factory=list)
     called: bool = True  # False while only what it asked before is asked again
+    judged: bool = False
 
     @property
     def verdict(self) -> CheckVerdict:

@@ -19,7 +19,7 @@ from autograder.checks.check_questions import UNFIT, QuestionSource, questions_o
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
-from autograder.checks.marks import is_run_again, let_only_tell, step_of
+from autograder.checks.marks import is_run_again, let_only_tell, let_share_inputs, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_size, size_plan, smaller_sizes
 from autograder.checks.student import Student
@@ -93,6 +93,7 @@ class _HeldStep:
         layouts: of each step's arguments in the layer. layer: the questions about the layer.
         """
         exercise, found = self._reference.exercise, list[pytest.Item]()
+        self._keep_one_of_its_own()
         if self.values:
             asked = [value for each in self.questions() for value in each.request.arguments]
             gets_layers = any(isinstance(value, Linear) for value in asked)
@@ -129,6 +130,13 @@ class _HeldStep:
             check = properties.new_every_time(layers[:1])
             found.append(self._item("own_draws", "every call makes new layers", check))
         return found
+
+    def _keep_one_of_its_own(self) -> None:
+        """Let hand-ins share the inputs of all checks but one: the first of values, if any is."""
+        own = self.values[0].item if self.values else next(iter(self._items), None)
+        for item in self._items:
+            if item is not own:
+                let_share_inputs(item)
 
     def _leave_to_standing_checks(self) -> None:
         """Run an author's checks of values with their first sizes only, until the step fails."""

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 
 import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import ask_together
-from autograder.checks.marks import by_purpose
+from autograder.checks.marks import by_purpose, shares_inputs, step_of
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
@@ -38,8 +39,23 @@ class StepJudge:
     respondent: Respondent
     # The verdicts on the steps with the student's own earlier steps.
     _alone: dict[str, StepVerdict] = field(default_factory=dict)
+    # The checks of those, as far as they have begun.
+    _begun: dict[pytest.Item, RunningCheck] = field(default_factory=dict)
     # What a step's checks said while it leaned on others: whether all passed, None if it got stuck.
     _leaning: dict[tuple[str, tuple[str, ...]], bool | None] = field(default_factory=dict)
+
+    def ask_functions(self) -> None:
+        """Ask all questions of the functions at once, those before the first layer.
+
+        What stays open, as after a step that got stuck, is asked when that is judged.
+        """
+        reference, checks = self.runner.reference, self.runner.checks
+        steps = takewhile(lambda step: step.name not in reference.layers, reference.exercise.steps)
+        runs: list[RunningCheck] = []
+        for step in steps:
+            own, _, standing = by_purpose(checks.of_step(step.name))
+            runs += self._begin((*own, *standing), self._terms_alone(step))
+        ask_together(run.conversation for run in runs)
 
     def judged(self, step: Step, earlier: Sequence[StepVerdict], stuck: bool) -> StepVerdict:
         """Judge one step; `earlier` are the verdicts on those before it.
@@ -47,41 +63,70 @@ class StepJudge:
         When one of them got `stuck`, it is judged only with the reference in its place. Raises
         `KitError` when it has no check.
         """
-        # What is wrong is named in the run that counts: the second, where there are two.
+        # What is wrong is named in the run that counts: the last, where there are several.
         before = self.runner.reference.exercise.before(step.name)
-        if not stuck:
-            checks = self._checks(step, CheckTerms(self.respondent, naming=not before))
-            own = self._alone[step.name] = StepVerdict.of(step, checks)
-            if own.passes or not before or _unwritten(own):
-                return own
+        wrong = tuple(each.name for each in earlier if not each.passes or each.leaning)
+        waits = stuck
+        if not stuck and not (wrong and self._fails_at_once(step)):
+            alone = self._judged_alone(step)
+            if alone.passes or not before or _unwritten(alone):
+                return alone
+            waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
         # those that are wrong, which are few and soon answered for. To wait twice would take the
         # time of the steps after it.
-        wrong = tuple(each.name for each in earlier if not each.passes or each.leaning)
-        alone = self._alone.get(step.name)
-        if wrong and wrong != before and alone and alone.outcome not in STUCK:
+        if wrong and wrong != before and not waits:
             checks = self._leaned(step, wrong, naming=False)
             if all(check.passes for check in checks):
                 return StepVerdict.of(step, checks, leaning=True)
         checks = self._leaned(step, before)
         return StepVerdict.of(step, checks, leaning=all(check.passes for check in checks))
 
+    def _judged_alone(self, step: Step) -> StepVerdict:
+        """Return the verdict on a step with the student's own earlier steps."""
+        if step.name not in self._alone:
+            checks = self._checks(step, self._terms_alone(step))
+            self._alone[step.name] = StepVerdict.of(step, checks)
+        return self._alone[step.name]
+
+    def _terms_alone(self, step: Step) -> CheckTerms:
+        naming = not self.runner.reference.exercise.before(step.name)
+        return CheckTerms(self.respondent, naming=naming)
+
+    def _fails_at_once(self, step: Step) -> bool:
+        """Say whether the first check of values fails, as is likely after a wrong step.
+
+        Then nothing else is asked before the wrong step is answered for.
+        """
+        own, _, _ = by_purpose(self.runner.checks.of_step(step.name))
+        item = next((item for item in own if not shares_inputs(item)), None)
+        if item is None:
+            return False
+        (run,) = self._judged_runs(self._asked([item], self._terms_alone(step)))
+        return run.finding is not None and run.finding.outcome not in FINAL
+
     def charged(self, steps: tuple[StepVerdict, ...]) -> tuple[StepVerdict, ...]:
         """Charge steps that pass alone and spoil a later one that leans on the reference."""
-        exercise, alone = self.runner.reference.exercise, self._alone
-        for name in [step.name for step in steps if step.leaning and step.name in alone]:
+        exercise = self.runner.reference.exercise
+        for name in [step.name for step in steps if step.leaning and self._was_asked(step.name)]:
             before = exercise.before(name)
             passes = partial(self._passes, exercise.step(name))
             makers = [step.name for step in exercise.steps if step.compare in KEPT]
             fine = all(step.passes for step in steps[: len(before)])
-            its_own = fine and changes_in_place(alone[name])
+            alone = partial(self._judged_alone, exercise.step(name))
+            its_own = fine and changes_in_place(alone())
             faulty = () if its_own else faulty_steps(before, steps[: len(before)], makers, passes)
             if faulty:
-                steps = charged(exercise, steps, faulty, alone[name])
+                steps = charged(exercise, steps, faulty, alone())
             elif fine:
                 # It is not right, and no step is to blame for it.
-                steps = tuple(alone[name] if step.name == name else step for step in steps)
+                steps = tuple(alone() if step.name == name else step for step in steps)
         return steps
+
+    def _was_asked(self, name: str) -> bool:
+        """Say whether a step was judged with the student's own earlier steps, if only at first."""
+        judged = (run.judged for item, run in self._begun.items() if step_of(item) == name)
+        return any(judged)
 
     def _passes(self, step: Step, leaning_on: tuple[str, ...]) -> bool | None:
         """Say whether all checks of a step pass while it leans; None when the code got stuck."""
@@ -100,12 +145,19 @@ class StepJudge:
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
         own, telling, standing = by_purpose(self.runner.checks.of_step(step.name))
-        first = self._seen(own, terms)
-        more = [] if any(map(_found, first)) else self._seen(standing, terms, one=True)
+        # While it leans on all steps before it, it will hardly pass: then the rest can wait.
+        hopeful = not (terms.leaning_on and terms.naming)
+        runs = self._asked((*own, *standing) if hopeful else own, terms)
+        first = self._judged_runs(runs[: len(own)])
+        more: list[RunningCheck] = []
+        if not any(map(_found, first)):
+            rest = runs[len(own) :] if hopeful else self._asked(standing, terms)
+            more = self._judged_runs(rest, one=True)
         found = [run.finding for run in (*first, *more) if run.finding]
         told: list[RunningCheck] = []
         if found and not any(finding.outcome in FINAL for finding in found):
-            told = self._seen(telling, terms, suspects=_suspects(found if not more else ()))
+            suspects = _suspects(found if not more else ())
+            told = self._judged_runs(self._asked(telling, terms), suspects=suspects)
         # What further sizes show is said in their words, which are plainer.
         seen = self._in_order([*first, *told, *([] if any(map(_found, told)) else more)])
         if not seen:  # nothing was asked, so nothing is right
@@ -122,24 +174,36 @@ class StepJudge:
     def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
         return sorted(runs, key=lambda run: self.runner.checks.place_of(run.item))
 
-    def _seen(
+    def _asked(self, items: Iterable[pytest.Item], terms: CheckTerms) -> list[RunningCheck]:
+        """Begin checks, and ask what is open of their questions together."""
+        runs = self._begin(items, terms)
+        ask_together(run.conversation for run in runs)
+        return runs
+
+    def _begin(self, items: Iterable[pytest.Item], terms: CheckTerms) -> list[RunningCheck]:
+        """Begin checks; with the student's own steps, each is run only once."""
+        if terms.leaning_on:
+            return [self.runner.begin(item, terms) for item in items]
+        known = self._begun
+        return [
+            known.get(item) or known.setdefault(item, self.runner.begin(item, terms))
+            for item in items
+        ]
+
+    def _judged_runs(
         self,
-        items: Iterable[pytest.Item],
-        terms: CheckTerms,
+        runs: Iterable[RunningCheck],
         one: bool = False,
         suspects: frozenset[str] | None = None,
     ) -> list[RunningCheck]:
-        """Run checks, which ask their questions together, until nothing new could be seen.
+        """Judge checks until nothing new could be seen; if `one`, until one is wrong.
 
-        If `one` is wrong, the others are not judged. `suspects` are the pairs of mistakes that
-        checks before these have left (None: all).
+        `suspects` are the pairs of mistakes that checks before these have left (None: all).
         """
-        runs = [self.runner.begin(item, terms) for item in items]
-        ask_together(run.conversation for run in runs)
         seen: list[RunningCheck] = []
         for run in runs:
             run.conversation.suspects = suspects
-            seen.append(self.runner.judge(run))
+            seen.append(run if run.judged else self.runner.judge(run))
             suspects = suspects_after(run.finding, suspects)
             if run.finding and (one or run.finding.outcome in FINAL):
                 break

@@ -57,6 +57,7 @@ class SubmissionJudge:
         begun = time.monotonic()
         self._runner.draw_from(seeds)
         judge = StepJudge(self._runner, respondent)
+        judge.ask_functions()
         judged: list[StepVerdict] = []
         for step in self._runner.reference.exercise.steps:
             judged.append(judge.judged(step, judged, _stuck(judged) is not None))

@@ -33,6 +33,7 @@ from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
+from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 
@@ -119,7 +120,7 @@ def _make_batch(
     jobs: Sequence[tuple[JudgedSubmission, Path]],
     progress: WorkProgress,
 ) -> None:
-    release = release_notebook(course, exercise)
+    release, facts = release_notebook(course, exercise), course.exercise(exercise)
     for number, (judged, folder) in enumerate(jobs):
         progress.begin(number)
         try:
@@ -127,7 +128,7 @@ def _make_batch(
         except ChangedFile:
             notebook = release
             judged = _with_remark(without_code(judged.submission), judged.verdict, CHANGED)
-        progress.done(_graded(course, exercise, judged, notebook, folder))
+        progress.done(_graded(course, facts, judged, notebook, folder))
 
 
 def _without_code(
@@ -137,7 +138,8 @@ def _without_code(
     # The hand-in itself is not read again.
     nothing = nothing_of(judged.submission.student, exercise)
     release = release_notebook(course, exercise)
-    return _graded(course, exercise, _with_remark(nothing, judged.verdict, remark), release, folder)
+    facts = course.exercise(exercise)
+    return _graded(course, facts, _with_remark(nothing, judged.verdict, remark), release, folder)
 
 
 def _with_remark(submission: Submission, verdict: Verdict, remark: str) -> JudgedSubmission:
@@ -145,10 +147,14 @@ def _with_remark(submission: Submission, verdict: Verdict, remark: str) -> Judge
 
 
 def _graded(
-    course: Course, exercise: str, judged: JudgedSubmission, notebook: NotebookNode, folder: Path
+    course: Course,
+    exercise: Exercise,
+    judged: JudgedSubmission,
+    notebook: NotebookNode,
+    folder: Path,
 ) -> GradedNotebook:
     """Fill in the verdict; read scores and comments as nbgrader's SaveAutoGrades does."""
-    filled = with_verdict(notebook, judged.verdict, course.exercise(exercise))
+    filled = with_verdict(notebook, judged.verdict, exercise)
     scores: dict[str, float | None] = {}
     comments: dict[str, str | None] = {}
     for cell in filled.cells:
@@ -161,7 +167,9 @@ def _graded(
     try:
         write_submission(filled, judged.submission, folder)
     except OSError as error:
-        raise _not_written(course.autograded(exercise, judged.submission.student), error) from error
+        raise _not_written(
+            course.autograded(exercise.name, judged.submission.student), error
+        ) from error
     at = timestamp(folder_of(judged.submission), judged.submission.root)
     return GradedNotebook(judged.submission.student, scores, comments, at, folder)
 

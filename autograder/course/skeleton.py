@@ -9,7 +9,6 @@ JSON object.
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -30,7 +29,7 @@ def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNod
     the definition of that name. Any other text that is not in the release becomes a plain cell
     without metadata, after the cell that it followed. Neither argument is changed.
     """
-    result = copy.deepcopy(release)
+    result = with_own_cells(release)
     numbers = {_grade_id(c): number for number, c in enumerate(result.cells) if _grade_id(c)}
     texts = {_text(cell): number for number, cell in enumerate(result.cells)}
     solutions = tuple(_grade_id(cell) for cell in result.cells if _is_solution(cell))
@@ -48,6 +47,15 @@ def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNod
         if source(cell).strip() and _text(cell) not in texts:
             extra.setdefault(place, []).append(cell)
     return _assembled(result, extra)
+
+
+def with_own_cells(notebook: NotebookNode) -> NotebookNode:
+    """Return a copy in which cells and the notebook's metadata can be replaced.
+
+    What a cell holds is shared with the original.
+    """
+    cells = [NotebookNode(cell) for cell in notebook.cells]
+    return NotebookNode(notebook | {"metadata": NotebookNode(notebook.metadata), "cells": cells})
 
 
 def from_script(text: str, names: Sequence[str]) -> NotebookNode:

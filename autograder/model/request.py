@@ -212,9 +212,12 @@ class PipelinedRespondent(Protocol):
     """Answers many requests with less waiting than one by one."""
 
     def ask_all(
-        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+        self,
+        requests: Sequence[Request],
+        known: Sequence[KnownReplies | None],
+        leaning_on: tuple[str, ...] = (),
     ) -> tuple[Reply, ...]:
-        """Answer `requests` in their order, each with the student's own code alone.
+        """Answer `requests`, all about one step if it leans on others, in their order.
 
         `known` holds for each of them the replies that need not be read again, or None. There are
         fewer replies when the last one is of code that could not go on.

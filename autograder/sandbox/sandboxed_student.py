@@ -82,19 +82,23 @@ class SandboxedStudent:
         restarted and the machine no longer protects the grader, and `WireError` when `request`
         is too large to send.
         """
-        purpose = (request.target, leaning_on) if leaning_on else None
-        self._leaving(purpose)
-        if purpose is None:
+        if not self._begins([request], leaning_on):
             return self._alone.ask(request)
         # Code that never finishes loading is not tried again for every step.
         return self._alone.unloadable or self._leaning.ask(request, leaning_on)
 
     def ask_all(
-        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+        self,
+        requests: Sequence[Request],
+        known: Sequence[KnownReplies | None],
+        leaning_on: tuple[str, ...] = (),
     ) -> tuple[Reply, ...]:
         """Answer requests that are sent together; see `PipelinedRespondent`. Raises as `ask`."""
-        self._leaving(None)
-        return self._alone.ask_all(requests, known)
+        if not self._begins(requests, leaning_on):
+            return self._alone.ask_all(requests, known)
+        if self._alone.unloadable:
+            return (self._alone.unloadable,)
+        return self._leaning.ask_all(requests, known, leaning_on)
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.
@@ -108,11 +112,16 @@ class SandboxedStudent:
         self._alone.close()
         self._leaning.close()
 
-    def _leaving(self, purpose: Purpose | None) -> None:
-        """End the leaning workers unless they are for `purpose`."""
+    def _begins(self, requests: Sequence[Request], leaning_on: tuple[str, ...]) -> bool:
+        """Return whether leaning workers answer; they end unless they are for this purpose."""
+        step = requests[0].target
+        if leaning_on and any(request.target != step for request in requests):
+            raise ValueError("leaning workers answer for one step only")
+        purpose = (step, leaning_on) if leaning_on else None
         if purpose != self._purpose:
             self._leaning.close()
             self._purpose = purpose
+        return purpose is not None
 
     def _workers(self, loading: Allowance) -> Workers:
         return Workers(

@@ -101,7 +101,10 @@ class Workers:
         return self._asked(request, leaning_on) if isinstance(reply, Killed) else reply
 
     def ask_all(
-        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+        self,
+        requests: Sequence[Request],
+        known: Sequence[KnownReplies | None],
+        leaning_on: tuple[str, ...] = (),
     ) -> tuple[Reply, ...]:
         """Send all requests at once and return the replies, until the worker ends or is ended.
 
@@ -114,16 +117,16 @@ class Workers:
         numbered = list(enumerate(requests, start=self._number + 1))
         self._number += len(requests)
         for number, request in numbered:
-            self._worker.channel.send_soon(exchange.call_frame(number, request, ()))
+            self._worker.channel.send_soon(exchange.call_frame(number, request, leaning_on))
         replies: list[Reply] = []
         for (number, request), seen in zip(numbered, known, strict=True):
-            replies.append(self._answer_to(number, request, known=seen))
+            replies.append(self._answer_to(number, request, leaning_on, known=seen))
             if self._worker is None or _is_late(replies[-1]):
                 break
         if len(replies) < len(requests):
             self.close()  # nobody reads its other answers
         if isinstance(replies[-1], Killed):
-            replies[-1] = self._asked(requests[len(replies) - 1], ())
+            replies[-1] = self._asked(requests[len(replies) - 1], leaning_on)
         return tuple(replies)
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
@@ -173,9 +176,10 @@ class Workers:
         """
 
         def called(budget: Budget) -> Reply:
-            if known is not None:
-                return self._recognized(number, request, known, budget)
-            return self._call(number, data, request, leaning_on, budget)
+            assert self._worker is not None
+            if data:
+                self._worker.channel.send(data, budget)
+            return self._reply_to(number, request, leaning_on, known, budget)
 
         reply = self._watched(self._zygote.limits.seconds_per_call, self._calls, called)
         if isinstance(reply, Failed) and reply.outcome is Outcome.OUT_OF_MEMORY:
@@ -213,22 +217,26 @@ class Workers:
         payload.end()
         return exchange.read_failures(header, self._number, len(self._cells))
 
-    def _call(
+    def _reply_to(
         self,
         number: int,
-        data: bytes,
         request: Request,
         leaning_on: tuple[str, ...],
+        known: KnownReplies | None,
         budget: Budget,
     ) -> Reply:
+        """Read the reply to a request, and answer what the worker asks before it."""
         assert self._worker is not None
         channel = self._worker.channel
-        if data:
-            channel.send(data, budget)
         for asked in range(MOST_ANSWERED + 1):
-            header, payload = channel.receive(budget)
+            head, data = channel.receive_unread(budget)
+            encoded = exchange.unnumbered(number, head, data) if known is not None else b""
+            if known is not None and encoded in known:
+                return known[encoded]
+            header, payload = wire.read_frame(head, data)
             if "ask" not in header:
-                return exchange.read_reply(header, payload, number, request)
+                reply = exchange.read_reply(header, payload, number, request)
+                return replace(reply, encoded=encoded) if isinstance(reply, Returned) else reply
             self._questions += 1
             with budget.charged():
                 question = exchange.read_question(header, payload, self._questions, leaning_on)
@@ -238,17 +246,6 @@ class Workers:
                 answered = exchange.answer_frame(self._questions, answer)
             channel.send(answered, budget)
         raise AssertionError("the last question is one too many")
-
-    def _recognized(
-        self, number: int, request: Request, known: KnownReplies, budget: Budget
-    ) -> Reply:
-        assert self._worker is not None
-        head, payload = self._worker.channel.receive_unread(budget)
-        encoded = exchange.unnumbered(number, head, payload)
-        if encoded in known:
-            return known[encoded]
-        reply = exchange.read_reply(*wire.read_frame(head, payload), number, request)
-        return replace(reply, encoded=encoded) if isinstance(reply, Returned) else reply
 
     def _answered(self, question: exchange.Question) -> Value | None:
         given = (*question.arguments, *question.keywords.values(), *question.cotangents)

@@ -29,6 +29,7 @@ _BEGINS = re.compile(rf"(?!{_KEEPS_ON})[^\W\d]|@|{_MARK}")
 _GOES_ON = re.compile(_KEEPS_ON)
 _MOST_STRAY = 12  # lines at the end of a part that are tried: so many first ones and last ones
 _LONGEST_KEPT = 32_768  # characters: the tree of a text is a hundred times as large
+_SHORT = 2_048
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
 
 
@@ -97,6 +98,8 @@ def source_as_it_is(cell: Mapping[str, Any]) -> str:
 def parsed(text: str) -> ast.Module | None:
     """Return the syntax tree, which nobody may change, or None when the text is not Python."""
     try:
+        if len(text) <= _SHORT:
+            return _kept_of_a_cell(text)
         return _kept(text) if len(text) <= _LONGEST_KEPT else ast.parse(text)
     except UNREADABLE:
         return None
@@ -105,6 +108,12 @@ def parsed(text: str) -> ast.Module | None:
 @lru_cache(maxsize=16)
 def _kept(text: str) -> ast.Module:
     # What is handed in is looked at several times; the author's own text, for every hand-in.
+    return ast.parse(text)
+
+
+@lru_cache(maxsize=256)
+def _kept_of_a_cell(text: str) -> ast.Module:
+    # A notebook has dozens of them.
     return ast.parse(text)
 
 

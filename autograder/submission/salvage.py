@@ -78,10 +78,13 @@ class Loaded:
         return self._explained(request, self._student.ask(request, leaning_on))
 
     def ask_all(
-        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+        self,
+        requests: Sequence[Request],
+        known: Sequence[KnownReplies | None],
+        leaning_on: tuple[str, ...] = (),
     ) -> tuple[Reply, ...]:
         """Answer requests that are sent together; see `PipelinedRespondent`."""
-        replies = self._student.ask_all(requests, known)
+        replies = self._student.ask_all(requests, known, leaning_on)
         return tuple(map(self._explained, requests, replies))
 
     def _explained(self, request: Request, reply: Reply) -> Reply:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,12 +22,16 @@ REFUSED = object()
 
 
 class HostAnswers:
-    """Asks the host over `descriptor`, in the array library of the exercise."""
+    """Asks the host over `descriptor`, in the array library of the exercise.
+
+    What the host had sent before its answer is put into `waiting`.
+    """
 
     def __init__(self, descriptor: int, library_name: str) -> None:
         self._descriptor = descriptor
         self._library = library_name
         self._asked = 0
+        self.waiting: deque[tuple[dict[str, Any], wire.Payload]] = deque()
 
     @contextlib.contextmanager
     def on(self, steps: list[str], names: dict[str, Any]) -> Iterator[None]:
@@ -90,6 +95,9 @@ class HostAnswers:
             self._asked -= 1
             return REFUSED
         header, payload = host_channel.receive(self._descriptor)
+        while "answer" not in header:
+            self.waiting.append((header, payload))
+            header, payload = host_channel.receive(self._descriptor)
         if not header["ok"]:
             return REFUSED
         # What crosses the wire as bfloat16 comes back as float32.

@@ -31,11 +31,16 @@ class Pipelined(Echo):
     """Answers many requests at once, up to one that ends it."""
 
     together: list[int] = field(default_factory=list)
+    leaning: list[tuple[str, ...]] = field(default_factory=list)
 
     def ask_all(
-        self, requests: Sequence[Request], known: Sequence[KnownReplies | None]
+        self,
+        requests: Sequence[Request],
+        known: Sequence[KnownReplies | None],
+        leaning_on: tuple[str, ...] = (),
     ) -> tuple[Reply, ...]:
         self.together.append(len(requests))
+        self.leaning.append(leaning_on)
         names = [request.target for request in requests]
         end = names.index("the end") + 1 if "the end" in names else len(names)
         return tuple(map(self.ask, requests[:end]))
@@ -78,13 +83,13 @@ def test_what_stays_open_after_an_end_is_asked_when_it_is_needed() -> None:
     assert value(conversation, last) == "three"
 
 
-def test_who_leans_on_the_reference_is_asked_one_by_one() -> None:
+def test_who_leans_on_the_reference_is_asked_together_too() -> None:
     respondent = Pipelined()
     conversation = Conversation(respondent, ("softmax",))
     first, _ = put(conversation, "one", "two")
     ask_together([conversation])
-    assert respondent.asked == []
-    assert value(conversation, first) == "one" and respondent.together == []
+    assert value(conversation, first) == "one" and respondent.together == [2]
+    assert respondent.leaning == [("softmax",)]
 
 
 def test_judgements_are_made_in_order_and_the_first_that_fails_ends_them() -> None:
