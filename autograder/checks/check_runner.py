@@ -21,6 +21,7 @@ from autograder.checks.collection import CollectedChecks
 from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.input_seeds import InputSeeds
+from autograder.checks.known_walks import KnownWalks
 from autograder.checks.marks import needs_only_ours, step_of
 from autograder.checks.passing_replies import PassingReplies
 from autograder.checks.reference import Reference, load_module
@@ -149,7 +150,10 @@ class CheckRunner:
     def chain(self, run: Run) -> None:
         """Judge the student's own steps end to end."""
         now = self._running
-        now.chain = Chain(self.reference, now.terms.respondent).judged(run)
+        shared = self.seeds.shared_by(now.item) is not None and now.terms.together
+        walks = self.reference.memories.now.walks if shared else {}
+        known = walks.setdefault(self.checks.place_of(now.item), KnownWalks())
+        now.chain = Chain(self.reference, now.terms.respondent, known).judged(run)
 
     def caught(self, error: BaseException) -> None:
         """Keep what the check that runs now has raised."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import pytest
 
 from autograder.checks.author_error import wrong_checks
-from autograder.checks.marks import step_of
+from autograder.checks.marks import let_share_inputs, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
 from autograder.judging.conditions import STANDING
@@ -43,6 +43,9 @@ class CollectedChecks:
             if name not in checked:
                 fact = f"the step {name} has no check"
                 raise wrong_checks(exercise, fact, "write one in graders.py")
+        for item in items:
+            if item.get_closest_marker(_CHAIN):
+                let_share_inputs(item)  # its steps have been asked with inputs of a hand-in's own
         known = [*items, *standing_checks(reference, items, public=public)]
         return cls(
             tuple(sorted(known, key=lambda item: order.get(step_of(item) or "", len(order))))

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.checks.known_walks import KnownWalks
 from autograder.checks.passing_replies import PassingReplies
 from autograder.judging.diagnosis import Candidate
 from autograder.model.request import Reply
@@ -18,12 +19,13 @@ COLLECTING = -1
 class Memory:
     """The reference's answers by the keys of their requests, what was drawn, and what passed.
 
-    `passing` holds the replies that passed a check, by its place among all checks.
+    `passing` and `walks` hold what passed a check, by its place among all checks.
     """
 
     expected: dict[bytes, Reply] = field(default_factory=dict)
     drawn: dict[Hashable, Any] = field(default_factory=dict)
     passing: dict[int, PassingReplies] = field(default_factory=dict)
+    walks: dict[int, KnownWalks] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

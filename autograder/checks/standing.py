@@ -132,8 +132,11 @@ class _HeldStep:
         return found
 
     def _keep_one_of_its_own(self) -> None:
-        """Let hand-ins share the inputs of all checks but one: the first of values, if any is."""
-        own = self.values[0].item if self.values else next(iter(self._items), None)
+        """Let hand-ins share the inputs of all checks but one, the first of values.
+
+        Of what is drawn at random, only the generator's seed is an input.
+        """
+        own = self.values[0].item if self.values else None
         for item in self._items:
             if item is not own:
                 let_share_inputs(item)

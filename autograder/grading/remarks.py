@@ -8,6 +8,7 @@ call can do so: this is a remark, not a boundary.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from autograder.model.exercise import Exercise
@@ -27,8 +28,8 @@ def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
 
 
 def _is_written(uses: str, cells: Iterable[str]) -> bool:
-    name = uses.rpartition(".")[2]
-    return any(name in cell or not cell.isascii() for cell in cells)  # Python reads ℕ as N
+    name = re.compile(rf"\b{re.escape(uses.rpartition('.')[2])}\b")
+    return any(name.search(cell) or not cell.isascii() for cell in cells)  # Python reads ℕ as N
 
 
 def _names(cell: str) -> Iterator[str]:
