@@ -118,6 +118,12 @@ def release(
     is_flag=True,
     help="Do not let a right class earn the points of its steps [default: as the course says].",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    default="",
+    help="Judge on the workers of a Dask scheduler, such as tcp://10.0.0.5:8786; or `local`.",
+)
 def grade(
     submissions: Path,
     exercise: str | None,
@@ -127,6 +133,7 @@ def grade(
     allow_protection: str | None,
     again: bool,
     steps_earn_alone: bool,
+    cluster: str,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
     from autograder.cli.grade import grade_path
@@ -142,6 +149,7 @@ def grade(
             allow_protection == "process",
             again,
             layer_earns_steps=False if steps_earn_alone else None,
+            cluster=cluster,
         ),
         console=OUT,
     )
