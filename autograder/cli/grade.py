@@ -81,7 +81,7 @@ def _judges(
     options: GradingOptions, pool: GraderPool, console: Console
 ) -> AbstractContextManager[JudgingPool | None]:
     """Return who judges in place of this machine's own processes, if anybody."""
-    if not options.cluster:
+    if options.cluster is None:
         return nullcontext()
     from autograder.cluster.cluster_pool import cluster_pool  # only a cluster needs Dask
 

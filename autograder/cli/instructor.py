@@ -121,7 +121,6 @@ def release(
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    default="",
     help="Judge on the workers of a Dask scheduler, such as tcp://10.0.0.5:8786; or `local`.",
 )
 def grade(
@@ -133,7 +132,7 @@ def grade(
     allow_protection: str | None,
     again: bool,
     steps_earn_alone: bool,
-    cluster: str,
+    cluster: str | None,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
     from autograder.cli.grade import grade_path

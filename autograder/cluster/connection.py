@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Security
+from distributed.comm import connect
 
 from autograder.errors import KitError
+from autograder.model.sanitize import terminal_line
 
 LOCAL = "local"
-SECONDS_TO_CONNECT = 10
+SECONDS_TO_CONNECT = 5
+LONGEST = 300
 _SETTINGS = {
     # A Dask worker has to start a grader process, which a daemon may not.
     "distributed.worker.daemon": False,
     # The command itself counts how often a hand-in is tried.
     "distributed.scheduler.allowed-failures": 0,
+    "distributed.worker.preload": ["autograder.cluster.own_worker"],
 }
 
 
@@ -28,8 +33,10 @@ def connected(address: str, processes: int) -> Iterator[Client]:
     Raises `KitError` when nobody answers there. What was started here ends with the block.
     """
     # Its log would stand among the lines of the progress bar.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if address != LOCAL:
+        _demand_scheduler(address)
         with _client(address) as client:
             yield client
         return
@@ -49,12 +56,30 @@ def _own_cluster(processes: int) -> LocalCluster:
 
 
 def _client(target: str | LocalCluster) -> Client:
+    return Client(target, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+
+
+def _demand_scheduler(address: str) -> None:
+    """Raise `KitError` unless a scheduler can be reached; a `Client` that fails is slow to end."""
     try:
-        return Client(target, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-    except (TimeoutError, OSError, ValueError, TypeError) as error:
-        raise KitError(
-            f"no Dask scheduler answers: {str(error).splitlines()[0] if str(error) else 'timeout'}",
-            place=str(target),
-            cure="start one with `dask scheduler` and name its address, such as "
-            "tcp://10.0.0.5:8786; or grade on this machine, without --cluster",
-        ) from None
+        asyncio.run(_reach(address))
+    except MemoryError:  # it took the first bytes of something else for a length
+        raise _no_scheduler(address, "what answers there speaks another language") from None
+    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
+        why = terminal_line(str(error), LONGEST) or type(error).__name__
+        raise _no_scheduler(address, why) from None
+
+
+def _no_scheduler(address: str, why: str) -> KitError:
+    return KitError(
+        f"no Dask scheduler answers: {why}",
+        place=terminal_line(address, LONGEST) or "--cluster",
+        cure="start one with `dask scheduler` and name its address, such as "
+        "tcp://10.0.0.5:8786; or grade on this machine, without --cluster",
+    )
+
+
+async def _reach(address: str) -> None:
+    words = Security().get_connection_args("client")
+    comm = await connect(address, timeout=SECONDS_TO_CONNECT, **words)
+    await comm.close()

@@ -32,13 +32,13 @@ EnterGrades = Callable[[Sequence[Verdict], Sequence[Submission], GraderPool], ob
 class GradingOptions:
     """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
     whether to judge `again` what has been judged before, whether a right layer earns the points of
-    the steps that it does (None: as the course says), and on which `cluster` ("": only here)."""
+    the steps that it does (None: as the course says), and on which `cluster` (None: only here)."""
 
     processes: int | None = None
     allow_process: bool = False
     again: bool = False
     layer_earns_steps: bool | None = None
-    cluster: str = ""
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
