@@ -23,6 +23,9 @@ _SETTINGS = {
     # The command itself counts how often a hand-in is tried.
     "distributed.scheduler.allowed-failures": 0,
     "distributed.worker.preload": ["autograder.cluster.own_worker"],
+    # Nobody looks at pages of it.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -40,19 +43,26 @@ def connected(address: str, processes: int) -> Iterator[Client]:
         with _client(address) as client:
             yield client
         return
-    with dask.config.set(_SETTINGS), _own_cluster(processes) as cluster, _client(cluster) as client:
+    with own_cluster(processes) as cluster, _client(cluster) as client:
         yield client
 
 
-def _own_cluster(processes: int) -> LocalCluster:
-    return LocalCluster(
-        n_workers=processes,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        memory_limit=0,  # the grader process has a limit of its own
-        silence_logs=logging.CRITICAL,
-    )
+@contextmanager
+def own_cluster(processes: int) -> Iterator[LocalCluster]:
+    """Start a scheduler on this machine, with so many workers, each of one thread."""
+    with (
+        dask.config.set(_SETTINGS),
+        LocalCluster(
+            n_workers=processes,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # not 8787, it may be taken
+            memory_limit=0,  # the grader process has a limit of its own
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+    ):
+        yield cluster
 
 
 def _client(target: str | LocalCluster) -> Client:
