@@ -13,7 +13,7 @@ from functools import cached_property
 
 from distributed import Client
 
-from autograder.cluster.cluster_worker import Answer, ClusterWorker
+from autograder.cluster.dask_worker import DaskWorker, TaskState
 from autograder.cluster.hand_out import HandOut
 from autograder.cluster.parcel import Parcel, pack
 from autograder.cluster.remote_grader import judge, on_another_machine, receive
@@ -57,7 +57,7 @@ class ClusterRun:
         self._work, self._items, self._bounds = work, items, bounds
         self._result, self._lost = result, lost
         self._out = HandOut(len(items), batch)
-        self._workers: dict[str, ClusterWorker] = {}
+        self._workers: dict[str, DaskWorker] = {}
         self._refused: dict[str, KitError] = {}
         self._news = threading.Event()
         self._since = time.monotonic()  # without a worker that can judge
@@ -96,10 +96,10 @@ class ClusterRun:
 
     def _welcome(self, address: str) -> None:
         """Send a new worker the exercise; it is given hand-ins when it can judge them."""
-        worker = self._workers[address] = ClusterWorker(self._client, address)
+        worker = self._workers[address] = DaskWorker(self._client, address)
         self._send_exercise(worker)
 
-    def _send_exercise(self, worker: ClusterWorker) -> None:
+    def _send_exercise(self, worker: DaskWorker) -> None:
         sent, worker.ready = self._parcel, False
         facts = (sent.name, sent.archive, sent.exercise_hash, sent.versions)
         allowed = self._work.run.allow_process
@@ -113,25 +113,25 @@ class ClusterRun:
                 submissions = [self._items[place] for place in places]
                 worker.give(self._news.set, judge, self.name, rules, self._bounds, submissions)
 
-    def _listen(self, worker: ClusterWorker) -> None:
+    def _listen(self, worker: DaskWorker) -> None:
         kind, value = worker.answer()
         match kind, worker.ready:
-            case Answer.RESULT, False:
+            case TaskState.RESULT, False:
                 worker.ready = True
-            case Answer.RESULT, True if value is None:  # started anew at the same address
+            case TaskState.RESULT, True if value is None:  # started anew at the same address
                 self._part_with(worker)
                 self._send_exercise(worker)
-            case Answer.RESULT, True:
+            case TaskState.RESULT, True:
                 self._take(worker, value)
-            case Answer.FAULT, True if not isinstance(value, KitError):
+            case TaskState.FAULT, True if not isinstance(value, KitError):
                 self._retry(worker, terminal_line(repr(value), _LONGEST))
-            case Answer.FAULT, _:
+            case TaskState.FAULT, _:
                 self._refuse(worker, value)
-            case Answer.GONE, _:
+            case TaskState.GONE, _:
                 self._part_with(worker)
                 self._send_exercise(worker)
 
-    def _take(self, worker: ClusterWorker, answers: Sequence[object]) -> None:
+    def _take(self, worker: DaskWorker, answers: Sequence[object]) -> None:
         places, worker.places = worker.places, []
         sent, run = self._parcel, self._work.run
         asked = [self._items[place] for place in places]
@@ -153,18 +153,18 @@ class ClusterRun:
         elif isinstance(answer, Loss):
             self._lost(place, answer)
 
-    def _part_with(self, worker: ClusterWorker) -> None:
+    def _part_with(self, worker: DaskWorker) -> None:
         worker.drop()
-        self._retry(worker, "its worker ended")
+        self._retry(worker, "its Dask worker ended")
 
-    def _retry(self, worker: ClusterWorker, why: str) -> None:
+    def _retry(self, worker: DaskWorker, why: str) -> None:
         """Hand out again what a worker was working on, or give it up after many tries."""
         places, worker.places = worker.places, []
         for place in self._out.retry(places):
             self._out.settle(place)
             self._lost(place, Loss(Cause.ENDED, f"{why}, on the last of many tries"))
 
-    def _refuse(self, worker: ClusterWorker, error: BaseException) -> None:
+    def _refuse(self, worker: DaskWorker, error: BaseException) -> None:
         """Use a worker no longer, and say why; others get its work."""
         fault = error if isinstance(error, KitError) else _unfit(error)
         self._out.give_back(worker.places)
@@ -172,7 +172,7 @@ class ClusterRun:
         del self._workers[worker.address]
         self._refused[worker.address] = fault
         fact = terminal_line(fault.fact, _LONGEST)
-        self._say(f"the worker {terminal_line(worker.address, 100)} is not used: {fact}")
+        self._say(f"the Dask worker {terminal_line(worker.address, 100)} is not used: {fact}")
 
     def _demand_workers(self, there: Iterable[str]) -> None:
         """Raise `KitError` when there has been no worker for too long that can judge."""
@@ -182,7 +182,7 @@ class ClusterRun:
             return
         if now - self._since > BEFORE_WORDS and not there and not self._told:
             self._told = True
-            self._say(f"no worker is there: waiting up to {FOR_A_WORKER:.0f} seconds for one")
+            self._say(f"no Dask worker is there: waiting up to {FOR_A_WORKER:.0f} seconds for one")
         if now - self._since > self._patience(set(there)):
             raise self._nobody(there)
 
@@ -197,12 +197,12 @@ class ClusterRun:
             return faults[0]
         if faults:
             return KitError(
-                "none of the workers can judge: " + "; ".join(fault.fact for fault in faults),
+                "none of the Dask workers can judge: " + "; ".join(fault.fact for fault in faults),
                 place=self._place,
                 cure=faults[0].cure,
             )
         return KitError(
-            "no worker is ready to judge" if there else "the scheduler has no worker",
+            "no Dask worker is ready to judge" if there else "the scheduler has no Dask worker",
             place=self._place,
             cure="start workers (`dask worker ADDRESS --nthreads 1`, with "
             "DASK_DISTRIBUTED__WORKER__DAEMON=False in their environment), and run the same "
@@ -225,7 +225,7 @@ def workers_of(client: Client, place: str) -> set[str]:
 def _unfit(error: BaseException) -> KitError:
     return KitError(
         f"it cannot judge: {type(error).__name__}: {terminal_line(str(error), _LONGEST)}",
-        place="the worker",
+        place="the Dask worker",
         cure="install the same kit there, with all that it needs, and start the worker again",
     )
 
@@ -233,6 +233,6 @@ def _unfit(error: BaseException) -> KitError:
 def _nonsense() -> KitError:
     return KitError(
         "it returned something else than verdicts on what it was asked",
-        place="the worker",
+        place="the Dask worker",
         cure="find out what runs there; start it again with the same kit",
     )

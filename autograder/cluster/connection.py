@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import dask
 from distributed import Client, LocalCluster, Security
-from distributed.comm import connect
+from distributed.comm.core import connect
 
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line

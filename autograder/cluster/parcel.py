@@ -68,7 +68,7 @@ def refuse_other_versions(versions: dict[str, str]) -> None:
         told = ", ".join(f"{_told(name, here)} instead of {versions[name][:12]}" for name in other)
         raise KitError(
             f"it would not judge as this machine does: {told}",
-            place="what is installed on the worker",
+            place="what is installed for the Dask worker",
             cure="install the same kit with the same Python and libraries there, and start the "
             "worker again",
         )

@@ -25,7 +25,7 @@ from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import Journal
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission, read_submission
-from support.dask_machines import scheduler, worker
+from support.dask_machines import address_of, scheduler, worker
 from support.handed_in import EXERCISE, handed_in
 from support.released_course import NAME, ROOT
 
@@ -71,7 +71,7 @@ def marks(verdict: Verdict) -> Verdict:
 
 
 def pool_of(client: Client, said: list[str]) -> ClusterPool:
-    return ClusterPool(client, client.scheduler.address, said.append)
+    return ClusterPool(client, address_of(client), said.append)
 
 
 def test_a_cluster_judges_as_this_machine_does_and_the_command_keeps_the_journal(
@@ -147,7 +147,7 @@ def test_without_workers_the_wait_is_told_and_ends(
     client: Client, submissions: tuple[Submission, ...]
 ) -> None:
     said: list[str] = []
-    with pytest.raises(KitError, match="has no worker"):
+    with pytest.raises(KitError, match="has no Dask worker"):
         grade_class(EXERCISE, submissions, pool=pool_of(client, said))
     assert len(said) == 1 and "waiting" in said[0]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from support.dask_machines import scheduler
+from support.dask_machines import address_of, scheduler
 from support.released_course import (
     command,
     copied,
@@ -36,11 +36,12 @@ SECONDS = (0.5, 2.0)  # between two kills
 @contextmanager
 def killed_again_and_again(client: Client) -> Iterator[list[int]]:
     """Kill one worker after the other with SIGKILL during the block; their nannies start others."""
+    nannies = client.cluster.workers  # type: ignore[union-attr]  # of our own cluster
     chance, over, killed = random.Random(SEED), threading.Event(), list[int]()
 
     def kill() -> None:
         while not over.wait(chance.uniform(*SECONDS)):
-            pids = [nanny.pid for nanny in client.cluster.workers.values() if nanny.pid]
+            pids = [nanny.pid for nanny in nannies.values() if nanny.pid]
             if pids:
                 killed.append(chance.choice(pids))
                 os.kill(killed[-1], signal.SIGKILL)
@@ -59,7 +60,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
     undisturbed = copied(course, tmp_path / "undisturbed")
     assert grade(undisturbed).returncode == 0
     with scheduler(workers=WORKERS) as client, killed_again_and_again(client) as killed:
-        address = client.scheduler.address
+        address = address_of(client)
         run = subprocess.run(
             command(course, "--cluster", address), capture_output=True, text=True, check=False
         )

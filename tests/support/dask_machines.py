@@ -23,6 +23,11 @@ def scheduler(workers: int = 0) -> Iterator[Client]:
         yield client
 
 
+def address_of(client: Client) -> str:
+    """The address of the scheduler."""
+    return str(client.scheduler_info()["address"])
+
+
 @contextmanager
 def worker(
     client: Client,
@@ -32,7 +37,7 @@ def worker(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A worker from the command line, ended with the block; its kernel refuses `refused`."""
     before = len(client.nthreads())
-    address = client.scheduler.address
+    address = address_of(client)
     words = ("-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard")
     command = [sys.executable, *words]
     if refused:
@@ -40,7 +45,7 @@ def worker(
         command = in_view(command) if os.geteuid() == 0 else command
     run = subprocess.Popen(
         command,
-        env=os.environ | {"DASK_DISTRIBUTED__WORKER__DAEMON": str(daemon)} | environment,
+        env={**os.environ, "DASK_DISTRIBUTED__WORKER__DAEMON": str(daemon), **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",

@@ -13,17 +13,17 @@ from distributed import Client, Future
 SECONDS_TO_FETCH = 10
 
 
-class Answer(Enum):
-    """What has come of the last task of a worker."""
+class TaskState(Enum):
+    """What has come of the last task of a Dask worker."""
 
-    NONE = "none yet"
+    RUNNING = "running, or there is none"
     RESULT = "a result"
     FAULT = "an exception"
     GONE = "nothing, and nothing will"
 
 
 @dataclass(eq=False)
-class ClusterWorker:
+class DaskWorker:
     """The worker at `address`; `ready` once it has the exercise, and working on `places`."""
 
     client: Client
@@ -44,15 +44,15 @@ class ClusterWorker:
         )
         self._future.add_done_callback(lambda future: woken())
 
-    def answer(self) -> tuple[Answer, Any]:
+    def answer(self) -> tuple[TaskState, Any]:
         """Return what came of the task, with its result or exception, and forget the task then."""
         if self._future is None:
-            return Answer.NONE, None
+            return TaskState.RUNNING, None
         try:
             kind, value = _answer(self._future)
         except (TimeoutError, OSError, asyncio.CancelledError):
-            return Answer.NONE, None  # it ended after its work: the next look will show that
-        if kind is not Answer.NONE:
+            return TaskState.RUNNING, None  # it ended after its work: the next look will show that
+        if kind is not TaskState.RUNNING:
             self.drop()
         return kind, value
 
@@ -63,15 +63,15 @@ class ClusterWorker:
             self._future = None
 
 
-def _answer(future: Future[Any]) -> tuple[Answer, Any]:
+def _answer(future: Future[Any]) -> tuple[TaskState, Any]:
     from distributed.scheduler import KilledWorker
 
     if future.status == "finished":
-        return Answer.RESULT, future.result(timeout=SECONDS_TO_FETCH)
+        return TaskState.RESULT, future.result(timeout=SECONDS_TO_FETCH)
     if future.status == "error":
         error = future.exception(timeout=SECONDS_TO_FETCH)
         gone = isinstance(error, KilledWorker)
-        return (Answer.GONE, None) if gone else (Answer.FAULT, error)
+        return (TaskState.GONE, None) if gone else (TaskState.FAULT, error)
     if future.status in ("cancelled", "lost"):
-        return Answer.GONE, None
-    return Answer.NONE, None
+        return TaskState.GONE, None
+    return TaskState.RUNNING, None
