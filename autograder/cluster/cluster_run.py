@@ -59,6 +59,7 @@ class ClusterRun:
         self._out = HandOut(len(items), batch)
         self._workers: dict[str, DaskWorker] = {}
         self._refused: dict[str, KitError] = {}
+        self._sent_to: set[str] = set()
         self._news = threading.Event()
         self._since = time.monotonic()  # without a worker that can judge
         self._told = False
@@ -80,11 +81,14 @@ class ClusterRun:
             self._news.wait(TICK)
             self._news.clear()
 
-    def close(self) -> list[str]:
-        """Drop what is still being done; return the addresses that have the exercise."""
+    def close(self) -> set[str]:
+        """Drop what is still being done; return the addresses where the exercise may be."""
         for worker in self._workers.values():
             worker.drop()
-        return [worker.address for worker in self._workers.values() if worker.ready]
+        try:
+            return self._sent_to & workers_of(self._client, self._place)
+        except KitError:  # the scheduler is gone, and the Dask workers end with it
+            return set()
 
     @cached_property
     def _parcel(self) -> Parcel:
@@ -101,6 +105,7 @@ class ClusterRun:
 
     def _send_exercise(self, worker: DaskWorker) -> None:
         sent, worker.ready = self._parcel, False
+        self._sent_to.add(worker.address)
         facts = (sent.name, sent.archive, sent.exercise_hash, sent.versions)
         allowed = self._work.run.allow_process
         worker.give(self._news.set, receive, self.name, *facts, allowed)
@@ -131,18 +136,19 @@ class ClusterRun:
                 self._part_with(worker)
                 self._send_exercise(worker)
 
-    def _take(self, worker: DaskWorker, answers: Sequence[object]) -> None:
+    def _take(self, worker: DaskWorker, answers: object) -> None:
         places, worker.places = worker.places, []
         sent, run = self._parcel, self._work.run
         asked = [self._items[place] for place in places]
-        if len(answers) != len(places) or not all(
+        found = answers if isinstance(answers, tuple) else ()
+        if len(found) != len(places) or not all(
             is_answer(answer, item, self._exercise, sent.exercise_hash, run.allow_process)
-            for answer, item in zip(answers, asked)
+            for answer, item in zip(found, asked)
         ):
             worker.places = places
             self._refuse(worker, _nonsense())
             return
-        for place, answer in zip(places, answers):
+        for place, answer in zip(places, found):
             if self._out.settle(place):
                 self._count(place, answer)
 

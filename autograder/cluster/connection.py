@@ -49,10 +49,17 @@ def connected(address: str, processes: int) -> Iterator[Client]:
 
 @contextmanager
 def own_cluster(processes: int) -> Iterator[LocalCluster]:
-    """Start a scheduler on this machine, with so many workers, each of one thread."""
-    with (
-        dask.config.set(_SETTINGS),
-        LocalCluster(
+    """Start a scheduler on this machine, with so many workers, each of one thread.
+
+    Raises `KitError` when they do not start.
+    """
+    with dask.config.set(_SETTINGS), _started(processes) as cluster:
+        yield cluster
+
+
+def _started(processes: int) -> LocalCluster:
+    try:
+        return LocalCluster(
             n_workers=processes,
             threads_per_worker=1,
             processes=True,
@@ -60,9 +67,13 @@ def own_cluster(processes: int) -> Iterator[LocalCluster]:
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # not 8787, it may be taken
             memory_limit=0,  # the grader process has a limit of its own
             silence_logs=logging.CRITICAL,
-        ) as cluster,
-    ):
-        yield cluster
+        )
+    except (OSError, RuntimeError) as error:
+        raise KitError(
+            f"Dask workers do not start on this machine: {terminal_line(str(error), LONGEST)}",
+            place="--cluster local",
+            cure="grade without --cluster, which uses all cores of this machine anyway",
+        ) from error
 
 
 def _client(target: str | LocalCluster) -> Client:

@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
+from autograder.cluster.cluster_pool import ClusterPool
+from autograder.grading.classroom import grade_class
 from support.dask_machines import address_of, scheduler
+from support.handed_in import EXERCISE, handed_in
 from support.released_course import (
     command,
     copied,
@@ -72,3 +75,36 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
         (rows,) = connection.execute("select count(*) from verdicts").fetchone()
     assert rows == len(sample_class())
     print(f"{len(killed)} workers killed")
+
+
+def test_a_hand_in_that_ends_every_worker_is_a_fault_of_ours_and_the_others_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autograder.cluster.hand_out.MOST_TRIES", 2)
+    deadly, harmless = handed_in(tmp_path, "hostile_endless_loop", "reference")
+    over, killed = threading.Event(), list[int]()
+
+    def kill_whoever_works_on_the_deadly_one(client: Client) -> None:
+        nannies = client.cluster.workers  # type: ignore[union-attr]  # of our own cluster
+        while not over.wait(0.1):
+            works = any(
+                "judge" in str(key) for keys in client.processing().values() for key in keys
+            )
+            (pid,) = [nanny.pid for nanny in nannies.values()]
+            if works and len(killed) < 2 and pid and pid not in killed:
+                killed.append(pid)
+                os.kill(pid, signal.SIGKILL)
+
+    with scheduler(workers=1) as client:
+        killer = threading.Thread(target=kill_whoever_works_on_the_deadly_one, args=(client,))
+        killer.start()
+        pool = ClusterPool(client, address_of(client), lambda words: None)
+        try:
+            verdicts = grade_class(EXERCISE, (deadly, harmless), pool=pool)
+        finally:
+            over.set()
+            killer.join()
+    assert len(killed) == 2
+    assert verdicts[0].infrastructure and not verdicts[1].infrastructure
+    assert verdicts[1].points == verdicts[1].max_points
+    assert "ended, on the last of many tries" in str(verdicts[0].steps[0].finding)
