@@ -14,15 +14,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from distributed import Client, Worker
+from distributed import Client, Worker, get_worker
 
 from autograder.cluster.cluster_pool import ClusterPool
+from autograder.cluster.remote_grader import judge
 from autograder.errors import KitError
 from autograder.grading.classroom import GradingRun, grade_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import Journal
+from autograder.grading.watched_process import Bounds
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission, read_submission
 from support.dask_machines import address_of, scheduler, worker
@@ -132,6 +135,29 @@ def test_a_worker_with_another_kit_is_refused_and_told_by_what_differs(
     ):
         grade_class(EXERCISE, submissions, pool=pool_of(client, said))
     assert "its source" in said[0]
+
+
+def test_a_worker_that_returns_anything_else_than_verdicts_gives_its_work_back(
+    submissions: tuple[Submission, ...],
+    expected: tuple[Verdict, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with scheduler(workers=2) as client:
+        liar = min(client.nthreads())
+
+        def judge_or_lie(
+            run: str, rules: GradingRun, bounds: Bounds, asked: list[Submission]
+        ) -> Any:
+            found = judge(run, rules, bounds, asked)
+            if get_worker().address != liar or found is None:
+                return found
+            return tuple(replace(each, student="somebody_else") for each in found)  # type: ignore[arg-type]
+
+        monkeypatch.setattr("autograder.cluster.cluster_run.judge", judge_or_lie)
+        said: list[str] = []
+        graded = grade_class(EXERCISE, submissions, pool=pool_of(client, said))
+    assert tuple(map(marks, graded)) == expected
+    assert len(said) == 1 and liar in said[0] and "something else than verdicts" in said[0]
 
 
 def test_a_worker_that_may_start_no_process_is_refused_with_what_to_set(
