@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.text import Text
 from autograder.cli.output import lasting_output
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, EnterGrades, GradingOptions, grade_task
+from autograder.grading.classroom import JudgingPool
 from autograder.grading.folder_task import folder_task
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
@@ -69,10 +71,24 @@ def grade_path(
     found = _in_course if is_course(path) else _in_folder
     with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
         task, enter = found(path, exercise, solutions, output)
-        with GraderPool(options.processes) as pool:
-            submissions, verdicts = grade_task(task, pool, options, console)
+        with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
+            submissions, verdicts = grade_task(task, pool, options, console, judges=judges)
             enter(verdicts, submissions, pool)
         return report(task, verdicts, console)
+
+
+def _judges(
+    options: GradingOptions, pool: GraderPool, console: Console
+) -> AbstractContextManager[JudgingPool | None]:
+    """Return who judges in place of this machine's own processes, if anybody."""
+    if options.cluster is None:
+        return nullcontext()
+    from autograder.cluster.cluster_pool import cluster_pool  # only a cluster needs Dask
+
+    def say(words: str) -> None:
+        console.print(Text(words, style="yellow"))
+
+    return cluster_pool(options.cluster, pool.processes, say)
 
 
 def _in_folder(

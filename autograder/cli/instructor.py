@@ -118,6 +118,11 @@ def release(
     is_flag=True,
     help="Do not let a right class earn the points of its steps [default: as the course says].",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Judge on the workers of a Dask scheduler, such as tcp://10.0.0.5:8786; or `local`.",
+)
 def grade(
     submissions: Path,
     exercise: str | None,
@@ -127,6 +132,7 @@ def grade(
     allow_protection: str | None,
     again: bool,
     steps_earn_alone: bool,
+    cluster: str | None,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
     from autograder.cli.grade import grade_path
@@ -142,6 +148,7 @@ def grade(
             allow_protection == "process",
             again,
             layer_earns_steps=False if steps_earn_alone else None,
+            cluster=cluster,
         ),
         console=OUT,
     )

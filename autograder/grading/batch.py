@@ -27,6 +27,7 @@ from autograder.grading.input_seed import input_seed, shared_seed, worker_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
+from autograder.grading.verdict_keeping import kept
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise, Limits, given_text, read_exercise
 from autograder.model.request import ExceptionReport
@@ -84,13 +85,7 @@ def grade_batch(
     if len(known) == len(submissions):
         return tuple(known[number] for number in range(len(submissions)))
     # The library is imported here while it is imported there.
-    zygote = _zygote(
-        exercise.library,
-        exercise.limits,
-        allow_process,
-        exercise.secret_folders,
-        *((graded,) if graded else ()),
-    ).begin()
+    zygote = _zygote_for(exercise, allow_process, graded).begin()
     reference = replace(read_reference(folder), memories=_memories(digest))
 
     def judge(plugin: GradingPlugin) -> None:
@@ -102,11 +97,29 @@ def grade_batch(
             verdict = tried(submissions[number])
             if verdict.infrastructure:
                 verdict = tried(submissions[number])
-            known[number] = _kept(journal, keys[number], verdict, reference, submissions[number])
+            known[number] = kept(journal, keys[number], verdict, exercise, submissions[number])
             sender.done(known[number])
 
     run_graders(GradingPlugin(reference, judge))
     return tuple(known[number] for number in range(len(submissions)))
+
+
+def enter_sandbox(exercise: Exercise, allow_process: bool, graded: Path | None = None) -> None:
+    """Start the sandbox that this process will judge `exercise` in, and measure it.
+
+    Raises `KitError` when it falls short of the demand.
+    """
+    _entered(_zygote_for(exercise, allow_process, graded))
+
+
+def _zygote_for(exercise: Exercise, allow_process: bool, graded: Path | None) -> Zygote:
+    return _zygote(
+        exercise.library,
+        exercise.limits,
+        allow_process,
+        exercise.secret_folders,
+        *((graded,) if graded else ()),
+    )
 
 
 def _found(
@@ -115,22 +128,6 @@ def _found(
     with contextlib.suppress(JournalFault):  # then it is judged again, and kept if possible
         return journal.find(key, submission.student, exercise) if journal else None
     return None
-
-
-def _kept(
-    journal: Journal | None,
-    key: str,
-    verdict: Verdict,
-    reference: Reference,
-    submission: Submission,
-) -> Verdict:
-    if journal is None or verdict.infrastructure or submission.rejected:
-        return verdict
-    try:
-        journal.keep(key, verdict)
-    except JournalFault as fault:
-        return infrastructure(reference.exercise, submission, str(fault))
-    return verdict
 
 
 def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:

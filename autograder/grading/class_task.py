@@ -13,7 +13,7 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.grading.class_progress import ClassProgress
-from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.classroom import GradingRun, JudgingPool, grade_class, read_class
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
@@ -31,13 +31,14 @@ EnterGrades = Callable[[Sequence[Verdict], Sequence[Submission], GraderPool], ob
 @dataclass(frozen=True)
 class GradingOptions:
     """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
-    whether to judge `again` what has been judged before, and whether a right layer earns the
-    points of the steps that it does (None: as the course says)."""
+    whether to judge `again` what has been judged before, whether a right layer earns the points of
+    the steps that it does (None: as the course says), and on which `cluster` (None: only here)."""
 
     processes: int | None = None
     allow_process: bool = False
     again: bool = False
     layer_earns_steps: bool | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,20 @@ class ClassTask:
 
 
 def grade_task(
-    task: ClassTask, pool: GraderPool, options: GradingOptions, console: Console
+    task: ClassTask,
+    pool: GraderPool,
+    options: GradingOptions,
+    console: Console,
+    *,
+    judges: JudgingPool | None = None,
 ) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
-    """Read and grade with a progress bar; what the journal holds is not judged again."""
+    """Read and grade with a progress bar; what the journal holds is not judged again.
+
+    `pool` reads, `judges` judges (default: `pool`). Where others judge, they measure their own
+    sandboxes.
+    """
     journal, exercise = Journal(task.output / JOURNAL), task.exercise
-    if not journal.path.exists() or sys.platform != "linux":
+    if (judges is None and not journal.path.exists()) or sys.platform != "linux":
         _demand_protection(task, pool, options)  # a refusal leaves nothing behind
     claim_output(task.output, task.graded, exercise.name, named=task.output_named)
     if broken := journal.prepare():
@@ -85,7 +95,7 @@ def grade_task(
     )
     bar = ClassProgress(console, exercise.name, len(submissions), kept.values())
     with _usable(journal), journal.held_open(), bar:
-        judged = grade_class(exercise, left, run=run, pool=pool, on_verdict=bar.add)
+        judged = grade_class(exercise, left, run=run, pool=judges or pool, on_verdict=bar.add)
     known = kept | {verdict.student: verdict for verdict in judged}
     return submissions, tuple(known[submission.student] for submission in submissions)
 

@@ -11,12 +11,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.input_seed import input_seed
-from autograder.grading.journal import Journal, JournalFault, judging_key
+from autograder.grading.journal import Journal, judging_key
 from autograder.grading.roster import HandIn
 from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
+from autograder.grading.verdict_keeping import kept
 from autograder.grading.watched_process import Bounds, WorkProgress
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Finding, Outcome, Verdict
@@ -46,6 +48,53 @@ class GradingRun:
     allow_process: bool = False
     graded: Path | None = None
     layer_earns_steps: bool = True
+
+
+@dataclass(frozen=True)
+class ClassJudging:
+    """Judging submissions by the exercise in `folder`: the work of a grader process."""
+
+    folder: Path
+    run: GradingRun
+
+    def __call__(self, submissions: Sequence[Submission], progress: WorkProgress) -> None:
+        """Judge a batch, and tell `progress` of every verdict."""
+        from autograder.grading.batch import grade_batch  # with pytest, which only graders need
+
+        run = self.run
+        grade_batch(
+            self.folder,
+            submissions,
+            run.allow_process,
+            run.journal,
+            secret=run.secret,
+            graded=run.graded,
+            layer_earns_steps=run.layer_earns_steps,
+            progress=progress,
+        )
+
+
+class JudgingPool(Protocol):
+    """Where a class is judged: grader processes of this machine, or other machines.
+
+    `run` is that of `GraderPool`; a verdict counts when `result` gets it.
+    """
+
+    @property
+    def processes(self) -> int:
+        """How many hand-ins are judged at once."""
+
+    def run(
+        self,
+        work: ClassJudging,
+        items: Sequence[Submission],
+        bounds: Bounds,
+        *,
+        result: Callable[[int, Verdict], None],
+        lost: Callable[[int, Loss], None],
+        batch: int = 1,
+    ) -> None:
+        """Judge `items`; see `GraderPool.run`."""
 
 
 def read_class(
@@ -94,55 +143,38 @@ def grade_class(
     *,
     run: GradingRun = GradingRun(),
     processes: int | None = None,
-    pool: GraderPool | None = None,
+    pool: JudgingPool | None = None,
     bounds: Bounds | None = None,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> tuple[Verdict, ...]:
     """Return a verdict for every submission, in their order; what the journal holds is not judged.
 
-    `on_verdict` is called with each one as it becomes known. The processes of `pool` judge; without
-    a pool, one of `processes` (default: one per core) is made. Raises `KitError` when the exercise
+    `on_verdict` is called with each one as it becomes known. `pool` judges; without a pool, one of
+    `processes` (default: one per core) is made. Raises `KitError` when the exercise
     cannot be used or the sandbox falls short of the demand.
     """
     groups = _equal(submissions)
     firsts = [group[0] for group in groups]
     known: dict[str, Verdict] = {}
 
-    def keep(place: int, verdict: Verdict) -> None:
+    def tell(place: int, verdict: Verdict) -> None:
         for submission in groups[place]:
             known[submission.student] = replace(verdict, student=submission.student)
             on_verdict(known[submission.student])
 
     def lost(place: int, loss: Loss) -> None:
-        keep(place, _stopped(exercise, firsts[place], loss, run))
+        tell(place, _stopped(exercise, firsts[place], loss, run))
 
     with nullcontext(pool) if pool else GraderPool(_count(processes, len(firsts))) as graders:
         graders.run(
-            partial(_judge, exercise.folder.absolute(), run),
+            ClassJudging(exercise.folder.absolute(), run),
             firsts,
             bounds or judging_bounds(exercise),
-            result=keep,
+            result=tell,
             lost=lost,
             batch=_batch_size(len(firsts), graders.processes),
         )
     return tuple(known[submission.student] for submission in submissions)
-
-
-def _judge(
-    folder: Path, run: GradingRun, submissions: Sequence[Submission], progress: WorkProgress
-) -> None:
-    from autograder.grading.batch import grade_batch  # with pytest, which only graders need
-
-    grade_batch(
-        folder,
-        submissions,
-        run.allow_process,
-        run.journal,
-        secret=run.secret,
-        graded=run.graded,
-        layer_earns_steps=run.layer_earns_steps,
-        progress=progress,
-    )
 
 
 _ENDS = {
@@ -168,16 +200,17 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
     steps = [part for part in loss.parts if isinstance(part, JudgedStep)]
     seed = input_seed(run.secret, exercise, submission.code_hash)
     verdict = unfinished(exercise, submission, steps, finding, seed)
-    if run.journal is None:
-        return verdict
-    try:
-        key = judging_key(
-            submission, verdict.exercise_hash, run.allow_process, run.layer_earns_steps
-        )
-        Journal(run.journal).keep(key, verdict)
-    except JournalFault as fault:
-        return infrastructure(exercise, submission, str(fault))
-    return verdict
+    return kept_by(run, exercise, submission, verdict)
+
+
+def kept_by(
+    run: GradingRun, exercise: Exercise, submission: Submission, verdict: Verdict
+) -> Verdict:
+    """Keep the `verdict` on `submission` in the journal of `run`; return the one that counts."""
+    journal = Journal(run.journal) if run.journal else None
+    digest, earns = verdict.exercise_hash, run.layer_earns_steps
+    key = judging_key(submission, digest, run.allow_process, earns)
+    return kept(journal, key, verdict, exercise, submission)
 
 
 def _why(loss: Loss) -> str:

@@ -9,7 +9,10 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from autograder import __version__
 from autograder.model.exercise import shared_folders
+
+_LIBRARIES = ("numpy", "torch", "pytest")
 
 
 def exercise_hash(folder: Path) -> str:
@@ -22,11 +25,23 @@ def exercise_hash(folder: Path) -> str:
     return _hash([*own, *shared], _engine_hash())
 
 
+def engine_versions() -> dict[str, str]:
+    """Return what judges besides the exercise: the kit, a hash of its source, Python, libraries."""
+    versions = {"Python": platform.python_version()}
+    versions |= {library: _version(library) for library in _LIBRARIES}
+    return {"attention-kit": __version__, "its source": _source_hash()} | versions
+
+
 @cache
 def _engine_hash() -> str:
+    versions = [platform.python_version(), *map(_version, _LIBRARIES)]
+    return _hash((), " ".join([_source_hash(), *versions]))
+
+
+@cache
+def _source_hash() -> str:
     package = Path(__file__).resolve().parent.parent
-    versions = [platform.python_version(), *map(_version, ("numpy", "torch", "pytest"))]
-    return _hash(sorted(package.rglob("*.py")), " ".join(versions))
+    return _hash(sorted(package.rglob("*.py")), "")
 
 
 def _version(library: str) -> str:

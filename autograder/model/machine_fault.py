@@ -52,6 +52,7 @@ _EXTRAS = {
     "author": "nbformat packaging setuptools tomli_w",
     "torch": "torch",
     "pictures": "matplotlib",
+    "cluster": "distributed dask",
 }
 _EXTRA_OF = {name: extra for extra, names in _EXTRAS.items() for name in names.split()}
 

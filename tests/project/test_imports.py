@@ -43,6 +43,8 @@ HEAVY = {
     "jinja2": ("reports",),
     "matplotlib": (),
     "pyseccomp": ("worker",),
+    "dask": ("cluster",),
+    "distributed": ("cluster",),
     "pytest": ("checks", "verification"),
     "_pytest": ("checks",),
 }
@@ -355,7 +357,10 @@ def test_an_import_beside_a_students_code_is_told_by_name(tmp_path: Path) -> Non
 
 
 LOADED = "import sys, {}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
-FOR_ALL = ("torch", "nbgrader", "pytest", "_pytest", "nbformat", "jinja2", "jupytext", "rich")
+FOR_ALL = (
+    *("torch", "nbgrader", "pytest", "_pytest", "nbformat", "jinja2", "jupytext", "rich"),
+    *("dask", "distributed"),
+)
 
 
 def loaded_by(modules: str) -> set[str]:

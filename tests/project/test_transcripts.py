@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,38 @@ def test_an_instructor_without_nbgrader_sees_what_the_page_shows(
     command = f"attn grade homework --exercise {NAME}"
     assert wrong(INSTRUCTORS, command, tmp_path, environment) == ("", 1)
     assert (tmp_path / "homework-graded" / "feedback" / "index.html").is_file()
+
+
+@pytest.mark.slow
+def test_the_lines_for_many_machines_work_as_they_stand(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    starting, joining, grading = (
+        block.replace("10.0.0.5", "127.0.0.1").replace("8786", port)
+        for block in blocks(text_of(INSTRUCTORS))
+        if "10.0.0.5" in block
+    )
+    hand_in_sample("reference", tmp_path / "homework" / "ada")
+    with in_background(starting, environment), in_background(joining, environment):
+        run = typed(grading, tmp_path, environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert re.search(r"^ada .* 22/22 ", run.stdout, re.MULTILINE)
+    assert "is not used" not in run.stdout
+
+
+@contextmanager
+def in_background(words: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """Run a block of lines until the end; the last is what is waited for."""
+    *before, last = words.strip().splitlines()
+    script = "\n".join([*before, f"exec {last}"])
+    run = subprocess.Popen(["bash", "-euc", script], env=environment, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        run.terminate()
+        run.wait()
 
 
 @pytest.mark.slow  # it builds the kit's wheel; test_release.py does that once for many tests

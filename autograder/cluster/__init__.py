@@ -1,0 +1,1 @@
+"""Judging on many machines: a Dask cluster's workers judge, this machine keeps the verdicts."""

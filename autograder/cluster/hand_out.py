@@ -1,0 +1,57 @@
+"""Which hand-ins wait for a worker, and how often each was on one that did not finish.
+
+A worker that ends is no verdict on anybody: what it had is handed out again, one by one, so that
+a hand-in that ends every worker is found and holds up nobody else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+MOST_TRIES = 5  # workers that may end with a hand-in before it is given up
+
+
+class HandOut:
+    """The places of `count` hand-ins, in batches of at most `size`."""
+
+    def __init__(self, count: int, size: int) -> None:
+        places = range(count)
+        self._waiting = deque(list(places[at : at + size]) for at in range(0, count, size))
+        self._unsettled = set(places)
+        self._tries: Counter[int] = Counter()
+
+    @property
+    def over(self) -> bool:
+        """Whether every hand-in is settled."""
+        return not self._unsettled
+
+    def next(self) -> list[int]:
+        """Return the next batch to hand out; empty when none waits."""
+        return self._waiting.popleft() if self._waiting else []
+
+    def settle(self, place: int) -> bool:
+        """Note that a hand-in has its result; return False when it had one before."""
+        if place not in self._unsettled:
+            return False
+        self._unsettled.remove(place)
+        return True
+
+    def give_back(self, places: Iterable[int]) -> None:
+        """Take back a batch that nobody worked on."""
+        if left := [place for place in places if place in self._unsettled]:
+            self._waiting.appendleft(left)
+
+    def retry(self, places: Iterable[int]) -> list[int]:
+        """Take back what was being worked on; return the places that were tried too often.
+
+        Those are not handed out again, and not settled yet.
+        """
+        given_up = []
+        for place in reversed([each for each in places if each in self._unsettled]):
+            self._tries[place] += 1
+            if self._tries[place] < MOST_TRIES:
+                self._waiting.appendleft([place])
+            else:
+                given_up.append(place)
+        return given_up

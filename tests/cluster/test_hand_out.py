@@ -1,0 +1,149 @@
+"""What is handed out again, how often, and what is believed of what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.cluster.hand_out import MOST_TRIES, HandOut
+from autograder.cluster.parcel import pack, unpack
+from autograder.cluster.returned_verdict import is_answer
+from autograder.errors import KitError
+from autograder.grading.classroom import grade_class
+from autograder.grading.digest import exercise_hash
+from autograder.grading.grader_pool import Cause, Loss
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission
+from support.handed_in import EXERCISE, handed_in
+
+
+def test_every_hand_in_is_handed_out_once_in_batches() -> None:
+    out = HandOut(5, 2)
+    assert [out.next(), out.next(), out.next(), out.next()] == [[0, 1], [2, 3], [4], []]
+    assert not out.over
+    assert [out.settle(place) for place in range(5)] == [True] * 5
+    assert out.over
+
+
+def test_what_a_dead_worker_had_is_handed_out_again_one_by_one_and_before_the_rest() -> None:
+    out = HandOut(4, 2)
+    first = out.next()
+    assert out.retry(first) == []
+    assert [out.next(), out.next(), out.next()] == [[0], [1], [2, 3]]
+
+
+def test_a_batch_that_nobody_worked_on_costs_no_try() -> None:
+    out = HandOut(2, 2)
+    for _ in range(MOST_TRIES + 1):
+        out.give_back(out.next())
+    assert out.next() == [0, 1]
+
+
+def test_a_hand_in_that_ends_every_worker_is_given_up_and_the_others_are_not() -> None:
+    out = HandOut(2, 2)
+    given_up: list[int] = []
+    handed = []
+    while places := out.next():
+        handed.append(places)
+        assert len(handed) < 20
+        if 1 in places:
+            given_up += out.retry(places)
+        else:
+            out.settle(*places)
+    assert given_up == [1] and not out.over
+    assert out.settle(1) and out.over
+    assert sum(1 in places for places in handed) == MOST_TRIES
+
+
+def test_a_hand_in_that_was_judged_twice_counts_once() -> None:
+    out = HandOut(1, 1)
+    places = out.next()
+    out.retry(places)
+    assert out.settle(0) and not out.settle(0)
+    assert out.retry([0]) == [] and out.over
+
+
+# --- what comes back -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Submission, Verdict]:
+    (submission,) = handed_in(tmp_path_factory.mktemp("one"), "half_finished")
+    (verdict,) = grade_class(EXERCISE, (submission,), processes=1)
+    return submission, verdict
+
+
+def believed(judged: tuple[Submission, Verdict], returned: object, allowed: bool = False) -> bool:
+    digest = exercise_hash(EXERCISE.folder)
+    return is_answer(returned, judged[0], EXERCISE, digest, allowed)
+
+
+def test_a_verdict_on_what_was_asked_is_believed(judged: tuple[Submission, Verdict]) -> None:
+    assert believed(judged, judged[1])
+    assert believed(judged, Loss(Cause.TIME, "60 seconds"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"student": "somebody_else"},
+        {"exercise": "torch_single_head"},
+        {"code_hash": "0" * 64},
+        {"exercise_hash": "0" * 64},
+        {"protection": "process"},
+        {"steps": ()},
+        {"seconds": -1.0},
+    ],
+)
+def test_a_verdict_on_anything_else_is_not_believed(
+    judged: tuple[Submission, Verdict], change: dict[str, object]
+) -> None:
+    assert not believed(judged, replace(judged[1], **change))  # type: ignore[arg-type]
+
+
+def test_more_points_than_the_checks_give_are_not_believed(
+    judged: tuple[Submission, Verdict],
+) -> None:
+    steps = tuple(replace(step, points=step.max_points) for step in judged[1].steps)
+    assert steps != judged[1].steps
+    assert not believed(judged, replace(judged[1], steps=steps))
+
+
+@pytest.mark.parametrize("returned", [None, "22/22", {"points": 22}, Loss("time", "")])  # type: ignore[arg-type]
+def test_what_is_no_verdict_is_not_believed(
+    judged: tuple[Submission, Verdict], returned: object
+) -> None:
+    assert not believed(judged, returned)
+
+
+def test_a_machine_without_protection_is_believed_only_where_that_is_allowed(
+    judged: tuple[Submission, Verdict],
+) -> None:
+    assert believed(judged, replace(judged[1], protection="process"), allowed=True)
+
+
+# --- the exercise on its way ---------------------------------------------------------------------
+
+
+def test_an_exercise_arrives_with_what_it_shares_and_the_same_hash(tmp_path: Path) -> None:
+    sent = pack(EXERCISE.folder)
+    there = unpack(sent.name, sent.archive, sent.exercise_hash, sent.versions, tmp_path)
+    assert there.name == EXERCISE.name and (tmp_path / "_attention").is_dir()
+    assert exercise_hash(there) == sent.exercise_hash
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_an_exercise_that_is_not_what_was_sent_is_refused(tmp_path: Path) -> None:
+    sent = pack(EXERCISE.folder)
+    with pytest.raises(KitError, match="did not arrive"):
+        unpack(sent.name, sent.archive, "0" * 64, sent.versions, tmp_path)
+
+
+def test_other_libraries_are_refused_by_name(tmp_path: Path) -> None:
+    sent = pack(EXERCISE.folder)
+    versions = sent.versions | {"numpy": "1.0"}
+    with pytest.raises(KitError, match=r"numpy \S+ instead of 1\.0"):
+        unpack(sent.name, sent.archive, sent.exercise_hash, versions, tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,110 @@
+"""Workers of a real cluster are killed every few seconds while a course is graded on them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+from autograder.cluster.cluster_pool import ClusterPool
+from autograder.grading.classroom import grade_class
+from support.dask_machines import address_of, scheduler
+from support.handed_in import EXERCISE, handed_in
+from support.released_course import (
+    command,
+    copied,
+    grade,
+    journal,
+    released_course,
+    result_of,
+    sample_class,
+)
+
+pytestmark = pytest.mark.slow  # a whole class, and workers that start again and again
+
+SEED = int(os.environ.get("ATTN_SEED", "20261122"))
+WORKERS, LEAST_KILLED = 3, 5
+SECONDS = (0.5, 2.0)  # between two kills
+
+
+@contextmanager
+def killed_again_and_again(client: Client) -> Iterator[list[int]]:
+    """Kill one worker after the other with SIGKILL during the block; their nannies start others."""
+    nannies = client.cluster.workers  # type: ignore[union-attr]  # of our own cluster
+    chance, over, killed = random.Random(SEED), threading.Event(), list[int]()
+
+    def kill() -> None:
+        while not over.wait(chance.uniform(*SECONDS)):
+            pids = [nanny.pid for nanny in nannies.values() if nanny.pid]
+            if pids:
+                killed.append(chance.choice(pids))
+                os.kill(killed[-1], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course", sample_class())
+    undisturbed = copied(course, tmp_path / "undisturbed")
+    assert grade(undisturbed).returncode == 0
+    with scheduler(workers=WORKERS) as client, killed_again_and_again(client) as killed:
+        address = address_of(client)
+        run = subprocess.run(
+            command(course, "--cluster", address), capture_output=True, text=True, check=False
+        )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert len(killed) >= LEAST_KILLED, "it was over too soon to show anything"
+    assert "not graded" not in run.stdout and "Traceback" not in run.stderr
+    assert result_of(course) == result_of(undisturbed)
+    with closing(sqlite3.connect(journal(course))) as connection:
+        (rows,) = connection.execute("select count(*) from verdicts").fetchone()
+    assert rows == len(sample_class())
+    print(f"{len(killed)} workers killed")
+
+
+def test_a_hand_in_that_ends_every_worker_is_a_fault_of_ours_and_the_others_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autograder.cluster.hand_out.MOST_TRIES", 2)
+    deadly, harmless = handed_in(tmp_path, "hostile_endless_loop", "reference")
+    over, killed = threading.Event(), list[int]()
+
+    def kill_whoever_works_on_the_deadly_one(client: Client) -> None:
+        nannies = client.cluster.workers  # type: ignore[union-attr]  # of our own cluster
+        while not over.wait(0.1):
+            works = any(
+                "judge" in str(key) for keys in client.processing().values() for key in keys
+            )
+            (pid,) = [nanny.pid for nanny in nannies.values()]
+            if works and len(killed) < 2 and pid and pid not in killed:
+                killed.append(pid)
+                os.kill(pid, signal.SIGKILL)
+
+    with scheduler(workers=1) as client:
+        killer = threading.Thread(target=kill_whoever_works_on_the_deadly_one, args=(client,))
+        killer.start()
+        pool = ClusterPool(client, address_of(client), lambda words: None)
+        try:
+            verdicts = grade_class(EXERCISE, (deadly, harmless), pool=pool)
+        finally:
+            over.set()
+            killer.join()
+    assert len(killed) == 2
+    assert verdicts[0].infrastructure and not verdicts[1].infrastructure
+    assert verdicts[1].points == verdicts[1].max_points
+    assert "ended, on the last of many tries" in str(verdicts[0].steps[0].finding)
