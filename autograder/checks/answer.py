@@ -133,7 +133,7 @@ class Answer:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
         unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
-        if self.student.naming and unnamed and isinstance(expectation, Agrees):
+        if self.student.naming() and unnamed and isinstance(expectation, Agrees):
             finding = self._beside(finding, expectation)
         raise CheckFailed(finding)
 
@@ -185,14 +185,16 @@ class Answer:
         return Answer(self.student, request, self.student.conversation.ask_now(request))
 
     def _judged(self, request: Request, expectation: Expectation, reply: Reply) -> Finding | None:
-        return judge(expectation, request, reply, self._known(request), self.student.naming)
+        found = judge(expectation, request, reply, (), describe=False)
+        if found is None or not self.student.naming():
+            return found
+        return judge(expectation, request, reply, self._known(request))
 
     def _known(self, request: Request, pairs: bool = False) -> Iterator[Candidate]:
-        # A generator, since replaying is needed only when something is wrong.
-        if self.student.naming:
-            replay = self.student.reference.replay
-            suspects = self.student.conversation.suspects
-            yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
+        # A generator, since replaying takes long.
+        replay = self.student.reference.replay
+        suspects = self.student.conversation.suspects
+        yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
 
     @cached_property
     def _reference(self) -> Returned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,13 +19,18 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding
 class CheckTerms:
     """On what terms a check is run: who answers, and what is done with the answers.
 
-    The reference answers for the steps in `leaning_on`. Without `naming`, a difference is not
-    traced to a known mistake.
+    The reference answers for the steps in `leaning_on`. `naming` says whether a difference is
+    traced to a known mistake; if it is a function, that is called when it is first needed.
     """
 
     respondent: Respondent
     leaning_on: tuple[str, ...] = ()
-    naming: bool = True
+    naming: bool | Callable[[], bool] = True
+
+    @cached_property
+    def names(self) -> bool:
+        """Whether a difference is traced to a known mistake."""
+        return self.naming if isinstance(self.naming, bool) else self.naming()
 
     @cached_property
     def together(self) -> bool:

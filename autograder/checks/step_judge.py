@@ -20,7 +20,7 @@ from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
-from autograder.model.request import Respondent
+from autograder.model.request import ReadableRespondent, Respondent
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
@@ -63,13 +63,12 @@ class StepJudge:
         When one of them got `stuck`, it is judged only with the reference in its place. Raises
         `KitError` when it has no check.
         """
-        # What is wrong is named in the run that counts: the last, where there are several.
         before = self.runner.reference.exercise.before(step.name)
         wrong = tuple(each.name for each in earlier if not each.passes or each.leaning)
         waits = stuck
         if not stuck and not (wrong and self._fails_at_once(step)):
             alone = self._judged_alone(step)
-            if alone.passes or not before or _unwritten(alone):
+            if alone.passes or _unwritten(alone) or not (wrong or self._may_lean(step)):
                 return alone
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
@@ -90,8 +89,15 @@ class StepJudge:
         return self._alone[step.name]
 
     def _terms_alone(self, step: Step) -> CheckTerms:
-        naming = not self.runner.reference.exercise.before(step.name)
-        return CheckTerms(self.respondent, naming=naming)
+        # Named is what is wrong in the run that counts.
+        return CheckTerms(self.respondent, naming=lambda: not self._may_lean(step))
+
+    def _may_lean(self, step: Step) -> bool:
+        """Say whether right answers from the steps before could change what a step does."""
+        before = self.runner.reference.exercise.before(step.name)
+        if not before or not isinstance(self.respondent, ReadableRespondent):
+            return bool(before)
+        return self.respondent.may_call(step.name, before)
 
     def _fails_at_once(self, step: Step) -> bool:
         """Say whether the first check of values fails, as is likely after a wrong step.
@@ -146,7 +152,7 @@ class StepJudge:
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
         own, telling, standing = by_purpose(self.runner.checks.of_step(step.name))
         # While it leans on all steps before it, it will hardly pass: then the rest can wait.
-        hopeful = not (terms.leaning_on and terms.naming)
+        hopeful = not (terms.leaning_on and terms.names)
         runs = self._asked((*own, *standing) if hopeful else own, terms)
         first = self._judged_runs(runs[: len(own)])
         more: list[RunningCheck] = []

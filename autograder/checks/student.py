@@ -6,6 +6,7 @@ question and fails the check, in words, when the answers differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from autograder.checks.answer import Answer
@@ -19,13 +20,13 @@ from autograder.protocol.wire import Value
 class Student:
     """One step of a submission, ready to be asked.
 
-    Without `naming`, a difference is found but not traced to a known mistake.
+    `naming` says whether a difference is traced to a known mistake, or only found.
     """
 
     step: str
     reference: Reference
     conversation: Conversation
-    naming: bool = True
+    naming: Callable[[], bool] = lambda: True
 
     def __call__(self, *arguments: Value, **keywords: Value) -> Answer:
         """Call the step's function."""

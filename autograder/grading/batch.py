@@ -168,10 +168,10 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
         return without_judging(exercise, submission, submission.rejected)
 
     # Of a right hand-in, nobody reads about slips.
-    slips = cache(partial(slips_in, submission, exercise, given_text(exercise.folder)))
+    slips_of = cache(partial(slips_in, submission, exercise, given_text(exercise.folder)))
 
     def told(step: StepVerdict) -> StepVerdict:
-        return step if step.passes else explained_step(step, slips())
+        return step if step.passes else explained_step(step, slips_of(step.name))
 
     def send_step(step: StepVerdict) -> None:
         progress.part(JudgedStep(told(step), str(zygote.protection)))

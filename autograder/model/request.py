@@ -9,7 +9,7 @@ worker, or the function in the learner's own notebook) is a `Respondent`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -222,6 +222,15 @@ class PipelinedRespondent(Protocol):
         `known` holds for each of them the replies that need not be read again, or None. There are
         fewer replies when the last one is of code that could not go on.
         """
+        ...
+
+
+@runtime_checkable
+class ReadableRespondent(Protocol):
+    """Knows the text of the student's code."""
+
+    def may_call(self, step: str, others: Collection[str]) -> bool:
+        """Say whether `step` may call one of the `others`; True where the text does not tell."""
         ...
 
 

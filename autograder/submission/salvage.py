@@ -8,7 +8,7 @@ the cell that should define it did not run; the student learns which.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from autograder.judging.explanation import cause, missing_name
@@ -27,6 +27,7 @@ from autograder.submission.partial_cell import (
     statements,
 )
 from autograder.submission.reading import Submission
+from autograder.submission.step_calls import may_call
 
 _MOST_LOADS = 4
 _MOST_REMARKS = 3
@@ -86,6 +87,10 @@ class Loaded:
         """Answer requests that are sent together; see `PipelinedRespondent`."""
         replies = self._student.ask_all(requests, known, leaning_on)
         return tuple(map(self._explained, requests, replies))
+
+    def may_call(self, step: str, others: Collection[str]) -> bool:
+        """Say whether one step may call others; see `ReadableRespondent`."""
+        return may_call(self._cells, step, others)
 
     def _explained(self, request: Request, reply: Reply) -> Reply:
         """Return a reply that says why what should be there is not, if that was seen."""

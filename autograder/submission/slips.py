@@ -26,8 +26,13 @@ _UNGRADED = r"require grad|grad_fn|gradient"
 _SWITCHES = ("set_grad_enabled", "inference_mode")
 
 
-def slips_in(submission: Submission, exercise: Exercise, given: str) -> Mapping[str, list[Slip]]:
-    """Return the slips of every step; `given` is the text of the exercise, with its signatures."""
+def slips_in(
+    submission: Submission, exercise: Exercise, given: str, only: str = ""
+) -> Mapping[str, list[Slip]]:
+    """Return the slips of every step, or of the one that is named.
+
+    `given` is the text of the exercise, with its signatures.
+    """
     readable = [(tree, cell) for cell in submission.cells if (tree := parsed(cell))]
     trees = [tree for tree, _ in readable]
     notebook = is_notebook(submission.path)
@@ -43,7 +48,7 @@ def slips_in(submission: Submission, exercise: Exercise, given: str) -> Mapping[
         if name in names
     ]
     found: dict[str, list[Slip]] = {name: list(_gradients_off(trees, notebook)) for name in names}
-    for step in steps:
+    for step in (each for each in steps if only in ("", each.name)):
         found[step.name] += body_slips(step)
         found[step.name] += class_slips(step, trees, names)
         found[step.name] += precision_slips(step)

@@ -97,7 +97,7 @@ class Trial:
         conversation = Conversation(_Quiet(respondent or module))
         step = step_of(check)
         assert step is not None
-        student = Student(step, self.reference, conversation, naming)
+        student = Student(step, self.reference, conversation, lambda: naming)
         fixtures = {
             "student": student,
             "draw": Draw.hidden(

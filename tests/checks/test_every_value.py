@@ -187,7 +187,7 @@ def asked(step: str, respondent: Respondent, exercise: str) -> tuple[Student, Dr
     naming = not step[0].isupper()  # in a class, thousands of pairs of mistakes would be tried
     conversation = Conversation(respondent, eager=True)
     draw = Draw(sizes, 7, step, "float32")
-    return Student(step, reference(exercise), conversation, naming), draw
+    return Student(step, reference(exercise), conversation, lambda: naming), draw
 
 
 # Every way to look at what came, as graders do.

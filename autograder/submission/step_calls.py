@@ -1,0 +1,108 @@
+"""Whether the code of a step may call another step: read from its text, and nothing is run.
+
+Where it cannot, it does the same when somebody else answers for that step. A way that is not seen
+here costs its owner no more than a judgement with right answers from the steps before.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from autograder.submission.cells import parsed
+from autograder.submission.definitions import DefinitionNode
+from autograder.submission.slip import names_bound_in
+
+MOST_STATEMENTS, MOST_NODES = 500, 20_000
+# With these, a text reaches what it does not name.
+_REACHING = frozenset(
+    "eval exec compile globals locals vars getattr attrgetter import_module modules inspect gc "
+    "__import__ __builtins__ __dict__ __globals__".split()
+)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """What a statement at the left margin binds or changes, and what it mentions."""
+
+    binds: frozenset[str]
+    mentions: frozenset[str]
+
+
+def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
+    """Say whether the definition of `step` in `cells` may lead to a call of one of `others`.
+
+    Names are followed through whatever binds them. Text that is not Python, or very long, may call
+    anything.
+    """
+    statements = _statements(tuple(cells))
+    if statements is None:
+        return True
+    seen, waiting = set[str](), {step}
+    while waiting:
+        name = waiting.pop()
+        if name in others or name in _REACHING:
+            return True
+        seen.add(name)
+        for statement in statements:
+            if name in statement.binds:
+                waiting |= statement.mentions - seen
+    return False
+
+
+@lru_cache(maxsize=1)  # a hand-in's wrong steps are asked about in turn
+def _statements(cells: tuple[str, ...]) -> list[_Statement] | None:
+    trees = [parsed(cell) for cell in cells]
+    nodes = [node for tree in trees if tree for node in tree.body]
+    if not all(trees) or len(nodes) > MOST_STATEMENTS:
+        return None
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = frozenset(name for node in imports for name in names_bound_in(node))
+    statements = [_statement(node, modules) for node in nodes]
+    return None if None in statements else [each for each in statements if each]
+
+
+def _statement(node: ast.stmt, modules: frozenset[str]) -> _Statement | None:
+    """Return what a statement does with names; `modules` are not changed by calling them."""
+    inside = list(_first(ast.walk(node)))
+    if len(inside) == MOST_NODES:
+        return None
+    mentioned = {name for child in inside for name in _names(child)}
+    shared = {name for child in inside if isinstance(child, ast.Global) for name in child.names}
+    if isinstance(node, DefinitionNode):
+        own = names_bound_in(node) - shared
+        return _Statement(frozenset({node.name} | shared), frozenset(mentioned - own))
+    changed = {_root(child.func) for child in inside if isinstance(child, ast.Call)} - modules
+    stored = {
+        name for child in inside if _is_stored(child) for name in (_root(child), *_names(child))
+    }
+    return _Statement(frozenset(names_bound_in(node) | changed | stored), frozenset(mentioned))
+
+
+def _first(nodes: Iterator[ast.AST]) -> Iterator[ast.AST]:
+    return (node for node, _ in zip(nodes, range(MOST_NODES)))
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute):
+        yield node.attr
+    elif isinstance(node, ast.ImportFrom | ast.Import):
+        yield from (alias.name for alias in node.names)
+
+
+def _is_stored(node: ast.AST) -> bool:
+    kinds = ast.Attribute | ast.Subscript
+    return isinstance(node, kinds) and not isinstance(node.ctx, ast.Load)
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
+    for _ in range(MOST_NODES):
+        if not isinstance(node, ast.Attribute | ast.Subscript):
+            break
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

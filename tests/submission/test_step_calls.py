@@ -1,0 +1,54 @@
+"""Whether the text of a step may call another step."""
+
+import pytest
+
+from autograder.submission.step_calls import may_call
+
+PLAIN = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
+
+STEP = "def weights(x):\n"
+CALLS = {
+    "by its name": STEP + "    return softmax(x)",
+    "through a function beside it": "def share(x):\n    return softmax(x)\n"
+    + STEP
+    + "    share(x)",
+    "by another name": "share = softmax\n" + STEP + "    return share(x)",
+    "out of a table": "table = {}\ntable['s'] = softmax\n" + STEP + "    return table['s'](x)",
+    "out of an updated table": "t = {}\nt.update(s=softmax)\n" + STEP + "    return t['s'](x)",
+    "as an attribute of a module": "np.share = softmax\n" + STEP + "    return np.share(x)",
+    "as a default": "def weights(x, share=softmax):\n    return share(x)",
+    "as a decorator": "@softmax\n" + STEP + "    return x",
+    "by what it looks up": STEP + "    return globals()['soft' + 'max'](x)",
+    "through a global name": (
+        "def prepare():\n    global share\n    share = softmax\nprepare()\n" + STEP + "    share(x)"
+    ),
+    "in a method": "class weights:\n    def forward(self, x):\n        return softmax(x)",
+    "in text that is not Python": "def weights(x)\n    return x",
+    "in a function inside": STEP
+    + "    def inner():\n        return softmax(x)\n    return inner()",
+}
+CALLS_NOT = {
+    "alone": STEP + "    return x / x.sum()",
+    "beside a demonstration": "x = np.ones(3)\nprint(np.max(softmax(x)))\n"
+    + STEP
+    + "    np.exp(x)",
+    "with a variable of that name": "def weights(softmax):\n    return softmax + 1",
+    "with its name in a comment": STEP + "    # softmax comes later\n    return x",
+    "with its name in a docstring": STEP + '    """After softmax."""\n    return x',
+    "beside one who calls it": "def other(x):\n    return softmax(x)\n" + STEP + "    return x",
+}
+
+
+@pytest.mark.parametrize("text", CALLS.values(), ids=CALLS)
+def test_a_step_that_may_call_another_is_found(text: str) -> None:
+    assert may_call([PLAIN, text], "weights", {"softmax"})
+    assert may_call([PLAIN + text], "weights", {"softmax"})
+
+
+@pytest.mark.parametrize("text", CALLS_NOT.values(), ids=CALLS_NOT)
+def test_a_step_that_does_not_call_another_is_told_apart(text: str) -> None:
+    assert not may_call([PLAIN, text], "weights", {"softmax"})
+
+
+def test_a_very_long_text_may_call_anything() -> None:
+    assert may_call(["x = 1\n" * 600, "def weights(x):\n    return x"], "weights", {"softmax"})
