@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.cli.output import lasting_output
+from autograder.cli.student_files import write_student_files
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, EnterGrades, GradingOptions, grade_task
 from autograder.grading.classroom import JudgingPool
@@ -24,10 +25,9 @@ from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import write_feedback
+from autograder.reports.feedback import write_class_page
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.table import class_table
-from autograder.reports.verdict_files import write_verdicts
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ def grade_path(
         with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
             submissions, verdicts = grade_task(task, pool, options, console, judges=judges)
             enter(verdicts, submissions, pool)
-        return report(task, verdicts, console)
+            problems = write_student_files(pool, task.output, task.exercise, verdicts)
+        return report(task, verdicts, problems, console)
 
 
 def _judges(
@@ -110,16 +111,18 @@ def _in_course(
     return found.task, partial(write_gradebook, found.course, found.task.exercise.name)
 
 
-def report(task: ClassTask, verdicts: tuple[Verdict, ...], console: Console) -> GradedClass:
-    """Write the files of a run; print the class table and what could not be judged."""
+def report(
+    task: ClassTask, verdicts: tuple[Verdict, ...], without_page: Sequence[str], console: Console
+) -> GradedClass:
+    """Write what is about the whole class; print its table and what could not be done."""
     exercise, output = task.exercise, task.output
-    write_verdicts(output / "verdicts", verdicts)
-    write_feedback(output / "feedback", exercise, verdicts)
+    # The students' pages exist by now, to which the class page has links.
+    write_class_page(output / "feedback", exercise, verdicts)
     write_grades(output / "grades.csv", exercise, verdicts)
     console.print(class_table(exercise, verdicts))
     for line in class_summary(exercise, verdicts):
         console.print(Text(line))
-    problems = _not_judged(verdicts)
+    problems = (*_not_judged(verdicts), *without_page)
     for problem in problems:
         console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
     return GradedClass(verdicts, output, problems)

@@ -55,13 +55,23 @@ def write_feedback(
     Return the paths: the index first, then the pages, sorted by student. Raise `KitError` when
     a verdict is not about this exercise or the folder cannot be written.
     """
-    roll = class_roll(exercise, verdicts)
-    paths = [folder / "index.html", *(folder / page_name(verdict.student) for verdict in roll)]
-    for path, verdict in zip(paths[1:], roll, strict=True):
-        write_whole(path, feedback_page(exercise, verdict))
+    pages = [write_page(folder, exercise, verdict) for verdict in class_roll(exercise, verdicts)]
     # The index comes last, when the pages that it links to exist.
-    write_whole(paths[0], class_page(exercise, roll))
-    return tuple(paths)
+    return (write_class_page(folder, exercise, verdicts), *pages)
+
+
+def write_page(folder: Path, exercise: Exercise, verdict: Verdict) -> Path:
+    """Write one student's page into `folder` and return its path; raise as `write_feedback`."""
+    path = folder / page_name(verdict.student)
+    write_whole(path, feedback_page(exercise, verdict))
+    return path
+
+
+def write_class_page(folder: Path, exercise: Exercise, verdicts: Sequence[Verdict]) -> Path:
+    """Write the instructor's page into `folder` and return its path; raise as `write_feedback`."""
+    path = folder / "index.html"
+    write_whole(path, class_page(exercise, verdicts))
+    return path
 
 
 def page_name(student: str) -> str:

@@ -21,12 +21,14 @@ def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...
     Files of students who are not among `verdicts` stay. Raise `KitError` when one student has
     two verdicts or the folder cannot be written.
     """
-    paths = []
-    for verdict in sorted_roll(verdicts):
-        path = folder / f"{file_stem(verdict.student)}.json"
-        write_whole(path, verdict.to_json())
-        paths.append(path)
-    return tuple(paths)
+    return tuple(write_verdict(folder, verdict) for verdict in sorted_roll(verdicts))
+
+
+def write_verdict(folder: Path, verdict: Verdict) -> Path:
+    """Write one verdict to its file in `folder`; return the path. Raises as `write_verdicts`."""
+    path = folder / f"{file_stem(verdict.student)}.json"
+    write_whole(path, verdict.to_json())
+    return path
 
 
 def read_verdicts(folder: Path) -> tuple[Verdict, ...]:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.marks import by_purpose, only_tells, step_of
+from autograder.checks.chain import Chain, Run
+from autograder.checks.known_walks import RightWalk
+from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
 from autograder.checks.passing_replies import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Limits, read_exercise
-from autograder.model.request import Request, Returned
-from autograder.model.verdict import Verdict
+from autograder.model.request import Reply, Request, Returned
+from autograder.model.verdict import Outcome, Verdict
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.submission.reading import Submission
 from autograder.verification.trial import read_trial
@@ -97,6 +99,60 @@ def test_what_passed_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatch)
     before = judged["kept"]
     graded(NUMPY, others)
     assert before > 30 and judged["kept"] == before
+
+
+def test_of_a_step_one_check_has_inputs_of_its_own_and_the_chain_has_none() -> None:
+    for folder in (NUMPY, TORCH):
+        own: dict[str | None, list[str]] = {}
+        for item in checks_of(folder):
+            if not shares_inputs(item):
+                own.setdefault(step_of(item), []).append(item.name)
+        steps = {step.name for step in read_exercise(folder).steps}
+        drawn = {"initialize_weights", "create_projections"}  # what is random has no other input
+        assert own.keys() == steps - drawn
+        assert all(len(names) == 1 for names in own.values())
+
+
+# --- the chain on inputs that hand-ins share -----------------------------------------------------
+
+
+@pytest.fixture
+def walked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What chains on one and the same inputs do."""
+    forget(NUMPY)
+    done: Counter[str] = Counter()
+    right_walk, asked = Chain._right_walk, Chain._ask_student
+
+    def right(self: Chain, run: Run) -> RightWalk:
+        done["walks of the reference"] += 1
+        return right_walk(self, run)
+
+    def ask(self: Chain, request: Request, known: Reply | None = None) -> Reply:
+        done[request.target] += 1
+        return asked(self, request, known)
+
+    monkeypatch.setattr(Chain, "_right_walk", right)
+    monkeypatch.setattr(Chain, "_ask_student", ask)
+    monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
+    return done
+
+
+def test_the_reference_walks_once_and_a_student_is_asked_for_each_step_once(
+    walked: Counter[str],
+) -> None:
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    other = code.replace(
+        "exponentials / exponentials.sum", "exponentials * (1 + 1e-15) / exponentials.sum"
+    )
+    assert other != code
+    wrong = f"{code}\n\ndef scale_scores(scores, width):\n    return 3 * scores\n"
+    texts = [code, f"# 1\n{code}", wrong, other, f"# 2\n{code}"]
+    verdicts = graded(NUMPY, handed_in(NUMPY, texts))
+    chains = [verdicts[str(number)].chain for number in range(len(texts))]
+    assert [chain.breaks_at for chain in chains] == [None, None, "scale_scores", None, None]
+    assert [chain.outcome for chain in chains].count(Outcome.PASSED) == 4
+    assert walked.pop("walks of the reference") == 1
+    assert set(walked.values()) == {len(texts)}, "a step was asked twice, or not at all"
 
 
 @pytest.fixture(scope="module")

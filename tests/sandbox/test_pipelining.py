@@ -11,6 +11,7 @@ import pytest
 from autograder.model.exercise import Limits
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
+from autograder.protocol.wire import Value
 from autograder.sandbox import SandboxedStudent, Zygote
 
 LIMITS = Limits(seconds_per_call=0.5, memory_megabytes=256, output_kilobytes=4)
@@ -103,3 +104,66 @@ def test_a_request_after_those_that_were_left_gets_its_own_answer(zygote: Zygote
     with SandboxedStudent(zygote, (code,), seed=1) as student:
         student.ask_all(numbers(4), [None] * 4)
         assert values(student.ask_all(numbers(1), [None] * 1)) == [0.0]
+
+
+# --- while it leans on the reference -------------------------------------------------------------
+
+LEANING = """
+import os
+import numpy as np
+
+def softmax(x): return x - x
+
+def f(x):
+    {line}
+    return softmax(x) + softmax(2 * x)
+"""
+
+
+def leaned(zygote: Zygote, line: str, requests: list[Request]) -> tuple[Reply, ...]:
+    def answer(step: str, given: tuple[Value, ...], *_: object) -> Value:
+        return given[0] + 100
+
+    code = LEANING.format(line=line)
+    with SandboxedStudent(zygote, (code,), seed=1, answer=answer) as student:
+        return student.ask_all(requests, [None] * len(requests), ("softmax",))
+
+
+@pytest.mark.parametrize("size", [1, 20_000])
+def test_what_a_worker_asks_is_answered_between_requests(zygote: Zygote, size: int) -> None:
+    """Its answer comes after the requests that were sent before it asked."""
+    replies = leaned(zygote, "pass", numbers(6, size))
+    assert values(replies) == [200.0 + 3 * each for each in range(6)]
+
+
+def test_after_a_crash_nothing_is_answered_while_it_leans_either(zygote: Zygote) -> None:
+    *before, last = leaned(zygote, "os._exit(1) if x[0] == 2 else None", numbers(6))
+    assert values(tuple(before)) == [200.0, 203.0]
+    assert isinstance(last, Failed) and last.outcome is Outcome.CRASHED
+
+
+def test_who_asks_and_never_reads_the_answer_is_late(zygote: Zygote) -> None:
+    ask = (
+        "import struct; from autograder.protocol import wire; "
+        "frame = wire.frame({'ask': 1, 'step': 'softmax', 'arguments': [], 'keywords': {}, "
+        "'cotangents': []}, []); os.write(3, frame)\n    while True: pass"
+    )
+    (last,) = leaned(zygote, ask, numbers(3, 200_000))
+    assert isinstance(last, Failed) and last.outcome is Outcome.TIMED_OUT
+
+
+def test_who_leans_is_asked_about_one_step_only(zygote: Zygote) -> None:
+    with pytest.raises(ValueError, match="one step only"):
+        leaned(zygote, "pass", [Request("f", (np.ones(1),)), Request("softmax", (np.ones(1),))])
+
+
+def test_a_known_reply_is_recognized_while_it_leans(zygote: Zygote) -> None:
+    code = LEANING.format(line="pass")
+    request, known = numbers(1)[0], dict[bytes, Returned]()
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: np.ones(1)) as student:
+        (first,) = student.ask_all([request], [known], ("softmax",))
+        assert isinstance(first, Returned) and first.encoded
+        known[first.encoded] = first
+        (again,) = student.ask_all([request], [known], ("softmax",))
+        (alone,) = student.ask_all([request], [known])
+    assert again is first and values((alone,)) == [0.0]

@@ -1,0 +1,57 @@
+"""The files of one student, the verdict and the page, made in grader processes.
+
+A page shows what a student wrote, so making it is bounded like everything else that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from autograder.grading.classroom import HANDLING
+from autograder.grading.grader_pool import GraderPool, Loss
+from autograder.grading.watched_process import WorkProgress
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import Verdict
+from autograder.reports.feedback import write_page
+from autograder.reports.roll import class_roll
+from autograder.reports.verdict_files import write_verdict
+
+_BATCH = 16
+
+
+def write_student_files(
+    pool: GraderPool, output: Path, exercise: Exercise, verdicts: Sequence[Verdict]
+) -> tuple[str, ...]:
+    """Write the verdict and the page of every student into `output`, in the processes of `pool`.
+
+    Return a sentence for each student whose files could not be made. Raise `KitError` when the
+    verdicts do not belong together or the folder cannot be written.
+    """
+    roll = class_roll(exercise, verdicts)
+    problems: dict[int, str] = {}
+
+    def lost(place: int, loss: Loss) -> None:
+        student = roll[place].student
+        problems[place] = f"{student}: the page could not be made ({loss.detail})."
+
+    pool.run(
+        partial(_write_batch, output, exercise),
+        roll,
+        HANDLING,
+        result=lambda place, result: None,
+        lost=lost,
+        batch=_BATCH,
+    )
+    return tuple(problems[place] for place in sorted(problems))
+
+
+def _write_batch(
+    output: Path, exercise: Exercise, verdicts: Sequence[Verdict], progress: WorkProgress
+) -> None:
+    for number, verdict in enumerate(verdicts):
+        progress.begin(number)
+        write_verdict(output / "verdicts", verdict)
+        write_page(output / "feedback", exercise, verdict)
+        progress.done(None)
