@@ -59,18 +59,19 @@ def cost_of(
     memory: PeakMemory | None = None,
     *,
     endings: tuple[int, ...] = (0,),
+    path: tuple[Path, ...] = (ROOT,),
 ) -> Cost:
     """Run a command in `folder` to its end, and count what its orphans have used as well.
 
     `adopt_orphans` has been called, and no other child of this process is there. `memory` watches
-    it. Python finds the kit beside this file, wherever another one is installed. Raises RuntimeError
-    with the end of what was printed when the command's code is none of `endings`.
+    it. `path` is where Python looks first: the kit beside this file, wherever another is installed.
+    When the command ends with none of the codes in `endings`, RuntimeError is raised with the end
+    of what it printed.
     """
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environ = environment() | {"PYTHONPATH": os.pathsep.join(map(str, path))}
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command, cwd=folder, stdout=output, stderr=output, env=environment() | {"PYTHONPATH": str(ROOT)}
-        )
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, env=environ)
         with memory.watching(process.pid) if memory else nullcontext():
             ended = process.wait()
         wall = time.perf_counter() - begun

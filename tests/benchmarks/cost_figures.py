@@ -11,7 +11,9 @@ from benchmarks.figures import Figure, ratios
 TIME = {"wall": "wall time", "processor": "processor time"}
 
 
-def cost_figures(row: int, what: str, exercise: Exercise, costs: Sequence[Cost]) -> Iterator[Figure]:
+def cost_figures(
+    row: int, what: str, exercise: Exercise, costs: Sequence[Cost]
+) -> Iterator[Figure]:
     """Give what a hand-in costs, in milliseconds."""
     for kind, words in TIME.items():
         values = [1000 * getattr(cost, kind) for cost in costs]

@@ -63,7 +63,7 @@ def number(value: float) -> str:
 
 def table(figures: Iterable[Figure]) -> str:
     """Return a table in Markdown, in the order of the rows."""
-    lines = [_HEADING, ("---",) * 4 + ("---:",) * 4]
+    lines: list[tuple[str, ...]] = [_HEADING, ("---",) * 4 + ("---:",) * 4]
     lines += [figure.cells for figure in sorted(figures, key=lambda figure: figure.row)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 

@@ -39,7 +39,7 @@ LEFT_OUT = (
 _SECONDS = 60.0
 _TOLERANCES = {"numpy": (1e-6, 1e-8), "torch": (1e-4, 1e-5)}
 # Runs in the worker, after the cells of the hand-in. It gets all calls at once.
-DRIVER = '''
+DRIVER = """
 def answer_everything(*calls):
     from autograder.protocol.arrays import put
 
@@ -61,12 +61,12 @@ def answer_everything(*calls):
             return type(error).__name__
 
     return tuple(answer(call) for call in calls)
-'''
+"""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the reference gave twice; an array in which both differ is drawn, so its shape counts."""
+    """What the reference gave twice; where both differ, it was drawn, and only its shape counts."""
 
     first: Value
     second: Value

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.grading.classroom import grade_class
 from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 
 
-def main(folder: Path, texts: Path, processes: int = 1) -> None:
-    """Print how many hand-ins have all points; raise RuntimeError when one could not be judged."""
+def judged(folder: Path, texts: Path, processes: int = 1) -> tuple[Verdict, ...]:
+    """Return the verdicts on a class; raise RuntimeError when a hand-in could not be judged."""
     exercise = read_exercise(folder)
     handed_in = [
         Submission(f"s{number:05}", exercise.name, (text,), exercise.folder)
@@ -26,8 +28,19 @@ def main(folder: Path, texts: Path, processes: int = 1) -> None:
     faults = sum(verdict.infrastructure for verdict in verdicts)
     if faults:
         raise RuntimeError(f"{faults} hand-ins could not be judged")
+    return verdicts
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """Return in words how many hand-ins have all points."""
     full = sum(verdict.points == verdict.max_points for verdict in verdicts)
-    print(f"{full} of {len(verdicts)} have all points")
+    points = sum(verdict.points for verdict in verdicts)
+    return f"{full} of {len(verdicts)} have all points; all together {points:g} points"
+
+
+def main(folder: Path, texts: Path, processes: int = 1) -> None:
+    """Print how many hand-ins have all points."""
+    print(summary(judged(folder, texts, processes)))
 
 
 if __name__ == "__main__":

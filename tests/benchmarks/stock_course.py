@@ -223,10 +223,11 @@ def environment() -> dict[str, str]:
 
 
 def _hidden(exercise: str, step: str, solution: str) -> str:
+    body = _indented(TESTS[exercise][step])
     return (
         f"assert callable({step})\n### BEGIN HIDDEN TESTS\n{HEAD[exercise]}"
         f"right = {{}}\nexec({solution!r}, right)\n"
-        f"for s in ({SIZES[exercise]}):\n    {_indented(TESTS[exercise][step])}\n### END HIDDEN TESTS"
+        f"for s in ({SIZES[exercise]}):\n    {body}\n### END HIDDEN TESTS"
     )
 
 
