@@ -12,27 +12,27 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.judging import expectation
+from autograder.judging import expectation as expectations
 from autograder.judging.diagnosis import Candidate
 from autograder.model.request import Reply, Request
 from autograder.model.verdict import Finding
 
-_in_full = expectation.judge
+_in_full = expectations.judge
 
 
 def _plainly(
-    expected: expectation.Expectation,
+    expectation: expectations.Expectation,
     request: Request,
     reply: Reply,
     candidates: Iterable[Candidate],
     describe: bool = True,
 ) -> Finding | None:
     """Return what `judge` returns, in the barest words."""
-    return _in_full(expected, request, reply, (), describe=False)
+    return _in_full(expectation, request, reply, (), describe=False)
 
 
 # Here, and before the checks are imported: every grader process imports this file too.
-expectation.judge = _plainly
+expectations.judge = _plainly
 
 from benchmarks.judged_class import judged, summary  # noqa: E402
 
