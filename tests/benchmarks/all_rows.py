@@ -113,6 +113,8 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="small classes: does every row run?")
     parser.add_argument("--page", type=Path, nargs="?", const=PAGE, help=f"default: {PAGE.name}")
     arguments = parser.parse_args()
+    if arguments.small and arguments.page and arguments.page.samefile(PAGE):
+        parser.error("figures of small classes say nothing: they are not for the page")
     page = arguments.page.read_text(encoding="utf-8") if arguments.page else f"{BEGIN}\n{END}"
     filled(page, "")  # before an hour has passed
     begun = time.perf_counter()

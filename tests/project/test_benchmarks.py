@@ -128,3 +128,18 @@ def test_whatever_a_process_has_started_is_below_it() -> None:
     assert set(below(1, {2: 1, 3: 2, 4: 9, 9: 0})) == {2, 3}
     assert parents()[os.getpid()] == os.getppid()
     assert kilobytes(PROC / "self" / "status", "VmRSS:") > 1000
+
+
+def test_figures_of_small_classes_do_not_get_on_the_page() -> None:
+    before = PAGE.read_text(encoding="utf-8")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    run = subprocess.run(
+        # Were it let through, it would end soon: there is no such row.
+        [sys.executable, str(HERE / "all_rows.py"), "--small", "--page", "--row", "99"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert run.returncode == 2 and "say nothing" in run.stderr
+    assert PAGE.read_text(encoding="utf-8") == before
