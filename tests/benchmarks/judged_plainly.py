@@ -1,7 +1,7 @@
 """Judge a class as judged_class.py does, with no diagnosis: a result is right, or it is not.
 
-No known mistake is tried, and nothing else is said about a wrong result than how it differs. What
-is left of it: a failing step is judged once more, and its checks that only tell are asked.
+No known mistake is tried, no further question is asked to explain a wrong result, and nothing else
+is said about it than how it differs. What is left: a failing step is judged once more.
 
 A program that a row of the benchmark runs and measures, with the arguments of judged_class.py.
 """
@@ -9,9 +9,10 @@ A program that a row of the benchmark runs and measures, with the arguments of j
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from autograder.judging import conditions
 from autograder.judging import expectation as expectations
 from autograder.judging.diagnosis import Candidate
 from autograder.model.request import Reply, Request
@@ -31,8 +32,34 @@ def _plainly(
     return _in_full(expectation, request, reply, (), describe=False)
 
 
+def _unexplained(
+    finding: Finding,
+    request: Request,
+    expectation: expectations.Expectation,
+    judge: conditions.Judge,
+) -> Finding:
+    """Return a finding as it is."""
+    return finding
+
+
 # Here, and before the checks are imported: every grader process imports this file too.
 expectations.judge = _plainly
+conditions.explained = _unexplained
+
+from autograder.checks import marks  # noqa: E402
+
+_by_purpose = marks.by_purpose
+
+
+def _deciding(
+    items: Sequence[marks.Item],
+) -> tuple[list[marks.Item], list[marks.Item], list[marks.Item]]:
+    """Return the checks of one step as `by_purpose` does, without those that only tell."""
+    own, _, standing = _by_purpose(items)
+    return own, [], standing
+
+
+marks.by_purpose = _deciding
 
 from benchmarks.judged_class import judged, summary  # noqa: E402
 
