@@ -65,12 +65,11 @@ mutants: $(READY)
 layers: $(READY)
 	@$(BIN)/python tests/support/import_layers.py
 
-# What a submission costs, what the sandbox adds to it, and how much longer plain nbgrader takes, as
-# ratios in one run; not a test.
+# What a hand-in costs, against plain nbgrader, pytest and the floor, as ratios in one run of about
+# twenty minutes; not a test. BENCH=--page also writes docs/benchmarks.md. At the end, how long a
+# learner waits.
 bench: $(READY)
-	PYTHONPATH=tests $(BIN)/python tests/benchmarks/class_cost.py
-	PYTHONPATH=tests $(BIN)/python tests/benchmarks/course_cost.py
-	$(BIN)/python tests/benchmarks/sandbox_overhead.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/all_rows.py $(BENCH)
 	$(BIN)/python tests/benchmarks/learner_times.py
 
 build: $(READY)

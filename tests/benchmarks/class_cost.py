@@ -1,78 +1,70 @@
-"""What one more submission of a class costs, per exercise: run with `make bench`.
+"""Row 8, what standing properties, diagnosis and wrong answers add: run with `make bench`.
 
-Every exercise is judged with a small and with a large class of answers, right ones and mistakes,
-no two alike; the difference is the cost of the submissions alone. Reading, gradebook and pages are
-left out: course_cost.py shows those. The same is measured of a copy that holds its steps to no
-standing property, which shows what those cost. All figures are of one run, as ratios to the NumPy
-exercise.
+Judging alone (judged_class.py, one process) of a class of right answers and mistakes, no two alike:
+by an exercise as it is, by a copy that holds its steps to no standing property, and by a program
+that diagnoses nothing (judged_plainly.py). A copy that knows no mistake would not show what that
+costs: what has no name is described, which takes longer. A class of right answers shows what
+mistakes cost in all: diagnosis, and judging their steps once more. The cost of one hand-in is the
+difference between a large class and a small one. What the sandbox adds is in sandbox_overhead.py.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.checks.standing import PROPERTIES
-from autograder.grading.classroom import grade_class
-from autograder.model.exercise import MANIFEST, Exercise, read_exercise
-from autograder.submission.reading import Submission
-from support.mixed_class import SEED, mixed_class
+from autograder.model.exercise import MANIFEST, Exercise
+from benchmarks.command import options, show
+from benchmarks.cost import ROOT, Cost
+from benchmarks.cost_figures import cost_figures, ratio_figures
+from benchmarks.figures import Figure
+from benchmarks.floor import run_on
+from support.mixed_class import mixed_class
 
-ROOT = Path(__file__).parents[2]
-SMALL, LARGE = 8, 108
-FIRST = "numpy_single_head"
-
-
-def seconds(exercise: Exercise, texts: Sequence[str]) -> float:
-    """Return how long judging a class takes."""
-    handed_in = [
-        Submission(f"student{number}", exercise.name, (text,), exercise.folder)
-        for number, text in enumerate(texts)
-    ]
-    begun = time.perf_counter()
-    verdicts = grade_class(exercise, handed_in)
-    assert not any(verdict.infrastructure for verdict in verdicts)
-    return time.perf_counter() - begun
+AS_IT_IS = "judging alone"
+BARE, PLAIN = "without standing properties", "without diagnosis"
+RIGHT = "a class of right answers"
 
 
-def without_standing(solutions: Path) -> None:
-    """Switch every standing property off for every step of the exercises in `solutions`."""
-    for manifest in solutions.glob(f"*/{MANIFEST}"):
-        off = "".join(f'{name} = "to measure what it costs"\n' for name in PROPERTIES)
-        steps = [step.name for step in read_exercise(manifest.parent).steps]
-        with manifest.open("a", encoding="utf-8") as file:
-            file.writelines(f"\n[grading.without.{step}]\n{off}" for step in steps)
+def without_standing(exercise: Exercise, solutions: Path) -> Path:
+    """Copy an exercise, with what it shares, and switch off every standing property of its steps.
+
+    Returns the folder of the exercise in the copy.
+    """
+    copy = shutil.copytree(ROOT / "solutions", solutions) / exercise.name
+    off = "".join(f'{name} = "to measure what it costs"\n' for name in PROPERTIES)
+    with (copy / MANIFEST).open("a", encoding="utf-8") as file:
+        file.writelines(f"\n[grading.without.{step.name}]\n{off}" for step in exercise.steps)
+    return copy
 
 
-def cost_of(exercise: Exercise) -> tuple[float, float]:
-    """Return what one more submission costs, and the small class with the start, in seconds."""
-    texts = mixed_class(exercise, LARGE)
-    start, whole = seconds(exercise, texts[:SMALL]), seconds(exercise, texts)
-    return (whole - start) / (LARGE - SMALL), start
-
-
-def main() -> None:
-    """Print a line per exercise."""
-    costs = {}
-    print(f"seed of the class: {SEED}")
-    with tempfile.TemporaryDirectory() as folder:
-        bare = shutil.copytree(ROOT / "solutions", Path(folder) / "solutions")
-        without_standing(bare)
-        names = sorted(path.parent.name for path in bare.glob(f"*/{MANIFEST}"))
-        for name in sorted(names, key=lambda name: name != FIRST):
-            cost, start = cost_of(read_exercise(ROOT / "solutions" / name))
-            without, _ = cost_of(read_exercise(bare / name))
-            costs[name] = cost
-            print(
-                f"{name:20} {1000 * cost:6.1f} ms a submission, "
-                f"{cost / costs[FIRST]:.2f} times the first; "
-                f"{cost / without:.2f} times without standing properties; "
-                f"{SMALL} submissions with the start: {start:.1f} s"
-            )
+def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
+    """Measure all four in turn; give the costs and their ratios."""
+    mixed = mixed_class(exercise, arguments.hand_ins)
+    right = mixed_class(exercise, arguments.hand_ins, mistakes=0.0)
+    kinds = {
+        AS_IT_IS: ("judged_class.py", exercise.folder, mixed),
+        BARE: ("judged_class.py", without_standing(exercise, folder / "bare"), mixed),
+        PLAIN: ("judged_plainly.py", exercise.folder, mixed),
+        RIGHT: ("judged_class.py", exercise.folder, right),
+    }
+    costs: dict[str, list[Cost]] = {kind: [] for kind in kinds}
+    few = arguments.few
+    for turn in range(arguments.turns):
+        for place, (kind, (program, judges, texts)) in enumerate(kinds.items()):
+            scratch = folder / f"{turn}-{place}"
+            small = run_on(program, judges, texts[:few], scratch / "few")
+            large = run_on(program, judges, texts, scratch / "all")
+            costs[kind].append(large.per_hand_in(small, len(texts) - few))
+    for kind, each in costs.items():
+        yield from cost_figures(8, kind, exercise, each)
+    for kind in (BARE, PLAIN, RIGHT):
+        what = f"{AS_IT_IS} ÷ {kind}"
+        yield from ratio_figures(8, what, exercise, costs[AS_IT_IS], costs[kind])
 
 
 if __name__ == "__main__":
-    main()
+    show(measure, options(__doc__, hand_ins=100).parse_args())

@@ -1,92 +1,45 @@
-"""What a hand-in costs in a whole course, against plain nbgrader: run with `make bench`.
+"""Row 1, what a hand-in costs in a whole course, against plain nbgrader: run with `make bench`.
 
 Notebooks in; gradebook, autograded copies, pages and verdicts out. The hand-ins are all different:
 right answers and mistakes, mixed and renamed, from a seed. Both ways are measured in turn. The cost
 of one hand-in is the difference between a large class and a small one, so that starting up is left
 out; it is shown by itself. Figures are of one run, as ratios of wall time and of processor time.
+Plain nbgrader gets the first `--stock` of the hand-ins, since it takes that long.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import os
-import resource
 import sqlite3
-import subprocess
-import sys
-import tempfile
-import time
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
-from autograder.course.assignment_release import release
-from autograder.course.creation import create_course
-from autograder.model.exercise import Exercise, read_exercise
-from benchmarks.stock_course import environment, hand_in, make_stock_course
-from support.mixed_class import SEED, mixed_class
+from autograder.model.exercise import Exercise
+from benchmarks.command import options, show
+from benchmarks.cost import ROOT, Cost, cost_of, module
+from benchmarks.cost_figures import cost_figures, ratio_figures
+from benchmarks.figures import Figure
+from benchmarks.kit_class import grade_course
+from benchmarks.stock_course import hand_in, make_stock_course
+from support.mixed_class import mixed_class
 
-ROOT = Path(__file__).parents[2]
-EXERCISES = ("numpy_single_head", "torch_multi_head")
-PR_SET_CHILD_SUBREAPER = 36
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds on the clock, and of the processor, of a command with all that it starts."""
-
-    wall: float
-    processor: float
-
-    def per_hand_in(self, small: Cost, hand_ins: int) -> Cost:
-        """Return the cost of one of the `hand_ins` by which this class is larger than `small`."""
-        wall, processor = self.wall - small.wall, self.processor - small.processor
-        return Cost(wall / hand_ins, processor / hand_ins)
+STOCK = 20  # hand-ins for plain nbgrader
 
 
-def cost_of(command: list[str], folder: Path) -> Cost:
-    """Run a command to its end, and count what its orphans have used as well."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command, cwd=folder, stdout=output, stderr=output, env=environment()
-        )
-        if process.wait() not in (0, 1):  # 1: somebody's notebook fails, as is expected
-            output.seek(0)
-            raise RuntimeError(output.read().decode()[-2000:])
-        wall = time.perf_counter() - begun
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            break
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(wall, used)
-
-
-def ours(folder: Path, exercise: Exercise, texts: list[str]) -> Cost:
-    """Grade a new course of the kit."""
-    course = create_course(
-        folder,
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(exercise.name,),
-    )
-    release(course, exercise.name)
+def autograde_stock(folder: Path, exercise: Exercise, texts: list[str]) -> Cost:
+    """Make a course of plain nbgrader, and grade it with `nbgrader autograde`."""
+    make_stock_course(folder, exercise, ROOT / "assignments")
     hand_in(folder, exercise, texts)
-    return cost_of([sys.executable, "-m", "autograder.cli", "grade", str(folder)], folder)
+    # It ends with 1 when a notebook of somebody's fails.
+    return cost_of(module("nbgrader", "autograde", exercise.name), folder, endings=(0, 1))
 
 
 def stock(folder: Path, exercise: Exercise, texts: list[str]) -> Cost:
     """Grade a new course of plain nbgrader, and make its pages."""
-    make_stock_course(folder, exercise, ROOT / "assignments")
-    hand_in(folder, exercise, texts)
-    steps = (["autograde", exercise.name], ["generate_feedback", exercise.name])
-    costs = [cost_of([sys.executable, "-m", "nbgrader", *step], folder) for step in steps]
-    return Cost(sum(cost.wall for cost in costs), sum(cost.processor for cost in costs))
+    graded = autograde_stock(folder, exercise, texts)
+    pages = cost_of(module("nbgrader", "generate_feedback", exercise.name), folder, endings=(0, 1))
+    return graded + pages
 
 
 def marks(course: Path) -> dict[tuple[str, str], float]:
@@ -101,56 +54,67 @@ def marks(course: Path) -> dict[tuple[str, str], float]:
         return {(student, cell): score for student, cell, score in gradebook.execute(query)}
 
 
-def compared(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> None:
-    """Measure both ways in turn and print the ratios."""
-    texts = mixed_class(exercise, arguments.ours)
-    walls, processors, pairs = [], [], []
-    for turn in range(arguments.turns):
-        small_ours = ours(folder / f"few{turn}", exercise, texts[: arguments.few])
-        small_stock = stock(folder / f"few-stock{turn}", exercise, texts[: arguments.few])
-        large_ours = ours(folder / f"all{turn}", exercise, texts)
-        large_stock = stock(folder / f"all-stock{turn}", exercise, texts[: arguments.stock])
-        one = large_ours.per_hand_in(small_ours, arguments.ours - arguments.few)
-        other = large_stock.per_hand_in(small_stock, arguments.stock - arguments.few)
-        pairs.append((one, other))
-        walls.append(other.wall / one.wall)
-        processors.append(other.processor / one.processor)
-        print(
-            f"{exercise.name:18} turn {turn + 1}: ours {1000 * one.wall:.0f} ms wall, "
-            f"{1000 * one.processor:.0f} ms of the processor a hand-in; nbgrader "
-            f"{1000 * other.wall:.0f} and {1000 * other.processor:.0f}; "
-            f"{arguments.few} hand-ins with the start: {small_ours.wall:.1f} s",
-            flush=True,
-        )
-    for name, ratios in (("wall time", walls), ("processor time", processors)):
-        print(
-            f"{exercise.name:18} nbgrader / ours, {name}: "
-            f"{min(ratios):.1f} to {max(ratios):.1f}, median {median(ratios):.1f}"
-        )
-    mine, theirs = marks(folder / "all0"), marks(folder / "all-stock0")
-    both = [key for key in theirs if key in mine]
-    less = sum(mine[key] < theirs[key] for key in both)
-    more = sum(mine[key] > theirs[key] for key in both)
-    print(
-        f"{exercise.name:18} {len(both)} marks in both gradebooks: "
-        f"{len(both) - less - more} equal, {less} lower with us, {more} higher"
+def marks_compared(ours: Path, theirs: Path) -> str:
+    """Return in words how the marks of two courses differ; RuntimeError when none can be compared.
+
+    Only students whom both courses have graded are compared.
+    """
+    mine, other = marks(ours), marks(theirs)
+    both = [key for key in other if key in mine]
+    if not both:
+        raise RuntimeError("the two gradebooks have no mark in common")
+    less = sum(mine[key] < other[key] for key in both)
+    more = sum(mine[key] > other[key] for key in both)
+    equal = len(both) - less - more
+    return (
+        f"{len(both)} marks in both gradebooks: {equal} equal, {less} lower with us, {more} higher"
     )
+
+
+def per_stock_hand_in(
+    folder: Path, exercise: Exercise, texts: list[str], arguments: argparse.Namespace
+) -> tuple[Cost, Cost]:
+    """Grade a small and a large class of each kind, ours and plain nbgrader's, in turn.
+
+    Returns what one hand-in costs, with us and with plain nbgrader.
+    """
+    few = texts[: arguments.few]
+    some = texts[: arguments.stock]
+    small_ours = grade_course(folder / "few", exercise, few)
+    small_stock = stock(folder / "few-stock", exercise, few)
+    large_ours = grade_course(folder / "all", exercise, texts)
+    large_stock = stock(folder / "all-stock", exercise, some)
+    print(
+        f"{exercise.name:18} {len(few)} hand-ins with the start: ours {small_ours.wall:.1f} s, "
+        f"nbgrader {small_stock.wall:.1f} s"
+    )
+    return (
+        large_ours.per_hand_in(small_ours, len(texts) - len(few)),
+        large_stock.per_hand_in(small_stock, len(some) - len(few)),
+    )
+
+
+def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
+    """Measure both ways in turn; give the costs and their ratios."""
+    texts = mixed_class(exercise, arguments.hand_ins)
+    pairs = [
+        per_stock_hand_in(folder / str(turn), exercise, texts, arguments)
+        for turn in range(arguments.turns)
+    ]
+    ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
+    yield from cost_figures(1, "`attn grade` of a course", exercise, ours)
+    yield from cost_figures(1, "stock nbgrader", exercise, theirs)
+    yield from ratio_figures(1, "stock nbgrader ÷ `attn grade`", exercise, theirs, ours)
+    # The classes of every turn are the same.
+    compared = marks_compared(folder / "0" / "all", folder / "0" / "all-stock")
+    print(f"{exercise.name:18} {compared}")
 
 
 def main() -> None:
     """Measure every exercise."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ours", type=int, default=200, help="hand-ins for the kit")
-    parser.add_argument("--stock", type=int, default=20, help="hand-ins for plain nbgrader")
-    parser.add_argument("--few", type=int, default=4, help="hand-ins of the small class")
-    parser.add_argument("--turns", type=int, default=2)
-    parser.add_argument("--exercise", choices=EXERCISES, action="append")
-    arguments = parser.parse_args()
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    print(f"seed of the class: {SEED}")
-    for name in arguments.exercise or EXERCISES:
-        with tempfile.TemporaryDirectory() as folder:
-            compared(read_exercise(ROOT / "solutions" / name), arguments, Path(folder))
+    parser = options(__doc__, hand_ins=200)
+    parser.add_argument("--stock", type=int, default=STOCK, help="hand-ins for plain nbgrader")
+    show(measure, parser.parse_args())
 
 
 if __name__ == "__main__":

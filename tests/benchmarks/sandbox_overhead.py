@@ -1,19 +1,20 @@
-"""What the sandbox adds to one submission: run with `make bench`.
+"""Row 8, what the sandbox adds to one submission: run with `make bench`.
 
 The right answer of an exercise is forked, loaded, asked everything that its graders ask,
 killed and reaped, by zygotes that differ only in their layers, in turn, so that what else the
-machine does falls on all of them alike. Figures are medians of one run; the processor time of
-all processes together, a mean, says more on a busy machine. Some leave out one layer: what the
-whole costs without it is what the rest costs.
+machine does falls on all of them alike. Lines are medians of one run, each turn a round; the
+processor time of all processes together says more on a busy machine. Some leave out one layer: what
+the whole costs without it is what the rest costs.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,15 +23,18 @@ from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.inprocess import InProcess
+from autograder.model.exercise import Exercise
 from autograder.model.request import Reply, Request
 from autograder.protocol.clock import processor_clock
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.ending import Ending
 from autograder.sandbox.zygote import Worker
+from benchmarks.command import options, show
+from benchmarks.cost_figures import TIME
+from benchmarks.figures import Figure, ratios
 
-ROOT = Path(__file__).parents[2]
 LAYERS = ("namespaces", "landlock", "seccomp", "rlimits")
-TARGETS = {"numpy_single_head": 5.0, "torch_multi_head": 15.0}  # milliseconds that it may add
+ALL, NONE, IN_PROCESS = "all layers", "no layers", "in process"
 PHASES = ("fork", "load", "calls", "end")
 ROUNDS = 40
 WARM_UP = 3
@@ -42,6 +46,12 @@ class Asked:
 
     cells: tuple[str, ...]
     requests: tuple[Request, ...]
+
+    @property
+    def by_step(self) -> list[list[Request]]:
+        """The requests that are sent together, as in grading: those of one step."""
+        groups = groupby(self.requests, lambda request: request.target)
+        return [list(group) for _, group in groups]
 
 
 class Timed(Zygote):
@@ -65,8 +75,7 @@ class Timed(Zygote):
         self.of_workers += ending.milliseconds / 1000
         return ending
 
-    @property
-    def processor(self) -> float:
+    def used(self) -> float:
         """The processor time until now: of this process, the zygote, and workers that ended."""
         below = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii")
         zygote = (processor_clock(pid) for pid in (self.pid, *map(int, below.split())))
@@ -85,6 +94,25 @@ class Recording:
         assert not leaning_on, "a right answer leans on nothing"
         self.requests.append(request)
         return self.student.ask(request)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The seconds of each phase, and of the processor, of every round."""
+
+    phases: list[tuple[float, ...]]
+    processor: list[float]
+
+    def add(self, phases: Iterator[float], clock: Callable[[], float]) -> None:
+        """Go through the phases of one round, with this clock of the processor."""
+        begun = clock()
+        self.phases.append(tuple(phases))
+        self.processor.append(clock() - begun)
+
+    @property
+    def wall(self) -> list[float]:
+        """The seconds of every round as a whole."""
+        return [sum(each) for each in self.phases]
 
 
 def record(reference: Reference, zygote: Zygote) -> Asked:
@@ -107,8 +135,8 @@ def submission(zygote: Timed, asked: Asked) -> Iterator[float]:
         begun = time.perf_counter()
         assert student.load_failures == (None,) * len(asked.cells)
         loaded = time.perf_counter()
-        for request in asked.requests:
-            student.ask(request)
+        for requests in asked.by_step:
+            student.ask_all(requests, [None] * len(requests))
         called = time.perf_counter()
     yield zygote.forking
     yield loaded - begun - zygote.forking
@@ -132,11 +160,10 @@ def in_process(library: str, asked: Asked) -> Iterator[float]:
     yield 0.0
 
 
-def measure(folder: Path, target: float) -> None:
-    """Print what each set of layers costs a submission of the exercise in `folder`."""
-    reference = read_reference(folder)
-    exercise = reference.exercise
-    kinds: dict[str, tuple[str, ...]] = {"all layers": (), "no layers": LAYERS}
+def measure(exercise: Exercise, arguments: argparse.Namespace, _: Path) -> Iterator[Figure]:
+    """Print what each set of layers costs, and give what all of them add."""
+    reference = read_reference(exercise.folder)
+    kinds: dict[str, tuple[str, ...]] = {ALL: (), NONE: LAYERS}
     kinds |= {f"without {name}": (name,) for name in LAYERS}
     with ExitStack() as stack:
         zygotes = {
@@ -145,52 +172,40 @@ def measure(folder: Path, target: float) -> None:
             )
             for kind, without in kinds.items()
         }
-        asked = record(reference, zygotes["all layers"])
-        seen: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in (*kinds, "in process")}
-        used = dict.fromkeys(seen, 0.0)
-        for number in range(WARM_UP + ROUNDS):
-            counts = number >= WARM_UP
-            begun = time.process_time()
-            seen["in process"].append(tuple(in_process(exercise.library, asked)))
-            used["in process"] += counts * (time.process_time() - begun)
+        asked = record(reference, zygotes[ALL])
+        seen = {kind: Seen([], []) for kind in (*kinds, IN_PROCESS)}
+        for _turn in range(WARM_UP + arguments.turns):
+            seen[IN_PROCESS].add(in_process(exercise.library, asked), time.process_time)
             for kind, zygote in zygotes.items():
-                begun = zygote.processor
-                seen[kind].append(tuple(submission(zygote, asked)))
-                used[kind] += counts * (zygote.processor - begun)
-    print(f"{exercise.name}: {len(asked.requests)} calls, medians of {ROUNDS}")
-    for kind, rows in seen.items():
-        _print_line(kind, rows[WARM_UP:], 1000 * used[kind] / ROUNDS)
-    for kind in ("no layers", "in process"):
-        wall = _added(seen["all layers"], seen[kind])
-        processor = 1000 * (used["all layers"] - used[kind]) / ROUNDS
-        limit = f"; {target:.0f} are allowed" if kind == "no layers" else ""
-        print(
-            f"  all layers add to {kind}: {wall:.1f} ms, {processor:.1f} of the processor{limit}",
-            flush=True,
-        )
+                seen[kind].add(submission(zygote, asked), zygote.used)
+    print(f"{exercise.name}: {len(asked.requests)} calls, medians of {arguments.turns}")
+    for kind, each in seen.items():
+        _print_line(kind, each)
+    yield from _added(exercise.name, seen)
 
 
-def _print_line(kind: str, rows: list[tuple[float, ...]], processor: float) -> None:
-    parts = (_milliseconds(row[number] for row in rows) for number in range(len(PHASES)))
+def _added(exercise: str, seen: Mapping[str, Seen]) -> Iterator[Figure]:
+    """Give what all layers add, from what was measured one right after the other."""
+    for kind in (NONE, IN_PROCESS):
+        for name in ("wall", "processor"):
+            over, under = (getattr(seen[each], name)[WARM_UP:] for each in (ALL, kind))
+            more = [1000 * (long - short) for long, short in zip(over, under)]
+            yield Figure.of(8, f"{ALL} over {kind}: {TIME[name]}", exercise, more, "ms")
+            yield Figure.of(8, f"{ALL} ÷ {kind}: {TIME[name]}", exercise, ratios(over, under))
+
+
+def _print_line(kind: str, seen: Seen) -> None:
+    rows = seen.phases[WARM_UP:]
+    parts = (1000 * median(row[number] for row in rows) for number in range(len(PHASES)))
     phases = ", ".join(f"{name} {part:.1f}" for name, part in zip(PHASES, parts))
-    whole = _milliseconds(sum(row) for row in rows)
+    whole, processor = (1000 * median(each[WARM_UP:]) for each in (seen.wall, seen.processor))
     print(f"  {kind:20} {whole:6.1f} ms ({phases}), {processor:6.1f} ms of the processor")
-
-
-def _added(more: list[tuple[float, ...]], less: list[tuple[float, ...]]) -> float:
-    """Return the median difference of what was measured one right after the other."""
-    pairs = zip(more[WARM_UP:], less[WARM_UP:])
-    return _milliseconds(sum(longer) - sum(shorter) for longer, shorter in pairs)
-
-
-def _milliseconds(seconds: Iterator[float]) -> float:
-    return 1000 * median(seconds)
 
 
 def main() -> None:
     """Print the figures of a NumPy and of a PyTorch exercise, or of those that are named."""
-    for name in sys.argv[1:] or TARGETS:
-        measure(ROOT / "solutions" / name, TARGETS.get(name, max(TARGETS.values())))
+    parser = options(__doc__, hand_ins=1, turns=ROUNDS)
+    show(measure, parser.parse_args())
 
 
 if __name__ == "__main__":

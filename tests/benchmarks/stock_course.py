@@ -199,6 +199,21 @@ def make_stock_course(folder: Path, exercise: Exercise, assignments: Path) -> No
     subprocess.run(command, cwd=folder, check=True, capture_output=True, env=environment())
 
 
+def plain_tests(exercise: Exercise) -> str:
+    """Return the same tests as a file for pytest, beside a hand-in in `submission.py`."""
+    text = (exercise.folder / SOLUTION).read_text(encoding="utf-8")
+    solution = ast.unparse(ast.parse(text))
+    tests = (
+        f"@pytest.mark.parametrize('s', SIZES)\ndef test_{step}(s):\n    {_indented(body)}\n"
+        for step, body in TESTS[exercise.name].items()
+    )
+    head = (
+        f"import pytest\n{HEAD[exercise.name]}from submission import *\n"
+        f"right = {{}}\nexec({solution!r}, right)\nSIZES = ({SIZES[exercise.name]})\n"
+    )
+    return "\n\n".join((head, *tests))
+
+
 def environment() -> dict[str, str]:
     """Return the variables that nbgrader and the kit are run with: nbgrader calls alembic."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -208,9 +223,13 @@ def environment() -> dict[str, str]:
 
 
 def _hidden(exercise: str, step: str, solution: str) -> str:
-    body = TESTS[exercise][step].replace("\n", "\n    ")
+    body = _indented(TESTS[exercise][step])
     return (
         f"assert callable({step})\n### BEGIN HIDDEN TESTS\n{HEAD[exercise]}"
         f"right = {{}}\nexec({solution!r}, right)\n"
         f"for s in ({SIZES[exercise]}):\n    {body}\n### END HIDDEN TESTS"
     )
+
+
+def _indented(body: str) -> str:
+    return body.replace("\n", "\n    ")

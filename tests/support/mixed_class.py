@@ -24,8 +24,13 @@ MISTAKES, VARIANTS = 0.06, 0.3  # the shares of steps that are wrong, and writte
 _SYLLABLES = "ba de fi go lu ma ne po ri su ta ve".split()
 
 
-def mixed_class(exercise: Exercise, count: int, seed: int = SEED) -> list[str]:
-    """Return the texts of `count` hand-ins, all different."""
+def mixed_class(
+    exercise: Exercise, count: int, seed: int = SEED, mistakes: float = MISTAKES
+) -> list[str]:
+    """Return the texts of `count` hand-ins, all different; `mistakes` is the share of wrong steps.
+
+    Without any, all are right.
+    """
     drawn = random.Random(seed)
     folder = exercise.folder.resolve()
     tree = ast.parse((folder / SOLUTION).read_text(encoding="utf-8"))
@@ -35,7 +40,7 @@ def mixed_class(exercise: Exercise, count: int, seed: int = SEED) -> list[str]:
     wrong = _written(load_module(folder / MISCONCEPTIONS), steps, known, by_step=True)
     found: dict[str, None] = {}
     while len(found) < count:
-        found[_hand_in(tree, right, wrong, drawn)] = None
+        found[_hand_in(tree, right, wrong, drawn, mistakes)] = None
     return list(found)
 
 
@@ -44,11 +49,12 @@ def _hand_in(
     right: dict[str, list[ast.FunctionDef]],
     wrong: dict[str, list[ast.FunctionDef]],
     drawn: random.Random,
+    mistakes: float,
 ) -> str:
     body = []
     for node in tree.body:
         share, name = drawn.random(), getattr(node, "name", "")
-        others = wrong if share < MISTAKES else right if share < MISTAKES + VARIANTS else {}
+        others = wrong if share < mistakes else right if share < mistakes + VARIANTS else {}
         body.append(drawn.choice(others.get(name) or [node]))
     return "\n\n\n".join(_renamed(ast.unparse(node), drawn) for node in body) + "\n"
 
