@@ -24,10 +24,12 @@ from autograder.grading.unjudged import stopped_at
 from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.class_page import write_class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import write_class_page
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.table import class_table
+
+MOST_PRINTED = 1_000  # rows of the table in a terminal
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,10 @@ def report(
     # The students' pages exist by now, to which the class page has links.
     write_class_page(output / "feedback", exercise, verdicts)
     write_grades(output / "grades.csv", exercise, verdicts)
-    console.print(class_table(exercise, verdicts))
+    if len(verdicts) <= MOST_PRINTED:
+        console.print(class_table(exercise, verdicts))
+    else:  # nobody reads it there, and it takes as long as writing the class page
+        console.print(f"{len(verdicts):,} students: the table is on the class page.")
     for line in class_summary(exercise, verdicts):
         console.print(Text(line))
     problems = (*_not_judged(verdicts), *without_page)

@@ -1,4 +1,4 @@
-"""The page that a student reads after grading, and the instructor's class page.
+"""The page that a student reads after grading.
 
 A page is one file without scripts or outside resources, so that it opens from an
 email or a learning platform. Students wrote parts of it, so the template cleans
@@ -7,7 +7,6 @@ and escapes all text that it shows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,10 +16,9 @@ from markupsafe import Markup
 
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem, write_whole
-from autograder.model.symbols import KEY, OUR_FAULT, count, mark, number, step_mark, tone
+from autograder.model.symbols import OUR_FAULT, count, number, tone
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
-from autograder.reports import advice, table
-from autograder.reports.class_summary import class_summary
+from autograder.reports import advice
 from autograder.reports.finding import (
     NOT_TOLD,
     FindingText,
@@ -32,7 +30,7 @@ from autograder.reports.finding import (
     told,
 )
 from autograder.reports.levels import level_words, unprotected_words
-from autograder.reports.roll import class_roll, shown_names
+from autograder.reports.roll import class_roll
 
 
 @dataclass(frozen=True)
@@ -47,30 +45,13 @@ class StepView:
     text: StepText
 
 
-def write_feedback(
-    folder: Path, exercise: Exercise, verdicts: Sequence[Verdict]
-) -> tuple[Path, ...]:
-    """Write one page for each student and `index.html` for the instructor into `folder`.
-
-    Return the paths: the index first, then the pages, sorted by student. Raise `KitError` when
-    a verdict is not about this exercise or the folder cannot be written.
-    """
-    pages = [write_page(folder, exercise, verdict) for verdict in class_roll(exercise, verdicts)]
-    # The index comes last, when the pages that it links to exist.
-    return (write_class_page(folder, exercise, verdicts), *pages)
-
-
 def write_page(folder: Path, exercise: Exercise, verdict: Verdict) -> Path:
-    """Write one student's page into `folder` and return its path; raise as `write_feedback`."""
+    """Write one student's page into `folder` and return its path.
+
+    Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
+    """
     path = folder / page_name(verdict.student)
     write_whole(path, feedback_page(exercise, verdict))
-    return path
-
-
-def write_class_page(folder: Path, exercise: Exercise, verdicts: Sequence[Verdict]) -> Path:
-    """Write the instructor's page into `folder` and return its path; raise as `write_feedback`."""
-    path = folder / "index.html"
-    write_whole(path, class_page(exercise, verdicts))
     return path
 
 
@@ -87,7 +68,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
     class_roll(exercise, [verdict])
     passed = sum(step.passes for step in verdict.steps)
     return (
-        _environment()
+        environment()
         .get_template("feedback.html.j2")
         .render(
             exercise=exercise,
@@ -108,44 +89,9 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
     )
 
 
-def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
-    """Return the instructor's page as HTML: the class table, with a link to every page.
-
-    Raise `KitError` when a verdict is not about this exercise.
-    """
-    roll = class_roll(exercise, verdicts)
-    names = shown_names(verdict.student for verdict in roll)
-    rows = [
-        {
-            "student": names[verdict.student],
-            "page": page_name(verdict.student),
-            "marks": [step_mark(step) for step in verdict.steps],
-            "chain": table.chain_words(exercise, verdict),
-            "chain_words": mark(verdict.chain.outcome).words
-            if verdict.chain.asked
-            else "not asked",
-            "points": table.points_words(verdict),
-            "diagnosis": table.diagnosis_words(exercise, verdict),
-        }
-        for verdict in roll
-    ]
-    return (
-        _environment()
-        .get_template("class.html.j2")
-        .render(
-            exercise=exercise,
-            students=count(len(roll), "student"),
-            summary=class_summary(exercise, roll),
-            rows=rows,
-            unprotected=unprotected_words(roll),
-            level=level_words(roll),
-            key=KEY,
-        )
-    )
-
-
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what fills the templates in; it cleans and escapes all that they show."""
     environment = Environment(
         loader=PackageLoader("autograder.reports"),
         autoescape=True,

@@ -27,8 +27,9 @@ from autograder.model.verdict import (
     Verdict,
 )
 from autograder.reports.advice import chain_sentence, first_line, steps_words
+from autograder.reports.class_page import MOST_ROWS, class_page, write_class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import class_page, feedback_page, write_feedback
+from autograder.reports.feedback import feedback_page, write_page
 from autograder.reports.grades_csv import grades_csv, write_grades
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
@@ -740,12 +741,32 @@ def test_long_text_is_cut_on_the_page() -> None:
 
 
 def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_path: Path) -> None:
-    paths = write_feedback(tmp_path, EXERCISE, [verdict(student) for student in IDS])
+    judged = [verdict(student) for student in IDS]
+    pages = [write_page(tmp_path, EXERCISE, each) for each in judged]
+    paths = [write_class_page(tmp_path, EXERCISE, judged), *pages]
     assert paths[0] == tmp_path / "index.html"
     assert len(set(paths)) == len(IDS) + 1
     assert set(tmp_path.iterdir()) == set(paths)
     links = [a["href"] for tag, a in Page(paths[0].read_text("utf-8")).tags if tag == "a"]
     assert sorted(links) == sorted(path.name for path in paths[1:])
+
+
+def test_the_page_of_a_very_large_class_has_parts_that_lead_to_each_other(tmp_path: Path) -> None:
+    one, count = verdict(), 2 * MOST_ROWS + 1
+    judged = [replace(one, student=f"s{number:05}") for number in range(count)]
+    first = write_class_page(tmp_path, EXERCISE, judged)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("index.html", "index~2.html", "index~3.html")
+    }
+    parts = [Page(path.read_text("utf-8")) for path in (first, *sorted(tmp_path.glob("index~*")))]
+    links = [[a["href"] for tag, a in part.tags if tag == "a"] for part in parts]
+    assert links[0][:2] == ["index~2.html", "index~3.html"]
+    assert links[2][:2] == ["index.html", "index~2.html"] and links[2][2:] == ["s02000.html"]
+    students = [link for each in links for link in each if link.startswith("s")]
+    assert students == [f"s{number:05}.html" for number in range(count)]
+    assert all(f"{count} students" in part.text for part in parts)
+    write_class_page(tmp_path, EXERCISE, judged[:5])
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"], "what is left of before"
 
 
 def luminance(color: str) -> float:

@@ -20,8 +20,9 @@ from autograder.model.verdict import (
     Verdict,
 )
 from autograder.reports.advice import chain_sentence, first_line
+from autograder.reports.class_page import class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import class_page, feedback_page
+from autograder.reports.feedback import feedback_page
 from autograder.reports.table import class_table
 
 NAMES = ("softmax", "create_causal_mask", "scale_scores", "Attention")

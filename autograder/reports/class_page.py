@@ -1,0 +1,104 @@
+"""The instructor's page on a class: a table of students and steps, and what they misunderstood.
+
+Of a very large class, it is several files: a browser shows a thousand rows at once, and not a
+hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.model.exercise import Exercise
+from autograder.model.files import write_whole
+from autograder.model.symbols import KEY, count, mark, step_mark
+from autograder.model.verdict import Verdict
+from autograder.reports import table
+from autograder.reports.class_summary import class_summary
+from autograder.reports.feedback import environment, page_name
+from autograder.reports.levels import level_words, unprotected_words
+from autograder.reports.roll import class_roll, shown_names
+
+MOST_ROWS = 1_000
+FIRST = "index.html"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A page with some of the students: its file, and the numbers of its first and last row."""
+
+    file: str
+    first: int
+    last: int
+
+
+def parts_of(students: int) -> tuple[Part, ...]:
+    """Return the pages of a class, at least one."""
+    starts = range(1, max(students, 1) + 1, MOST_ROWS)
+    # No student's page has a "~" followed by so little.
+    files = [FIRST, *(f"index~{number}.html" for number in range(2, len(starts) + 1))]
+    return tuple(
+        Part(file, start, min(start + MOST_ROWS - 1, students))
+        for file, start in zip(files, starts, strict=True)
+    )
+
+
+def write_class_page(folder: Path, exercise: Exercise, verdicts: Sequence[Verdict]) -> Path:
+    """Write the page into `folder`, in as many files as it takes; return the path of the first.
+
+    Raise `KitError` when a verdict is not about this exercise or the folder cannot be written.
+    """
+    roll = class_roll(exercise, verdicts)
+    names = shown_names(verdict.student for verdict in roll)
+    parts = parts_of(len(roll))
+    # The first comes last, when the files that it links to exist.
+    for part in reversed(parts):
+        write_whole(folder / part.file, _page(exercise, roll, names, part))
+    known = {part.file for part in parts}
+    for old in folder.glob("index~*.html"):
+        if old.name not in known and old.stem.removeprefix("index~").isdecimal():
+            old.unlink()  # of a run when the class was larger
+    return folder / FIRST
+
+
+def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
+    """Return the first part of the page as HTML, with links to the students' pages.
+
+    Raise `KitError` when a verdict is not about this exercise.
+    """
+    roll = class_roll(exercise, verdicts)
+    names = shown_names(verdict.student for verdict in roll)
+    return _page(exercise, roll, names, parts_of(len(roll))[0])
+
+
+def _page(exercise: Exercise, roll: Sequence[Verdict], names: Mapping[str, str], part: Part) -> str:
+    return (
+        environment()
+        .get_template("class.html.j2")
+        .render(
+            exercise=exercise,
+            students=count(len(roll), "student"),
+            summary=class_summary(exercise, roll) if part.file == FIRST else (),
+            parts=parts_of(len(roll)),
+            shown=part,
+            rows=[_row(exercise, each, names) for each in roll[part.first - 1 : part.last]],
+            unprotected=unprotected_words(roll),
+            level=level_words(roll),
+            key=KEY,
+        )
+    )
+
+
+def _row(exercise: Exercise, verdict: Verdict, names: Mapping[str, str]) -> dict[str, Any]:
+    asked = verdict.chain.asked
+    return {
+        "student": names[verdict.student],
+        "page": page_name(verdict.student),
+        "marks": [step_mark(step) for step in verdict.steps],
+        "chain": table.chain_words(exercise, verdict),
+        "chain_words": mark(verdict.chain.outcome).words if asked else "not asked",
+        "points": table.points_words(verdict),
+        "diagnosis": table.diagnosis_words(exercise, verdict),
+    }
