@@ -124,15 +124,19 @@ class GradingPlugin:
         *,
         seeds: InputSeeds | None = None,
         layer_earns_steps: bool = True,
+        together: bool = True,
     ) -> JudgedSteps:
         """Run every check against `respondent`, step by step, then the chain.
 
         `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
         from `seeds`, or from the exercise's own seed. With `layer_earns_steps`, a layer that is
-        right by itself earns the points of steps that are not written and that it does.
+        right by itself earns the points of steps that are not written and that it does. All
+        functions are asked `together`, which is faster, or each when its turn comes.
         """
         drawn = seeds or InputSeeds()
-        return self._submissions.judged(respondent, on_step, drawn, layer_earns_steps)
+        return self._submissions.judged(
+            respondent, on_step, drawn, layer_earns_steps, together=together
+        )
 
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`.

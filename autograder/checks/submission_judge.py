@@ -52,12 +52,15 @@ class SubmissionJudge:
         on_step: Callable[[StepVerdict], None],
         seeds: InputSeeds,
         layer_earns_steps: bool,
+        *,
+        together: bool,
     ) -> JudgedSteps:
         """Run every check against `respondent`; see `GradingPlugin.judged_by`."""
         begun = time.monotonic()
         self._runner.draw_from(seeds)
         judge = StepJudge(self._runner, respondent)
-        judge.ask_functions()
+        if together:
+            judge.ask_functions()
         judged: list[StepVerdict] = []
         for step in self._runner.reference.exercise.steps:
             judged.append(judge.judged(step, judged, _stuck(judged) is not None))

@@ -49,6 +49,7 @@ class Judging:
     zygote: Zygote
     secret: bytes
     layer_earns_steps: bool
+    together: bool
     exercise_hash: str
 
 
@@ -61,6 +62,7 @@ def grade_batch(
     secret: bytes = b"",
     graded: Path | None = None,
     layer_earns_steps: bool = True,
+    together: bool = True,
     progress: WorkProgress | None = None,
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
@@ -69,8 +71,9 @@ def grade_batch(
     counts once the journal holds it. Hidden inputs are drawn from `secret` and a submission's code.
     All hand-ins lie in `graded`; workers see no folder of packages that holds it. With
     `layer_earns_steps`, a right layer earns the points of the steps that it does. `progress` gets
-    every verdict, and every step on the way. Raises `KitError` when the exercise cannot be used or
-    the sandbox falls short of the demand, and MemoryError.
+    every verdict, and every step on the way. The functions of a hand-in are asked `together`, or
+    one after the other. Raises `KitError` when the exercise cannot be used or the sandbox falls
+    short of the demand, and MemoryError.
     """
     sender = progress or WorkProgress(lambda message: None, None)
     journal = Journal(journal_file) if journal_file else None
@@ -90,7 +93,7 @@ def grade_batch(
 
     def judge(plugin: GradingPlugin) -> None:
         _entered(zygote)
-        judging = Judging(plugin, reference, zygote, secret, layer_earns_steps, digest)
+        judging = Judging(plugin, reference, zygote, secret, layer_earns_steps, together, digest)
         tried = partial(_tried, judging, progress=sender)
         for number in [each for each in range(len(submissions)) if each not in known]:
             sender.begin(number)
@@ -182,7 +185,11 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     answer = partial(reference_answer, judging.reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = judging.plugin.judged_by(
-            loaded, send_step, seeds=seeds, layer_earns_steps=judging.layer_earns_steps
+            loaded,
+            send_step,
+            seeds=seeds,
+            layer_earns_steps=judging.layer_earns_steps,
+            together=judging.together,
         )
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
     remarks = (*remarks, *judged.remarks)

@@ -40,7 +40,7 @@ class GradingRun:
 
     `journal` has been prepared before; `allow_process` accepts a machine that does not isolate.
     All hand-ins lie in `graded`. With `layer_earns_steps`, a right layer earns the points of the
-    steps that it does.
+    steps that it does. The functions of a hand-in are asked `together`, or one after the other.
     """
 
     journal: Path | None = None
@@ -48,6 +48,7 @@ class GradingRun:
     allow_process: bool = False
     graded: Path | None = None
     layer_earns_steps: bool = True
+    together: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class ClassJudging:
             secret=run.secret,
             graded=run.graded,
             layer_earns_steps=run.layer_earns_steps,
+            together=run.together,
             progress=progress,
         )
 
@@ -162,17 +164,33 @@ def grade_class(
             known[submission.student] = replace(verdict, student=submission.student)
             on_verdict(known[submission.student])
 
-    def lost(place: int, loss: Loss) -> None:
-        tell(place, _stopped(exercise, firsts[place], loss, run))
+    unseen: list[int] = []
 
+    def lost(place: int, loss: Loss) -> None:
+        if run.together and loss.cause is not Cause.ENDED and not _judged_steps(loss):
+            unseen.append(place)  # what is right in it was asked, but not judged yet
+        else:
+            tell(place, _stopped(exercise, firsts[place], loss, run))
+
+    folder, limits = exercise.folder.absolute(), bounds or judging_bounds(exercise)
     with nullcontext(pool) if pool else GraderPool(_count(processes, len(firsts))) as graders:
         graders.run(
-            ClassJudging(exercise.folder.absolute(), run),
+            ClassJudging(folder, run),
             firsts,
-            bounds or judging_bounds(exercise),
+            limits,
             result=tell,
             lost=lost,
             batch=_batch_size(len(firsts), graders.processes),
+        )
+        again = tuple(unseen)
+        graders.run(
+            ClassJudging(folder, replace(run, together=False)),
+            [firsts[place] for place in again],
+            limits,
+            result=lambda number, verdict: tell(again[number], verdict),
+            lost=lambda number, loss: tell(
+                again[number], _stopped(exercise, firsts[again[number]], loss, run)
+            ),
         )
     return tuple(known[submission.student] for submission in submissions)
 
@@ -197,10 +215,14 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
         look="What was judged before counts. Is a result or an error message of yours very large "
         "or deeply nested?",
     )
-    steps = [part for part in loss.parts if isinstance(part, JudgedStep)]
+    steps = _judged_steps(loss)
     seed = input_seed(run.secret, exercise, submission.code_hash)
     verdict = unfinished(exercise, submission, steps, finding, seed)
     return kept_by(run, exercise, submission, verdict)
+
+
+def _judged_steps(loss: Loss) -> list[JudgedStep]:
+    return [part for part in loss.parts if isinstance(part, JudgedStep)]
 
 
 def kept_by(
