@@ -26,7 +26,7 @@ FIRST = "index.html"
 
 
 @dataclass(frozen=True)
-class Part:
+class ClassPart:
     """A page with some of the students: its file, and the numbers of its first and last row."""
 
     file: str
@@ -34,13 +34,13 @@ class Part:
     last: int
 
 
-def parts_of(students: int) -> tuple[Part, ...]:
+def parts_of(students: int) -> tuple[ClassPart, ...]:
     """Return the pages of a class, at least one."""
     starts = range(1, max(students, 1) + 1, MOST_ROWS)
     # No student's page has a "~" followed by so little.
     files = [FIRST, *(f"index~{number}.html" for number in range(2, len(starts) + 1))]
     return tuple(
-        Part(file, start, min(start + MOST_ROWS - 1, students))
+        ClassPart(file, start, min(start + MOST_ROWS - 1, students))
         for file, start in zip(files, starts, strict=True)
     )
 
@@ -73,7 +73,9 @@ def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
     return _page(exercise, roll, names, parts_of(len(roll))[0])
 
 
-def _page(exercise: Exercise, roll: Sequence[Verdict], names: Mapping[str, str], part: Part) -> str:
+def _page(
+    exercise: Exercise, roll: Sequence[Verdict], names: Mapping[str, str], part: ClassPart
+) -> str:
     return (
         environment()
         .get_template("class.html.j2")
