@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 from autograder.model.exercise import Exercise
@@ -21,7 +22,9 @@ _MODULES = {"np": "numpy"}  # what everybody calls it, and its name
 def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
     """Return the author's words for every named call that the submission uses."""
     # Most hand-ins hold none of the words; then nothing is parsed.
-    likely = [each for each in exercise.remarks if _is_written(each.uses, submission.cells)]
+    # Python reads ℕ as N, and so do we.
+    written = [unicodedata.normalize("NFKC", cell) for cell in submission.cells]
+    likely = [each for each in exercise.remarks if _is_written(each.uses, written)]
     used = {name for cell in submission.cells for name in _names(cell)} if likely else set()
     told = (remark.words for remark in likely if remark.uses in used)
     return tuple(dict.fromkeys(told))  # two names may have the same words
@@ -29,7 +32,7 @@ def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
 
 def _is_written(uses: str, cells: Iterable[str]) -> bool:
     name = re.compile(rf"\b{re.escape(uses.rpartition('.')[2])}\b")
-    return any(name.search(cell) or not cell.isascii() for cell in cells)  # Python reads ℕ as N
+    return any(name.search(cell) for cell in cells)
 
 
 def _names(cell: str) -> Iterator[str]:

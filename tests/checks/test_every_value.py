@@ -584,7 +584,8 @@ def test_what_is_no_mask_is_not_inverted() -> None:
     [
         ("import numpy as np\nm = np.matrix(1)", "`np.matrix`"),
         ("from numpy import matrix\nm = matrix(1)", "`np.matrix`"),
-        ("import numpy as np\nm = np.ma.array(1)", "masked array"),
+        ("import numpy as np\nm = np.\N{MATHEMATICAL BOLD SMALL M}atrix(1)", "`np.matrix`"),
+        ("import numpy as np\nm = np.ma.array(1)  # \N{SQUARE ROOT}", "masked array"),
         ("import torch\nm = torch.ones(1)", "PyTorch"),
         ("matrix = ma = 1\nfor matrix in (): pass", ""),
     ],
