@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.output import lasting_output
 from autograder.cli.student_files import write_student_files
 from autograder.errors import KitError
-from autograder.grading.class_task import ClassTask, EnterGrades, GradingOptions, grade_task
+from autograder.grading.class_task import ClassTask, GradingOptions, grade_task
 from autograder.grading.classroom import JudgingPool
 from autograder.grading.folder_task import folder_task
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
-from autograder.grading.unjudged import stopped_at
 from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
-from autograder.model.verdict import Outcome, Verdict
+from autograder.model.verdict import Verdict
 from autograder.reports.class_page import write_class_page
 from autograder.reports.class_summary import class_summary
+from autograder.reports.follow_up import FollowUp, write_follow_ups
+from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntries, changed_marks
 from autograder.reports.grades_csv import write_grades
+from autograder.reports.roll import class_roll
 from autograder.reports.table import class_table
+from autograder.submission.reading import Submission
 
 MOST_PRINTED = 1_000  # rows of the table in a terminal
+MOST_LINES = 10  # sentences of a kind that is on the class page too
+
+
+# Puts the grades of a class where its course keeps them, and returns what is there then.
+EnterGrades = Callable[[Sequence[Verdict], Sequence[Submission], GraderPool], ClassGradebook]
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,13 @@ def grade_path(
     If another run is grading the same class, wait for it. If printing fails, everything is still
     graded and written, and then the error is raised.
     """
+    if path.is_file():
+        raise KitError(
+            "a class is a folder, and this is a file",
+            place=str(path),
+            cure="put it into a folder, named by its student (homework/ada.py), and grade that; "
+            "a student checks one file with `attn check`",
+        )
     if not path.is_dir():
         raise KitError(
             "there is no such folder",
@@ -75,9 +90,12 @@ def grade_path(
         task, enter = found(path, exercise, solutions, output)
         with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
             submissions, verdicts = grade_task(task, pool, options, console, judges=judges)
-            enter(verdicts, submissions, pool)
-            problems = write_student_files(pool, task.output, task.exercise, verdicts)
-        return report(task, verdicts, problems, console)
+            gradebook = enter(verdicts, submissions, pool)
+            lost = write_student_files(
+                pool, task.output, task.exercise, verdicts, gradebook.entries
+            )
+        follow_ups = (*lost, *find_follow_ups(task.exercise, verdicts, submissions, gradebook))
+        return report(task, verdicts, gradebook.entries, follow_ups, console)
 
 
 def _judges(
@@ -99,7 +117,7 @@ def _in_folder(
 ) -> tuple[ClassTask, EnterGrades]:
     """Return what there is to grade in a folder, which has no gradebook."""
     task = folder_task(path, exercise, solutions, output)
-    return task, lambda verdicts, submissions, pool: None
+    return task, lambda verdicts, submissions, pool: ClassGradebook()
 
 
 def _in_course(
@@ -108,41 +126,50 @@ def _in_course(
     """Return what there is to grade in a course, and how its gradebook gets the grades."""
     from autograder.course.course_task import course_task  # only a course has nbgrader
     from autograder.course.gradebook import write_gradebook
+    from autograder.course.gradebook_entries import read_gradebook
 
     found = course_task(path, exercise, solutions, output)
-    return found.task, partial(write_gradebook, found.course, found.task.exercise.name)
+    name = found.task.exercise.name
+
+    def enter(
+        verdicts: Sequence[Verdict], submissions: Sequence[Submission], pool: GraderPool
+    ) -> ClassGradebook:
+        write_gradebook(found.course, name, verdicts, submissions, pool)
+        return read_gradebook(found.course, name)
+
+    return found.task, enter
 
 
 def report(
-    task: ClassTask, verdicts: tuple[Verdict, ...], without_page: Sequence[str], console: Console
+    task: ClassTask,
+    verdicts: tuple[Verdict, ...],
+    entries: GradebookEntries,
+    follow_ups: tuple[FollowUp, ...],
+    console: Console,
 ) -> GradedClass:
-    """Write what is about the whole class; print its table and what could not be done."""
+    """Write what is about the whole class; print its table and what waits for the instructor."""
     exercise, output = task.exercise, task.output
     # The students' pages exist by now, to which the class page has links.
-    write_class_page(output / "feedback", exercise, verdicts)
-    write_grades(output / "grades.csv", exercise, verdicts)
+    write_class_page(output / "feedback", exercise, verdicts, entries, follow_ups)
+    write_grades(output / "grades.csv", exercise, verdicts, entries)
+    write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
     if len(verdicts) <= MOST_PRINTED:
-        console.print(class_table(exercise, verdicts))
+        console.print(class_table(exercise, verdicts, entries))
     else:  # nobody reads it there, and it takes as long as writing the class page
         console.print(f"{len(verdicts):,} students: the table is on the class page.")
-    for line in class_summary(exercise, verdicts):
+    for line in class_summary(exercise, verdicts, entries):
         console.print(Text(line))
-    problems = (*_not_judged(verdicts), *without_page)
+    _print_some(changed_marks(class_roll(exercise, verdicts), entries), "such marks", console)
+    problems = tuple(each.line for each in follow_ups if each.not_graded)
     for problem in problems:
         console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
+    waiting = [f"needs you: {each.line}" for each in follow_ups if not each.not_graded]
+    _print_some(waiting, "things that need you", console)
     return GradedClass(verdicts, output, problems)
 
 
-def _not_judged(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    sentences = []
-    for verdict in verdicts:
-        finding = verdict.steps[0].finding
-        if verdict.infrastructure:
-            failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
-            details = "; ".join(failed.finding.details) if failed.finding else ""
-            sentences.append(f"{verdict.student}: a fault of the grader ({details}). Grade again.")
-        elif finding and finding.outcome is Outcome.REJECTED:
-            sentences.append(f"{verdict.student}: {finding.fact}")
-        elif stopped := stopped_at(verdict):
-            sentences.append(f"{verdict.student}: judged only in part. {stopped.fact}")
-    return tuple(sentences)
+def _print_some(lines: Sequence[str], what: str, console: Console) -> None:
+    for line in lines[:MOST_LINES]:
+        console.print(Text(terminal_line(line, 500)))
+    if len(lines) > MOST_LINES:
+        console.print(f"{len(lines) - MOST_LINES:,} more {what} are on the class page.")

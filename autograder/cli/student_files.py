@@ -15,6 +15,8 @@ from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.feedback import write_page
+from autograder.reports.follow_up import FollowUp
+from autograder.reports.gradebook_entry import GradebookEntries, GradebookEntry
 from autograder.reports.roll import class_roll
 from autograder.reports.verdict_files import write_verdict
 
@@ -22,23 +24,28 @@ _BATCH = 16
 
 
 def write_student_files(
-    pool: GraderPool, output: Path, exercise: Exercise, verdicts: Sequence[Verdict]
-) -> tuple[str, ...]:
+    pool: GraderPool,
+    output: Path,
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries,
+) -> tuple[FollowUp, ...]:
     """Write the verdict and the page of every student into `output`, in the processes of `pool`.
 
-    Return a sentence for each student whose files could not be made. Raise `KitError` when the
-    verdicts do not belong together or the folder cannot be written.
+    Points on a page are the gradebook's, where it has `entries`. Return the students
+    whose files could not be made. Raise `KitError` when the verdicts do not belong together or the
+    folder cannot be written.
     """
     roll = class_roll(exercise, verdicts)
-    problems: dict[int, str] = {}
+    problems: dict[int, FollowUp] = {}
 
     def lost(place: int, loss: Loss) -> None:
-        student = roll[place].student
-        problems[place] = f"{student}: the page could not be made ({loss.detail})."
+        why = f"the page could not be made ({loss.detail})."
+        problems[place] = FollowUp("no_page", (roll[place].student,), why, "", not_graded=True)
 
     pool.run(
         partial(_write_batch, output, exercise),
-        roll,
+        [(verdict, entries.get(verdict.student)) for verdict in roll],
         HANDLING,
         result=lambda place, result: None,
         lost=lost,
@@ -48,10 +55,13 @@ def write_student_files(
 
 
 def _write_batch(
-    output: Path, exercise: Exercise, verdicts: Sequence[Verdict], progress: WorkProgress
+    output: Path,
+    exercise: Exercise,
+    jobs: Sequence[tuple[Verdict, GradebookEntry | None]],
+    progress: WorkProgress,
 ) -> None:
-    for number, verdict in enumerate(verdicts):
+    for number, (verdict, entry) in enumerate(jobs):
         progress.begin(number)
         write_verdict(output / "verdicts", verdict)
-        write_page(output / "feedback", exercise, verdict)
+        write_page(output / "feedback", exercise, verdict, entry)
         progress.done(None)

@@ -27,6 +27,8 @@ from autograder.course.any_name import AnyName, FeedbackForAnyName
 from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
+from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.stale_release import refuse_stale_release
 from autograder.course.verdict_cells import finished
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
@@ -80,6 +82,9 @@ class CourseAutograde(AnyName, Autograde):
         if not matched:  # nbgrader reports it in its own words
             super().start()
             return
+        for exercise in sorted({exercise for exercise, _ in matched}):
+            with open_gradebook(course, read_settings(course), exercise) as (_, notebook):
+                refuse_stale_release(course, course.exercise(exercise), notebook)
         with (
             ended_by_signals(),
             class_lock(course.directory, lambda: self.log.warning(WAITS)),
@@ -91,6 +96,10 @@ class CourseAutograde(AnyName, Autograde):
                 super().start()
             finally:
                 self.coursedir.submitted_directory = own
+        self.log.info(
+            "For the pages, the table of the class and what needs you: attn grade %s",
+            course.directory,
+        )
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """Return whether to grade, which includes what an earlier run left half graded."""

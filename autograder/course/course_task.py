@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autograder.course.creation import Course, read_course
 from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.stale_release import refuse_stale_release
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
 from autograder.grading.roster import course_roster
@@ -25,7 +26,8 @@ def course_task(
 ) -> CourseTask:
     """Return what is to be graded in the course at `path`; raise `KitError` on bad input.
 
-    An exercise that has not been released is refused here, before anybody is judged.
+    An exercise that has not been released, or was released with other steps or points, is refused
+    here, before anybody is judged.
     """
     course = read_course(path)
     if solutions and solutions.resolve() != course.solutions:
@@ -48,9 +50,9 @@ def course_task(
             place=str(path / "submitted"),
             cure=f"collect the submissions first: each goes into submitted/STUDENT/{facts.name}/",
         )
-    # Without a release there is no place for grades: say so before grading, not after.
-    with open_gradebook(course, read_settings(course), facts.name):
-        pass
+    # Without a release that fits there is no place for grades: say so before grading, not after.
+    with open_gradebook(course, read_settings(course), facts.name) as (_, notebook):
+        refuse_stale_release(course, facts, notebook)
     folders = [(student, course.submitted(facts.name, student)) for student in students]
     target = output or course.graded(facts.name)
     hand_ins = course_roster(folders)

@@ -18,7 +18,7 @@ from typing import Any
 from nbformat import from_dict
 from nbgrader import api
 from nbgrader.preprocessors import AssignLatePenalties
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import insert, select, update
 from sqlalchemy.exc import DBAPIError
 from traitlets.config import Config
 
@@ -39,6 +39,7 @@ from autograder.reports.roll import class_roll
 from autograder.submission.reading import Submission
 
 BATCH = 250  # students per transaction
+_KEPT = (api.Grade.auto_score, api.Grade.manual_score, api.Grade.needs_manual_grade)
 STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gradebook
 
 
@@ -60,19 +61,19 @@ def write_gradebook(
     facts = course.exercise(exercise)
     roll = class_roll(facts, tuple(verdicts))
     handed_in = _handed_in(facts, roll, submissions)
-    judged = [
-        JudgedSubmission(handed_in[verdict.student], verdict)
-        for verdict in roll
-        if not verdict.infrastructure
-    ]
+    judged = [verdict for verdict in roll if not verdict.infrastructure]
     settings = read_settings(course)
     with (
         open_gradebook(course, settings, exercise) as (gradebook, notebook),
         nullcontext(pool) if pool else GraderPool(1) as graders,
         _staging(course) as staging,
     ):
+        by_hand = _graded_by_hand(gradebook.db, notebook)
         for start in range(0, len(judged), BATCH):
-            part = judged[start : start + BATCH]
+            part = [
+                JudgedSubmission(handed_in[each.student], each, each.student in by_hand)
+                for each in judged[start : start + BATCH]
+            ]
             batch = graded_notebooks(course, exercise, part, staging / str(start), graders)
             with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
@@ -114,32 +115,6 @@ def _explained_errors(course: Course, gradebook: api.Gradebook) -> Iterator[None
         ) from error
 
 
-def scores(course: Course, exercise: str) -> dict[str, dict[str, float]]:
-    """Read the scores back: for each student, the points by cell (`check_softmax`).
-
-    A score given by hand takes precedence over ours, and extra credit is added. Cells without a
-    score are left out.
-    """
-    query = (
-        select(api.SubmittedAssignment.student_id, api.BaseCell.name, api.Grade.score)
-        .select_from(api.Grade)
-        .join(api.BaseCell, api.Grade.cell_id == api.BaseCell.id)
-        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
-        .join(
-            api.SubmittedAssignment,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .where(or_(api.Grade.auto_score.is_not(None), api.Grade.manual_score.is_not(None)))
-        .order_by(api.SubmittedAssignment.student_id, api.BaseCell.name)
-    )
-    found: dict[str, dict[str, float]] = {}
-    with open_gradebook(course, read_settings(course), exercise) as (gradebook, notebook):
-        mine = api.SubmittedNotebook.notebook_id == notebook.id
-        for student, cell, score in gradebook.db.execute(query.where(mine)):
-            found.setdefault(student, {})[cell] = float(score)
-    return found
-
-
 def _handed_in(
     exercise: Exercise, roll: Iterable[Verdict], submissions: Iterable[Submission]
 ) -> dict[str, Submission]:
@@ -154,19 +129,42 @@ def _handed_in(
     return found
 
 
+def _graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:
+    """Return the students to whom somebody has given points of `notebook` by hand."""
+    query = (
+        select(api.SubmittedAssignment.student_id)
+        .join(
+            api.SubmittedNotebook,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .join(api.Grade, api.Grade.notebook_id == api.SubmittedNotebook.id)
+        .where(
+            api.SubmittedNotebook.notebook_id == notebook.id, api.Grade.manual_score.is_not(None)
+        )
+        .distinct()
+    )
+    return frozenset(db.scalars(query))
+
+
 def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
     """Write the grades and comments of `batch` in one transaction."""
     by_student = {graded.student: graded for graded in batch}
     _add_missing(db, notebook, batch)
+    query = _rows(api.Grade, notebook, by_student)
+    rows = db.execute(query.add_columns(*_KEPT)).all()
     grades = []
-    for row, student, cell, manual in db.execute(_rows(api.Grade, notebook, by_student)):
-        score = by_student[student].scores[cell]
-        # As in nbgrader, a score given by hand stays, and the cell is marked for another look.
-        look = manual is not None or score is None
-        grades.append({"id": row, "auto_score": score, "needs_manual_grade": look})
+    for row in rows:
+        score = by_student[row.student_id].scores[row.name]
+        if row.manual_score is None:
+            look = score is None
+        else:
+            # It stays. Somebody has to look again if it is about other work, and not each time.
+            other = by_student[row.student_id].changed or row.auto_score != score
+            look = row.needs_manual_grade or other
+        grades.append({"id": row.id, "auto_score": score, "needs_manual_grade": look})
     comments = [
-        {"id": row, "auto_comment": by_student[student].comments[cell]}
-        for row, student, cell, _ in db.execute(_rows(api.Comment, notebook, by_student))
+        {"id": row.id, "auto_comment": by_student[row.student_id].comments[row.name]}
+        for row in db.execute(_rows(api.Comment, notebook, by_student))
     ]
     db.execute(update(api.Grade), grades)
     db.execute(update(api.Comment), comments)
@@ -238,10 +236,9 @@ def _penalize_late(
 
 
 def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:
-    """Select the grades or comments as rows: id, student, cell, value given by hand."""
-    by_hand = model.manual_score if model is api.Grade else model.manual_comment
+    """Select the grades or comments of students: the id of each, the student and the cell."""
     return (
-        select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name, by_hand)
+        select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name)
         .select_from(model)
         .join(api.BaseCell, model.cell_id == api.BaseCell.id)
         .join(api.SubmittedNotebook, model.notebook_id == api.SubmittedNotebook.id)

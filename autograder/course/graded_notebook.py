@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 
-from autograder.course.creation import Course
+from autograder.course.creation import Course, notebook_name
 from autograder.course.intake import (
     CHANGED,
     ChangedFile,
@@ -45,10 +46,11 @@ _BATCH = 8
 
 @dataclass(frozen=True)
 class JudgedSubmission:
-    """A submission and the verdict on it."""
+    """A submission, the verdict on it, and whether a person has given some of its points."""
 
     submission: Submission
     verdict: Verdict
+    by_hand: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class GradedNotebook:
     """One student's graded notebook in `folder`, and its entries for the gradebook.
 
     scores, comments: by the name of the cell. handed_in_at: a UTC datetime, or None if unknown.
+    changed: whether the work is other than that in `autograded/`, which is only looked at where
+    points were given by hand.
     """
 
     student: str
@@ -63,6 +67,7 @@ class GradedNotebook:
     comments: Mapping[str, str | None]
     handed_in_at: Any
     folder: Path
+    changed: bool = False
 
 
 def graded_notebooks(
@@ -171,7 +176,26 @@ def _graded(
             course.autograded(exercise.name, judged.submission.student), error
         ) from error
     at = timestamp(folder_of(judged.submission), judged.submission.root)
-    return GradedNotebook(judged.submission.student, scores, comments, at, folder)
+    changed = judged.by_hand and _work(filled) != _work_before(course, exercise.name, judged)
+    return GradedNotebook(judged.submission.student, scores, comments, at, folder, changed)
+
+
+def _work_before(course: Course, exercise: str, judged: JudgedSubmission) -> list[str] | None:
+    """Return the student's work that was graded before; None when it is not known."""
+    path = course.autograded(exercise, judged.submission.student) / notebook_name(exercise)
+    try:
+        return _work(nbformat.read(path, as_version=4))
+    except (OSError, ValueError):
+        return None
+
+
+def _work(notebook: NotebookNode) -> list[str]:
+    """Return the texts of all cells that a student may write."""
+    return [
+        cell.source
+        for cell in notebook.cells
+        if utils.is_solution(cell) or not cell.metadata.get("nbgrader")
+    ]
 
 
 def _not_written(place: Path, error: OSError) -> KitError:

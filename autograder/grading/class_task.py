@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +23,6 @@ from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
 from autograder.sandbox import Zygote
 from autograder.submission.reading import Submission
-
-# Puts the grades of a class where its course keeps them.
-EnterGrades = Callable[[Sequence[Verdict], Sequence[Submission], GraderPool], object]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from autograder.model.verdict import Verdict
 from autograder.reports import table
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import environment, page_name
+from autograder.reports.follow_up import FollowUp
+from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
 
@@ -45,7 +47,13 @@ def parts_of(students: int) -> tuple[ClassPart, ...]:
     )
 
 
-def write_class_page(folder: Path, exercise: Exercise, verdicts: Sequence[Verdict]) -> Path:
+def write_class_page(
+    folder: Path,
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries = NO_ENTRIES,
+    follow_ups: Sequence[FollowUp] = (),
+) -> Path:
     """Write the page into `folder`, in as many files as it takes; return the path of the first.
 
     Raise `KitError` when a verdict is not about this exercise or the folder cannot be written.
@@ -55,7 +63,7 @@ def write_class_page(folder: Path, exercise: Exercise, verdicts: Sequence[Verdic
     parts = parts_of(len(roll))
     # The first comes last, when the files that it links to exist.
     for part in reversed(parts):
-        write_whole(folder / part.file, _page(exercise, roll, names, part))
+        write_whole(folder / part.file, _page(exercise, roll, names, part, entries, follow_ups))
     known = {part.file for part in parts}
     for old in folder.glob("index~*.html"):
         if old.name not in known and old.stem.removeprefix("index~").isdecimal():
@@ -63,29 +71,44 @@ def write_class_page(folder: Path, exercise: Exercise, verdicts: Sequence[Verdic
     return folder / FIRST
 
 
-def class_page(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
+def class_page(
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries = NO_ENTRIES,
+    follow_ups: Sequence[FollowUp] = (),
+) -> str:
     """Return the first part of the page as HTML, with links to the students' pages.
+
+    Points are the gradebook's, where it has `entries`.
 
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
     names = shown_names(verdict.student for verdict in roll)
-    return _page(exercise, roll, names, parts_of(len(roll))[0])
+    return _page(exercise, roll, names, parts_of(len(roll))[0], entries, follow_ups)
 
 
 def _page(
-    exercise: Exercise, roll: Sequence[Verdict], names: Mapping[str, str], part: ClassPart
+    exercise: Exercise,
+    roll: Sequence[Verdict],
+    names: Mapping[str, str],
+    part: ClassPart,
+    entries: GradebookEntries,
+    follow_ups: Sequence[FollowUp],
 ) -> str:
+    rows = roll[part.first - 1 : part.last]
     return (
         environment()
         .get_template("class.html.j2")
         .render(
             exercise=exercise,
             students=count(len(roll), "student"),
-            summary=class_summary(exercise, roll) if part.file == FIRST else (),
+            summary=class_summary(exercise, roll, entries) if part.file == FIRST else (),
+            follow_ups=follow_ups if part.file == FIRST else (),
             parts=parts_of(len(roll)),
             shown=part,
-            rows=[_row(exercise, each, names) for each in roll[part.first - 1 : part.last]],
+            rows=[_row(exercise, each, names, entries) for each in rows],
+            changed_marks=changed_marks(rows, entries),
             unprotected=unprotected_words(roll),
             level=level_words(roll),
             key=KEY,
@@ -93,7 +116,9 @@ def _page(
     )
 
 
-def _row(exercise: Exercise, verdict: Verdict, names: Mapping[str, str]) -> dict[str, Any]:
+def _row(
+    exercise: Exercise, verdict: Verdict, names: Mapping[str, str], entries: GradebookEntries
+) -> dict[str, Any]:
     asked = verdict.chain.asked
     return {
         "student": names[verdict.student],
@@ -101,6 +126,6 @@ def _row(exercise: Exercise, verdict: Verdict, names: Mapping[str, str]) -> dict
         "marks": [step_mark(step) for step in verdict.steps],
         "chain": table.chain_words(exercise, verdict),
         "chain_words": mark(verdict.chain.outcome).words if asked else "not asked",
-        "points": table.points_words(verdict),
+        "points": table.points_words(verdict, entries),
         "diagnosis": table.diagnosis_words(exercise, verdict),
     }

@@ -11,14 +11,23 @@ from autograder.model.sanitize import clean_line
 from autograder.model.symbols import count, number
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.advice import own_layer, unwritten
+from autograder.reports.gradebook_entry import (
+    NO_ENTRIES,
+    GradebookEntries,
+    changes_of,
+    max_points_of,
+    points_of,
+)
 from autograder.reports.roll import class_roll
 
 # Outcomes that say nothing about how well a step was understood.
 NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)
 
 
-def class_summary(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Return sentences about the class.
+def class_summary(
+    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
+) -> tuple[str, ...]:
+    """Return sentences about the class. Points are the gradebook's, where it has `entries`.
 
     They give, in this order: the number of students and the median of the points; who is not
     judged yet; how many wrote a right layer without all of its steps; the step missed most; and
@@ -29,7 +38,7 @@ def class_summary(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[str,
     if not roll:
         return ("No submission is graded yet.",)
     return (
-        *_points(roll),
+        *_points(roll, entries),
         *_not_judged(roll),
         *_whole_layers(roll),
         *_missed(exercise, roll),
@@ -42,14 +51,22 @@ def misconception_words(name: str) -> str:
     return clean_line(name.replace("_", " "), 80)
 
 
-def _points(roll: Sequence[Verdict]) -> Iterator[str]:
-    judged = [verdict.points for verdict in roll if not verdict.infrastructure]
-    if judged:
-        full = sum(v.points == v.max_points for v in roll if not v.infrastructure)
+def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]:
+    graded = [
+        (points, max_points_of(verdict, entries))
+        for verdict in roll
+        if (points := points_of(verdict, entries)) is not None
+    ]
+    if graded:
+        full = sum(points >= most for points, most in graded)
         yield (
-            f"{count(len(judged), 'student')} graded, {full} with full points; the median is "
-            f"{number(statistics.median(judged))} of {number(roll[0].max_points)} points."
+            f"{count(len(graded), 'student')} graded, {full} with full points; the median is "
+            f"{number(statistics.median(points for points, _ in graded))} of "
+            f"{number(graded[0][1])} points."
         )
+    changed = sum(bool(changes_of(verdict, entries)) for verdict in roll)
+    if changed:
+        yield f"Other points in the gradebook than the automatic ones: {count(changed, 'student')}."
 
 
 def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:

@@ -29,6 +29,14 @@ from autograder.reports.finding import (
     step_text,
     told,
 )
+from autograder.reports.gradebook_entry import (
+    NO_ENTRIES,
+    GradebookEntry,
+    max_points_of,
+    points_of,
+    reasons_of,
+    step_points,
+)
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll
 
@@ -45,13 +53,15 @@ class StepView:
     text: StepText
 
 
-def write_page(folder: Path, exercise: Exercise, verdict: Verdict) -> Path:
+def write_page(
+    folder: Path, exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None = None
+) -> Path:
     """Write one student's page into `folder` and return its path.
 
     Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
     """
     path = folder / page_name(verdict.student)
-    write_whole(path, feedback_page(exercise, verdict))
+    write_whole(path, feedback_page(exercise, verdict, entry))
     return path
 
 
@@ -60,21 +70,25 @@ def page_name(student: str) -> str:
     return f"{file_stem(student)}.html"
 
 
-def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
-    """Return the page of one student as HTML.
+def feedback_page(exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None = None) -> str:
+    """Return the page of one student as HTML; the points are those of the gradebook's `entry`.
 
     Raise `KitError` when the verdict is not about this exercise.
     """
     class_roll(exercise, [verdict])
     passed = sum(step.passes for step in verdict.steps)
+    entries = {verdict.student: entry} if entry else NO_ENTRIES
+    points = points_of(verdict, entries)
     return (
         environment()
         .get_template("feedback.html.j2")
         .render(
             exercise=exercise,
             verdict=verdict,
-            points=number(verdict.points),
-            max_points=number(verdict.max_points),
+            points=None if points is None else number(points),
+            max_points=number(max_points_of(verdict, entries)),
+            automatic=f"{number(verdict.points)} of {number(verdict.max_points)}",
+            reasons=reasons_of(verdict, entries),
             right=f"{passed} of {count(len(verdict.steps), 'step')} right",
             first=advice.first_missed(verdict),
             chain=advice.chain_sentence(exercise, verdict),
@@ -84,7 +98,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict) -> str:
             our_fault=OUR_FAULT,
             unprotected=unprotected_words([verdict]),
             level=level_words([verdict]),
-            steps=_steps(exercise, verdict),
+            steps=_steps(exercise, verdict, entry),
         )
     )
 
@@ -110,7 +124,9 @@ def _shown(value: object) -> object:
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
+def _steps(
+    exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None
+) -> tuple[StepView, ...]:
     views = []
     seen: dict[Finding, int] = {}
     for position, step in enumerate(verdict.steps, start=1):
@@ -128,7 +144,7 @@ def _steps(exercise: Exercise, verdict: Verdict) -> tuple[StepView, ...]:
                 position=position,
                 title=exercise.steps[position - 1].title,
                 name=step.name,
-                points=_points(step),
+                points=_points(step, entry),
                 note=advice.step_note(exercise, verdict, step),
                 text=text,
             )
@@ -146,9 +162,10 @@ def _text(step: StepVerdict) -> StepText:
     return replace(text, finding=replace(text.finding, right=text.finding.right or text.passed))
 
 
-def _points(step: StepVerdict) -> str:
+def _points(step: StepVerdict, entry: GradebookEntry | None) -> str:
     noun = "point" if step.max_points == 1 else "points"
-    earned = "?" if step.outcome is Outcome.INFRASTRUCTURE else number(step.points)
+    points = step_points(step, entry)
+    earned = "?" if points is None else number(points)
     return f"{earned} of {number(step.max_points)} {noun}"
 
 

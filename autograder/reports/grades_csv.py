@@ -17,8 +17,16 @@ from autograder.model.exercise import Exercise
 from autograder.model.files import write_whole
 from autograder.model.sanitize import clean_line
 from autograder.model.symbols import number
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.verdict import Verdict
 from autograder.reports.advice import first_line
+from autograder.reports.gradebook_entry import (
+    NO_ENTRIES,
+    GradebookEntries,
+    max_points_of,
+    points_of,
+    reasons_of,
+    step_points,
+)
 from autograder.reports.roll import class_roll, shown_names
 
 # Full-width signs also begin a formula in a Japanese or Chinese setting. A spreadsheet that
@@ -27,29 +35,39 @@ FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
 LONGEST = 300
 
 
-def grades_csv(exercise: Exercise, verdicts: Sequence[Verdict]) -> str:
+def grades_csv(
+    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
+) -> str:
     """Return the grades as CSV text: a row of names, then one row for each student.
 
     The columns are: student, points, max_points, one for the points of each step, chain (the
-    outcome end to end), diagnosis (the first thing to look at), protection, code_hash.
-    Raise `KitError` when a verdict is not about this exercise.
+    outcome end to end), diagnosis (the first thing to look at), protection, code_hash,
+    automatic_points (those of the code), reason (why the points are others). Points are those of
+    the gradebook, where it has `entries`. Raise `KitError` when a verdict is not about this
+    exercise.
     """
     steps = [step.name for step in exercise.steps]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(
         ["student", "points", "max_points", *steps, "chain", "diagnosis", "protection", "code_hash"]
+        + ["automatic_points", "reason"]
     )
     roll = class_roll(exercise, verdicts)
     names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
-        rows.writerow(_row(verdict, names[verdict.student]))
+        rows.writerow(_row(verdict, names[verdict.student], entries))
     return text.getvalue()
 
 
-def write_grades(path: Path, exercise: Exercise, verdicts: Sequence[Verdict]) -> Path:
+def write_grades(
+    path: Path,
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries = NO_ENTRIES,
+) -> Path:
     """Write `grades_csv` to `path` as UTF-8 and return `path`."""
-    write_whole(path, grades_csv(exercise, verdicts))
+    write_whole(path, grades_csv(exercise, verdicts, entries))
     return path
 
 
@@ -58,16 +76,19 @@ def cell(text: str) -> str:
     return FORMULA.sub(r"\1\2'", clean_line(text, LONGEST))
 
 
-def _row(verdict: Verdict, name: str) -> list[str]:
+def _row(verdict: Verdict, name: str, entries: GradebookEntries) -> list[str]:
+    entry = entries.get(verdict.student)
     return [
         cell(name),
-        "" if verdict.infrastructure else number(verdict.points),
-        number(verdict.max_points),
-        *(_points(step) for step in verdict.steps),
+        _number(points_of(verdict, entries)),
+        number(max_points_of(verdict, entries)),
+        *(_number(step_points(step, entry)) for step in verdict.steps),
         verdict.chain.outcome.value if verdict.chain.asked else "",
         cell(_diagnosis(verdict)),
         cell(verdict.protection),
         cell(verdict.code_hash),
+        "" if verdict.infrastructure else number(verdict.points),
+        cell(" ".join(reasons_of(verdict, entries))),
     ]
 
 
@@ -76,5 +97,5 @@ def _diagnosis(verdict: Verdict) -> str:
     return f"{verdict.steps[position - 1].name}: {line}" if position else line
 
 
-def _points(step: StepVerdict) -> str:
-    return "" if step.outcome is Outcome.INFRASTRUCTURE else number(step.points)
+def _number(points: float | None) -> str:
+    return "" if points is None else number(points)

@@ -18,23 +18,34 @@ from autograder.model.sanitize import clean_line, terminal_line
 from autograder.model.symbols import count, key, mark, number, step_mark, style
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.advice import first_line
+from autograder.reports.gradebook_entry import (
+    NO_ENTRIES,
+    GradebookEntries,
+    changes_of,
+    max_points_of,
+    points_of,
+)
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
 
 NAME = 22
+CHANGED_MARK = "*"
 KEY_WIDTH = 78
 
 
-def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
+def class_table(
+    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
+) -> Table:
     """Return the table (students x steps), with points, the chain and a diagnosis in each row.
 
-    Students are sorted by name. Raise `KitError` when a verdict is not about this exercise.
+    The points are those of the gradebook, where it has `entries`. Students are sorted by name.
+    Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
     table = Table(
         title=_title(f"{exercise.title}: {count(len(roll), 'student')}", roll),
         title_justify="left",
-        caption=_key(exercise, roll),
+        caption=_key(exercise, roll, entries),
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         padding=0,
@@ -51,14 +62,19 @@ def class_table(exercise: Exercise, verdicts: Sequence[Verdict]) -> Table:
     table.add_column("look at", no_wrap=True, overflow="ellipsis", ratio=1)
     names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
-        table.add_row(*_row(exercise, verdict, names[verdict.student]))
+        table.add_row(*_row(exercise, verdict, names[verdict.student], entries))
     return table
 
 
-def points_words(verdict: Verdict) -> str:
-    """Return "18/22", or "?/22" when a fault of ours kept the submission from being judged."""
-    points = "?" if verdict.infrastructure else number(verdict.points)
-    return f"{points}/{number(verdict.max_points)}"
+def points_words(verdict: Verdict, entries: GradebookEntries = NO_ENTRIES) -> str:
+    """Return "18/22", with a star when the gradebook has other points than the automatic ones.
+
+    It is "?/22" when a fault of ours kept the submission from being judged.
+    """
+    points = points_of(verdict, entries)
+    star = CHANGED_MARK if changes_of(verdict, entries) else ""
+    shown = "?" if points is None else number(points)
+    return f"{shown}/{number(max_points_of(verdict, entries))}{star}"
 
 
 def chain_words(exercise: Exercise, verdict: Verdict) -> str:
@@ -90,21 +106,23 @@ def _position(exercise: Exercise, name: str | None) -> int:
     return 0 if name is None else [step.name for step in exercise.steps].index(name) + 1
 
 
-def _row(exercise: Exercise, verdict: Verdict, name: str) -> list[Text]:
+def _row(exercise: Exercise, verdict: Verdict, name: str, entries: GradebookEntries) -> list[Text]:
     signs = [step_mark(step).sign for step in verdict.steps]
     chain = chain_words(exercise, verdict)
     return [
         Text(terminal_line(name, 200)),
         *(Text(sign, style=style(sign)) for sign in signs),
         Text(chain, style=style(chain[0])),
-        Text(points_words(verdict)),
+        Text(points_words(verdict, entries)),
         Text(terminal_line(diagnosis_words(exercise, verdict), 300)),
     ]
 
 
-def _key(exercise: Exercise, roll: Sequence[Verdict]) -> Text:
+def _key(exercise: Exercise, roll: Sequence[Verdict], entries: GradebookEntries) -> Text:
     chains = {verdict.chain.outcome for verdict in roll}
     signs = key(chains, *(step_mark(step) for verdict in roll for step in verdict.steps))
+    if any(changes_of(verdict, entries) for verdict in roll):
+        signs = (*signs, f"{CHANGED_MARK} not the automatic points")
     steps = [f"{position} {step.name}" for position, step in enumerate(exercise.steps, start=1)]
     lines = ["", *_lines(signs), *_lines(steps), level_words(roll)]
     return Text("\n".join(lines).rstrip(), style="not italic")

@@ -64,6 +64,14 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "name a folder" in error["cure"]
 
 
+def test_a_file_in_place_of_a_folder_is_refused_with_both_cures(tmp_path: Path) -> None:
+    file = tmp_path / "ada.py"
+    file.write_text("")
+    error = grade(file).error
+    assert "this is a file" in error["error"]
+    assert "homework/ada.py" in error["cure"] and "attn check" in error["cure"]
+
+
 def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     (tmp_path / ".hidden.py").write_text("x = 1", encoding="utf-8")

@@ -21,7 +21,8 @@ def test_a_large_class_has_its_table_on_the_page_only(
     handed_in = tmp_path / "homework"
     handed_in.mkdir()
     for student in ("anna", "ben"):
-        (handed_in / f"{student}.py").write_text("def softmax(scores):\n    return scores\n")
+        code = f"def softmax(scores):\n    return scores  # {len(student)}\n"
+        (handed_in / f"{student}.py").write_text(code)
     monkeypatch.setattr(grade, "MOST_PRINTED", most)
     console = Console(record=True, width=100)
     graded = grade.grade_path(

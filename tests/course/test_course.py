@@ -26,7 +26,7 @@ from nbgrader.apps.api import NbGraderAPI
 from autograder.course import create_course, read_course
 from autograder.course.assignment_release import command_environment, release
 from autograder.course.creation import Course
-from autograder.course.gradebook import scores, write_gradebook
+from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import notebook_of, release_notebook
 from autograder.course.page import clean_markdown
 from autograder.course.preprocessors import KeepStubs
@@ -44,6 +44,7 @@ from autograder.model.verdict import (
     Verdict,
 )
 from autograder.submission.reading import Submission, read_submission
+from support.gradebook_scores import scores
 
 TOY = "toy_chain"
 STEPS = ("double", "shift", "Chain")
@@ -181,7 +182,7 @@ def make_course(root: Path) -> Course:
         exercises=(TOY,),
     )
     (course.directory / "toy_judge.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"import sys\nsys.path[:0] = {[str(Path(__file__).parents[n]) for n in (0, 1)]!r}\n"
         "from test_course import toy_judge\n"
     )
     with (course.directory / "nbgrader_config.py").open("a") as config:

@@ -23,13 +23,13 @@ import pytest
 
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course
-from autograder.course.gradebook import scores
 from autograder.grading.journal import JOURNAL
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
 from autograder.reports.verdict_files import read_verdicts
 from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, Work
 from support.broken.cases import EVERYBODY
+from support.gradebook_scores import scores
 from support.released_course import copied, released_course
 
 pytestmark = (

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course.creation import Course
-from autograder.course.gradebook import scores
+from support.gradebook_scores import scores
 from support.released_course import (
     NAME,
     Result,

@@ -19,12 +19,12 @@ from rich.console import Console
 
 from autograder.cli.grade import GradedClass, grade_path
 from autograder.course.creation import Course, create_course
-from autograder.course.gradebook import scores
 from autograder.errors import KitError
 from autograder.grading.class_task import GradingOptions
 from autograder.grading.output_folder import SECRET, input_secret
 from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
+from support.gradebook_scores import scores
 from support.measured_processes import UNMEASURED
 from support.processes import descendants
 from support.released_course import released_course, sample_class

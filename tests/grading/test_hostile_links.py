@@ -20,7 +20,7 @@ import pytest
 
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course, script_name
-from autograder.course.gradebook import scores, write_gradebook
+from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import timestamp
 from autograder.grading.batch import grade_batch
 from autograder.grading.roster import course_roster
@@ -28,6 +28,7 @@ from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
 from autograder.submission.reading import Submission, read_one_of, read_submission
+from support.gradebook_scores import scores
 from support.released_course import released_course
 
 pytestmark = pytest.mark.slow  # whole classes and courses, once for each trick

@@ -23,7 +23,6 @@ import pytest
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.export import _Quoted
-from autograder.course.gradebook import scores
 from autograder.grading.roster import flat_roster
 from autograder.model.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.model.verdict import Verdict
@@ -31,6 +30,7 @@ from autograder.reports.feedback import page_name
 from autograder.reports.roll import shown_names
 from autograder.reports.verdict_files import read_verdicts
 from autograder.submission.student_name import LONGEST, MOST_BYTES, name_of, student_of
+from support.gradebook_scores import scores
 from support.released_course import copied, released_course
 
 pytestmark = pytest.mark.slow  # whole classes and courses, once for each name

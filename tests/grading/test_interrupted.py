@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 
 from autograder.course.creation import Course
-from autograder.course.gradebook import scores
 from autograder.grading.lock import class_lock
 from support.broken.case import Work
+from support.gradebook_scores import scores
 from support.processes import descendants
 from support.released_course import (
     NAME,

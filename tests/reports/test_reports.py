@@ -289,6 +289,8 @@ def test_grades_read_back_as_one_row_for_each_student_sorted_by_name(tmp_path: P
         "diagnosis": "softmax: Your softmax runs over the query axis.",
         "protection": "strong",
         "code_hash": "9f86d081",
+        "automatic_points": "20",
+        "reason": "",
     }
 
 

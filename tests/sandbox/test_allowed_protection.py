@@ -15,7 +15,6 @@ from traitlets import TraitError
 from traitlets.config import Config
 from traitlets.config.loader import DeferredConfigString
 
-from autograder.course import gradebook
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course
 from autograder.course.preprocessors import WriteVerdict
@@ -23,6 +22,7 @@ from autograder.course.verdict_cells import finished
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from demo.sample_class import hand_in
+from support.gradebook_scores import scores
 from support.machines import as_in_docker
 from support.released_course import NAME, ROOT, released_course, sample_class
 
@@ -90,7 +90,7 @@ def test_nbgrader_refuses_to_grade_without_protection_and_grades_when_allowed(
     said = refused.stdout + refused.stderr
     assert refused.returncode != 0 and "does not protect the grader" in said, said
     assert ALLOWED in said and not finished(graded(course))
-    assert gradebook.scores(course, NAME).get("reference") is None
+    assert scores(course, NAME).get("reference") is None
 
     config = course.directory / "nbgrader_config.py"
     text = config.read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_nbgrader_refuses_to_grade_without_protection_and_grades_when_allowed(
     allowed = autograde(course)
     assert allowed.returncode == 0, allowed.stdout + allowed.stderr
     assert SAYS_SO in graded(course).read_text(encoding="utf-8")
-    points = gradebook.scores(course, NAME)["reference"]
+    points = scores(course, NAME)["reference"]
     assert points and min(points.values()) > 0
 
 

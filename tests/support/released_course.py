@@ -14,13 +14,13 @@ from pathlib import Path
 
 from autograder.course.assignment_release import release
 from autograder.course.creation import Course, create_course
-from autograder.course.gradebook import scores
 from autograder.grading.journal import JOURNAL
 from autograder.grading.output_folder import input_secret
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
+from support.gradebook_scores import scores
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"

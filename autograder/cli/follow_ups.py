@@ -1,0 +1,172 @@
+"""Finding what waits for the instructor, in hand-ins, verdicts and the gradebook.
+
+Whatever a person has to decide after a run is in this one list, each with its reason and with what
+settles it. It decides nothing itself: no mark follows from it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from autograder.grading.unjudged import stopped_at
+from autograder.model.exercise import Exercise
+from autograder.model.sanitize import clean_line
+from autograder.model.symbols import mark, number
+from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.follow_up import FollowUp
+from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell
+from autograder.submission.file_text import is_notebook
+from autograder.submission.reading import Submission
+
+FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
+_BLANK = (Outcome.NOT_WRITTEN, Outcome.REJECTED, Outcome.INFRASTRUCTURE)
+_LIMITS = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
+
+
+def find_follow_ups(
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    submissions: Sequence[Submission],
+    gradebook: ClassGradebook,
+) -> tuple[FollowUp, ...]:
+    """Return what waits for the instructor, the most urgent first."""
+    return (
+        *_not_judged(exercise, verdicts),
+        *_files(submissions),
+        *_scripts(submissions, gradebook),
+        *_by_hand(verdicts, gradebook),
+        *_no_hand_in(verdicts, gradebook),
+        *_limits(verdicts),
+        *_equal_code(verdicts),
+        *_remarks(verdicts, submissions),
+    )
+
+
+def _not_judged(exercise: Exercise, verdicts: Iterable[Verdict]) -> Iterator[FollowUp]:
+    told = defaultdict(list)
+    for verdict in verdicts:
+        finding = verdict.steps[0].finding
+        if verdict.infrastructure:
+            failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
+            details = "; ".join(failed.finding.details) if failed.finding else ""
+            own = str(exercise.folder) in details  # an error in what its author wrote
+            cure = "Correct it there, then grade again." if own else "Grade again."
+            reason = "not_judged", f"a fault of the grader ({details}).", cure
+        elif finding and finding.outcome is Outcome.REJECTED:
+            reason = "not_accepted", finding.fact, ""
+        elif stopped := stopped_at(verdict):
+            reason = "judged_in_part", f"judged only in part. {stopped.fact}", ""
+        else:
+            continue
+        told[reason].append(verdict.student)
+    for (kind, why, cure), students in told.items():
+        yield FollowUp(kind, tuple(students), why, cure, not_graded=True)
+
+
+def _files(submissions: Iterable[Submission]) -> Iterator[FollowUp]:
+    told = [(each.student, remark) for each in submissions for remark in each.remarks]
+    cure = "Look at the files that were handed in; leave the one that counts, then grade again."
+    for remark, students in _by_reason(told):
+        yield FollowUp("files", students, remark, cure)
+
+
+def _scripts(submissions: Iterable[Submission], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    """Who handed in a `.py`, which holds no answer to the instructor's own questions."""
+    told = [
+        (each.student, f"a .py has no place for `{clean_line(cell.name, 60)}`.")
+        for each in submissions
+        if not (each.rejected or is_notebook(each.path))
+        and (entry := gradebook.entries.get(each.student))
+        for cell in entry.cells
+        if not cell.step and cell.by_hand is None
+    ]
+    for reason, students in _by_reason(told):
+        yield FollowUp("script", students, reason, f"Ask for the answer. {FORMGRADER}")
+
+
+def _by_hand(verdicts: Sequence[Verdict], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    """What waits in the gradebook: questions that are not graded, and points of other work."""
+    cells = [
+        (verdict.student, cell)
+        for verdict in verdicts
+        if (entry := gradebook.entries.get(verdict.student))
+        for cell in entry.cells
+    ]
+    for student, cell in cells:
+        if cell.look_again:
+            yield FollowUp("points_by_hand", (student,), _of_other_work(cell), FORMGRADER)
+    open_cells = [
+        (student, f"`{clean_line(cell.name, 60)}` is not graded yet.")
+        for student, cell in cells
+        if cell.open
+    ]
+    for reason, students in _by_reason(open_cells):
+        yield FollowUp("not_graded_yet", students, reason, FORMGRADER)
+
+
+def _of_other_work(cell: EnteredCell) -> str:
+    given = "" if cell.by_hand is None else f"{number(cell.by_hand)} by hand"
+    automatic = "" if cell.automatic is None else f", {number(cell.automatic)} automatic now"
+    name = clean_line(cell.name, 60)
+    return f"`{name}` has {given}{automatic}; the work may have changed since."
+
+
+def _no_hand_in(verdicts: Sequence[Verdict], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    here = {verdict.student for verdict in verdicts}
+    gone = sorted(set(gradebook.entries) - here)
+    for student in gone:
+        points = number(gradebook.entries[student].points)
+        why = f"no hand-in any more; the gradebook still has {points} points."
+        yield FollowUp("withdrawn", (student,), why, "Put it back, or change the mark by hand.")
+    absent = tuple(sorted(set(gradebook.enrolled) - here - set(gone)))
+    if absent:
+        yield FollowUp("nothing_handed_in", absent, "enrolled, and handed in nothing.", "")
+
+
+def _limits(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
+    told = [
+        (verdict.student, f"`{step.name}` {mark(step.outcome).words}.")
+        for verdict in verdicts
+        if not stopped_at(verdict)
+        for step in verdict.steps
+        if step.outcome in _LIMITS
+    ]
+    for reason, students in _by_reason(told):
+        cure = "If this machine was busy, grade with --again."
+        yield FollowUp("limits", students, reason, cure)
+
+
+def _equal_code(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
+    alike: Mapping[str, list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        if any(step.outcome not in _BLANK for step in verdict.steps):
+            alike[verdict.code_hash].append(verdict.student)
+    for students in alike.values():
+        if len(students) > 1:
+            cure = "That may have a good reason; it is worth a talk."
+            why = "the same code, character by character."
+            yield FollowUp("equal_code", tuple(students), why, cure)
+
+
+def _remarks(verdicts: Sequence[Verdict], submissions: Sequence[Submission]) -> Iterator[FollowUp]:
+    told_of_files = {each.student: each.remarks for each in submissions}
+    told = [
+        (verdict.student, remark)
+        for verdict in verdicts
+        for remark in verdict.remarks
+        if remark not in told_of_files.get(verdict.student, ())
+    ]
+    for remark, students in _by_reason(told):
+        yield FollowUp(
+            "remark", students, remark, "That is what the page tells them; it costs no points."
+        )
+
+
+def _by_reason(told: Iterable[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return each reason with its students, those of the most students first."""
+    students: dict[str, list[str]] = defaultdict(list)
+    for student, reason in told:
+        students[reason].append(student)
+    for reason, names in sorted(students.items(), key=lambda each: -len(each[1])):
+        yield reason, tuple(dict.fromkeys(names))

@@ -1,0 +1,95 @@
+"""Reading marks back from nbgrader's gradebook, with all that people changed there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from nbgrader import api
+from sqlalchemy import select
+
+from autograder.course.creation import Course
+from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.verdict_cells import CHECK_PREFIX
+from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
+
+
+def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
+    """Return what the gradebook has about the class and about each who has handed in `exercise`.
+
+    Whatever the instructor has added to the assignment is in it, also in further notebooks. Raise
+    `KitError` when the exercise is not released or the database cannot be used.
+    """
+    steps = [step.name for step in course.exercise(exercise).steps]
+    with open_gradebook(course, read_settings(course), exercise) as (gradebook, notebook):
+        cells = _graded_cells(notebook, steps)
+        rows = _grades(gradebook.db, notebook.assignment_id)
+        submissions = gradebook.db.execute(
+            select(
+                api.SubmittedAssignment.student_id,
+                api.SubmittedAssignment.late_submission_penalty,
+            ).where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
+        ).all()
+        enrolled = tuple(gradebook.db.scalars(select(api.Student.id).order_by(api.Student.id)))
+    entries = {
+        student: GradebookEntry(
+            student,
+            tuple(_entered(each, rows[student].get(number)) for number, each in cells.items()),
+            float(penalty or 0.0),
+        )
+        for student, penalty in submissions
+    }
+    return ClassGradebook(entries, enrolled)
+
+
+def _graded_cells(notebook: api.Notebook, steps: list[str]) -> dict[str, EnteredCell]:
+    """Return the cells of the assignment by their ids, nothing entered; the steps come first."""
+    found: list[tuple[str, EnteredCell]] = []
+    for book in notebook.assignment.notebooks:
+        for cell in (*book.grade_cells, *book.task_cells):
+            step = cell.name.removeprefix(CHECK_PREFIX) if book.id == notebook.id else ""
+            step = step if step in steps and step != cell.name else ""
+            own = cell.name if book.id == notebook.id else f"{book.name}: {cell.name}"
+            found.append((cell.id, EnteredCell(step or own, step, cell.max_score)))
+    place = {name: number for number, name in enumerate(steps)}
+    found.sort(key=lambda each: (place.get(each[1].step, len(steps)), each[1].name))
+    return dict(found)
+
+
+def _grades(db: Any, assignment: str) -> dict[str, dict[str, Any]]:
+    """Return the rows of all grades, by student and by the id of their cell."""
+    query = (
+        select(
+            api.SubmittedAssignment.student_id,
+            api.Grade.cell_id,
+            api.Grade.auto_score,
+            api.Grade.manual_score,
+            api.Grade.extra_credit,
+            api.Grade.needs_manual_grade,
+        )
+        .select_from(api.Grade)
+        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
+        .join(
+            api.SubmittedAssignment,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .where(api.SubmittedAssignment.assignment_id == assignment)
+    )
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for row in db.execute(query):
+        found[row.student_id][row.cell_id] = row
+    return found
+
+
+def _entered(cell: EnteredCell, row: Any) -> EnteredCell:
+    if row is None:
+        return cell
+    return EnteredCell(
+        cell.name,
+        cell.step,
+        cell.max_points,
+        row.auto_score,
+        row.manual_score,
+        row.extra_credit or 0.0,
+        bool(row.needs_manual_grade) and row.manual_score is not None,
+    )

@@ -1,0 +1,181 @@
+"""A student's mark as the gradebook has it, and why it differs from the automatic one.
+
+The verdict is the truth about the code, the gradebook is the truth about the mark: people change
+marks there, by hand, with extra credit or for lateness, and grade questions of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from autograder.model.sanitize import clean_line
+from autograder.model.symbols import number
+from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.reports.roll import shown_names
+
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class EnteredCell:
+    """What the gradebook has about one graded cell, all in points.
+
+    `step` is the step that the cell checks, "" for a question of the instructor's own. `automatic`
+    and `by_hand` are None where nobody gave such points; those by hand count. `look_again` says
+    that somebody has to decide about those by hand once more, for example since the work is other.
+    """
+
+    name: str
+    step: str
+    max_points: float
+    automatic: float | None = None
+    by_hand: float | None = None
+    extra: float = 0.0
+    look_again: bool = False
+
+    @property
+    def points(self) -> float:
+        """The points that count. As in nbgrader, an open cell has 0, whatever its extra credit."""
+        given = self.automatic if self.by_hand is None else self.by_hand
+        return 0.0 if given is None else given + self.extra
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody has graded it yet."""
+        return self.automatic is None and self.by_hand is None
+
+
+@dataclass(frozen=True)
+class GradebookEntry:
+    """The gradebook's entry for one student and one exercise; `penalty` is for being late."""
+
+    student: str
+    cells: tuple[EnteredCell, ...]
+    penalty: float = 0.0
+
+    @property
+    def points(self) -> float:
+        """The mark, as nbgrader counts it: never below 0."""
+        return max(0.0, sum(cell.points for cell in self.cells) - self.penalty)
+
+    @property
+    def max_points(self) -> float:
+        """The most points that there are without extra credit."""
+        return sum(cell.max_points for cell in self.cells)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What people gave and took for the steps, and what they have to look at again."""
+        late = (f"{_points(self.penalty)} off for being late.",) if self.penalty else ()
+        return (*(words for cell in self.cells for words in _changes(cell)), *late)
+
+    @property
+    def own_questions(self) -> tuple[str, ...]:
+        """The points of the instructor's own questions, a sentence for each that has any."""
+        own = [cell for cell in self.cells if not (cell.step or cell.open or cell.look_again)]
+        return tuple(f"`{_name(cell)}`: {_earned(cell)}." for cell in own)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The names of the cells that nobody has graded yet."""
+        return tuple(_name(cell) for cell in self.cells if cell.open)
+
+    def step(self, name: str) -> EnteredCell | None:
+        """Return the cell that checks the step `name`, if there is one."""
+        return next((cell for cell in self.cells if cell.step == name), None)
+
+
+# By student; a folder that is graded without a course has none.
+GradebookEntries = Mapping[str, GradebookEntry]
+NO_ENTRIES: GradebookEntries = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class ClassGradebook:
+    """What the gradebook has about a class: its entries, and the ids of all who are `enrolled`."""
+
+    entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
+    enrolled: tuple[str, ...] = ()
+
+
+def points_of(verdict: Verdict, entries: GradebookEntries) -> float | None:
+    """Return a student's mark; None when there is none, since the work could not be judged."""
+    entry = entries.get(verdict.student)
+    if entry:
+        return entry.points
+    return None if verdict.infrastructure else verdict.points
+
+
+def max_points_of(verdict: Verdict, entries: GradebookEntries) -> float:
+    """Return the most points that the student could have, without extra credit."""
+    entry = entries.get(verdict.student)
+    return entry.max_points if entry else verdict.max_points
+
+
+def changes_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
+    """Return why a mark is not the automatic one, a sentence each; empty when it is."""
+    entry = entries.get(verdict.student)
+    if entry is None:
+        return ()
+    earlier = "The mark is of an earlier run; this time, the work could not be judged."
+    return (*entry.changes, *([earlier] if verdict.infrastructure else []))
+
+
+def reasons_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
+    """Return `changes_of`, and what else makes up the mark or is not graded yet."""
+    entry = entries.get(verdict.student)
+    if entry is None:
+        return ()
+    waiting = (f"`{name}` is not graded yet." for name in entry.waiting)
+    return (*changes_of(verdict, entries), *entry.own_questions, *waiting)
+
+
+def step_points(step: StepVerdict, entry: GradebookEntry | None) -> float | None:
+    """Return the points that count for a step; None when there are none yet."""
+    cell = entry.step(step.name) if entry else None
+    if cell:
+        return None if cell.open else cell.points
+    return None if step.outcome is Outcome.INFRASTRUCTURE else step.points
+
+
+def changed_marks(verdicts: Sequence[Verdict], entries: GradebookEntries) -> tuple[str, ...]:
+    """Return a sentence about each student whose mark is not the automatic one."""
+    names = shown_names(verdict.student for verdict in verdicts)
+    return tuple(
+        _changed_mark(verdict, names[verdict.student], entries)
+        for verdict in verdicts
+        if changes_of(verdict, entries)
+    )
+
+
+def _changed_mark(verdict: Verdict, name: str, entries: GradebookEntries) -> str:
+    entry = entries[verdict.student]
+    mark = f"{number(entry.points)} of {number(entry.max_points)}"
+    automatic = "" if verdict.infrastructure else f", {number(verdict.points)} automatic"
+    return f"{name}: {mark}{automatic}. {' '.join(reasons_of(verdict, entries))}"
+
+
+def _changes(cell: EnteredCell) -> tuple[str, ...]:
+    found = []
+    if cell.by_hand is not None and (cell.step or cell.look_again):
+        instead = "" if cell.automatic is None else f", in place of {number(cell.automatic)}"
+        changed = "; to be looked at again" if cell.look_again else ""
+        found.append(f"`{_name(cell)}`: {_earned(cell)} by hand{instead}{changed}.")
+    if cell.extra and not cell.open:
+        found.append(f"`{_name(cell)}`: {_points(cell.extra)} of extra credit.")
+    return tuple(found)
+
+
+def _name(cell: EnteredCell) -> str:
+    return clean_line(cell.name, LONGEST_NAME)
+
+
+def _earned(cell: EnteredCell) -> str:
+    """Return "1.5 of 2 points", without extra credit."""
+    return f"{number(cell.points - cell.extra)} of {_points(cell.max_points)}"
+
+
+def _points(points: float) -> str:
+    return f"{number(points)} point" if points == 1 else f"{number(points)} points"

@@ -1,0 +1,190 @@
+"""What waits for the instructor after a run: all that a person has to decide, in one list."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.cli.follow_ups import find_follow_ups
+from autograder.grading.unjudged import infrastructure, unfinished, without_judging
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
+from autograder.reports.class_page import class_page
+from autograder.reports.follow_up import FollowUp, write_follow_ups
+from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
+from autograder.submission.reading import Submission
+
+EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")
+UNREADABLE = Finding(Outcome.REJECTED, "ben.ipynb is not a notebook. Save it again.")
+OPEN = EnteredCell("essay", "", 3.0)
+
+
+def submission(student: str, code: str = "", file: str = "x.ipynb", *remarks: str) -> Submission:
+    path = Path(student) / file
+    return Submission(student, EXERCISE.name, (code or f"# {student}",), path, remarks)
+
+
+def verdict(
+    handed_in: Submission, first: Outcome = Outcome.PASSED, remarks: tuple[str, ...] = ()
+) -> Verdict:
+    """A verdict on `handed_in` in which all is right but for the first step, which ends so."""
+    outcomes = [first, *[Outcome.PASSED] * (len(EXERCISE.steps) - 1)]
+    steps = tuple(
+        StepVerdict(step.name, step.title, outcome, 0.0, step.points, (_check(outcome),))
+        for step, outcome in zip(EXERCISE.steps, outcomes, strict=True)
+    )
+    facts = (handed_in.code_hash, "e3b0c442", 7, "strong", 0.5)
+    every = (*handed_in.remarks, *remarks)
+    student = handed_in.student
+    return Verdict(EXERCISE.name, student, steps, ChainVerdict(Outcome.PASSED), *facts, every)
+
+
+def _check(outcome: Outcome) -> CheckVerdict:
+    return CheckVerdict("values", "gives the right values", outcome)
+
+
+def found(
+    *pairs: tuple[Submission, Verdict], gradebook: ClassGradebook | None = None
+) -> list[tuple[str, tuple[str, ...], str]]:
+    submissions, verdicts = [each for each, _ in pairs], [each for _, each in pairs]
+    follow_ups = find_follow_ups(EXERCISE, verdicts, submissions, gradebook or ClassGradebook())
+    return [(each.kind, each.students, each.reason) for each in follow_ups]
+
+
+def test_a_class_in_which_all_is_well_needs_nobody() -> None:
+    ada, ben = submission("ada"), submission("ben")
+    entries = {name: GradebookEntry(name, ()) for name in ("ada", "ben")}
+    gradebook = ClassGradebook(entries, ("ada", "ben"))
+    assert found((ada, verdict(ada)), (ben, verdict(ben)), gradebook=gradebook) == []
+
+
+def test_who_was_not_judged_comes_first_and_one_fault_of_ours_is_told_once() -> None:
+    names = [submission(name) for name in ("ada", "ben", "carl", "dora")]
+    ada, ben, carl, dora = names
+    cut = Finding(Outcome.TIMED_OUT, "Judging was stopped.")
+    verdicts = [
+        infrastructure(EXERCISE, ada, "a file is missing"),
+        infrastructure(EXERCISE, ben, "a file is missing"),
+        without_judging(EXERCISE, carl, UNREADABLE),
+        unfinished(EXERCISE, dora, (), cut, 7),
+    ]
+    told = found(*zip(names, verdicts, strict=True))
+    assert told == [
+        ("not_judged", ("ada", "ben"), "a fault of the grader (a file is missing)."),
+        ("not_accepted", ("carl",), UNREADABLE.fact),
+        ("judged_in_part", ("dora",), "judged only in part. Judging was stopped."),
+    ]
+
+
+def test_a_file_that_was_not_read_and_a_remark_are_told_apart() -> None:
+    other = "x.ipynb counts; there is also work in copy.ipynb, which was not read."
+    ada = submission("ada", "", "x.ipynb", other)
+    ben, carl = submission("ben"), submission("carl")
+    told = found(
+        (ada, verdict(ada, remarks=("`np.matrix` …",))),
+        (ben, verdict(ben, remarks=("`np.matrix` …",))),
+        (carl, verdict(carl)),
+    )
+    assert told == [("files", ("ada",), other), ("remark", ("ada", "ben"), "`np.matrix` …")]
+
+
+def test_who_is_enrolled_and_absent_or_has_withdrawn_is_told() -> None:
+    ada = submission("ada")
+    entries = {"ada": GradebookEntry("ada", ()), "gone": GradebookEntry("gone", ())}
+    gradebook = ClassGradebook(entries, ("absent", "ada", "gone"))
+    assert found((ada, verdict(ada)), gradebook=gradebook) == [
+        ("withdrawn", ("gone",), "no hand-in any more; the gradebook still has 0 points."),
+        ("nothing_handed_in", ("absent",), "enrolled, and handed in nothing."),
+    ]
+
+
+def test_what_waits_in_the_gradebook_is_told() -> None:
+    ada, ben = submission("ada"), submission("ben", file="ben.py")
+    other = EnteredCell("softmax", "softmax", 2.0, 2.0, 1.5, look_again=True)
+    entries = {
+        "ada": GradebookEntry("ada", (other, OPEN)),
+        "ben": GradebookEntry("ben", (replace(OPEN, automatic=0.0),)),
+    }
+    gradebook = ClassGradebook(entries, ("ada", "ben"))
+    told = found((ada, verdict(ada)), (ben, verdict(ben)), gradebook=gradebook)
+    assert told == [
+        ("script", ("ben",), "a .py has no place for `essay`."),
+        (
+            "points_by_hand",
+            ("ada",),
+            "`softmax` has 1.5 by hand, 2 automatic now; the work may have changed since.",
+        ),
+        ("not_graded_yet", ("ada",), "`essay` is not graded yet."),
+    ]
+    graded = {"ben": GradebookEntry("ben", (replace(OPEN, automatic=0.0, by_hand=2.0),))}
+    assert found((ben, verdict(ben)), gradebook=ClassGradebook(graded, ("ben",))) == []
+
+
+def test_a_step_that_ran_into_a_limit_and_equal_code_are_told() -> None:
+    ada, ben = submission("ada", "the same"), submission("ben", "the same")
+    carl = submission("carl")
+    told = found((ada, verdict(ada)), (ben, verdict(ben)), (carl, verdict(carl, Outcome.TIMED_OUT)))
+    assert told == [
+        ("limits", ("carl",), "`softmax` took too long."),
+        ("equal_code", ("ada", "ben"), "the same code, character by character."),
+    ]
+
+
+def test_two_who_left_all_as_it_was_handed_out_are_not_compared() -> None:
+    ada, ben = submission("ada", "stubs"), submission("ben", "stubs")
+    blank = [replace(step, outcome=Outcome.NOT_WRITTEN) for step in verdict(ada).steps]
+    told = found(
+        (ada, replace(verdict(ada), steps=tuple(blank))),
+        (ben, replace(verdict(ben), steps=tuple(blank))),
+    )
+    assert told == []
+
+
+def test_an_error_in_the_authors_own_checks_is_to_be_corrected_there() -> None:
+    ada = submission("ada")
+    where = f"ZeroDivisionError ({EXERCISE.folder / 'graders.py'}:55)"
+    (told,) = find_follow_ups(
+        EXERCISE, [infrastructure(EXERCISE, ada, where)], [ada], ClassGradebook()
+    )
+    assert "graders.py:55" in told.reason and told.cure == "Correct it there, then grade again."
+
+
+@pytest.mark.parametrize("amount", [1, 5, 6])
+def test_a_line_names_at_most_five_and_the_page_and_the_json_name_all(
+    amount: int, tmp_path: Path
+) -> None:
+    names = tuple(f"s{number}" for number in range(amount))
+    follow_up = FollowUp("remark", names, "a reason.", "A cure.")
+    assert ("s5" in follow_up.line) is False
+    assert ("and 1 more" in follow_up.line) == (amount == 6)
+    page = class_page(EXERCISE, [verdict(submission("ada"))], follow_ups=[follow_up])
+    assert all(f"<bdi>{name}</bdi>" in page for name in names if amount == 6)
+    path = write_follow_ups(tmp_path / "needs-you.json", EXERCISE.name, [follow_up])
+    facts = json.loads(path.read_text())
+    assert facts["format_version"] == 1 and facts["exercise"] == EXERCISE.name
+    assert facts["needs_you"] == [
+        {
+            "kind": "remark",
+            "students": list(names),
+            "reason": "a reason.",
+            "cure": "A cure.",
+            "not_graded": False,
+        }
+    ]
+
+
+def test_a_hostile_name_is_text_on_the_page_and_one_clean_line() -> None:
+    follow_up = FollowUp("remark", ("<script>\n\x1b[31m",), "`<b>`\n.", "")
+    page = class_page(EXERCISE, [verdict(submission("ada"))], follow_ups=[follow_up])
+    assert "<script>" not in page and "<b>" not in page
+    assert "\x1b" not in follow_up.who and "\n" not in follow_up.who
