@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from autograder.cli.code_examples import code_examples
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.output import lasting_output
 from autograder.cli.student_files import write_student_files
@@ -23,11 +24,12 @@ from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
-from autograder.reports.class_page import write_class_page
+from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.follow_up import FollowUp, write_follow_ups
-from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntries, changed_marks
+from autograder.reports.follow_up import write_follow_ups
+from autograder.reports.gradebook_entry import ClassGradebook, changed_marks
 from autograder.reports.grades_csv import write_grades
+from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission
@@ -94,8 +96,11 @@ def grade_path(
             lost = write_student_files(
                 pool, task.output, task.exercise, verdicts, gradebook.entries
             )
+            mistakes = misunderstandings(task.exercise, verdicts)
+            examples = code_examples(pool, submissions, mistakes)
         follow_ups = (*lost, *find_follow_ups(task.exercise, verdicts, submissions, gradebook))
-        return report(task, verdicts, gradebook.entries, follow_ups, console)
+        context = ClassContext(gradebook.entries, follow_ups, examples)
+        return report(task, verdicts, context, console)
 
 
 def _judges(
@@ -143,14 +148,14 @@ def _in_course(
 def report(
     task: ClassTask,
     verdicts: tuple[Verdict, ...],
-    entries: GradebookEntries,
-    follow_ups: tuple[FollowUp, ...],
+    context: ClassContext,
     console: Console,
 ) -> GradedClass:
     """Write what is about the whole class; print its table and what waits for the instructor."""
     exercise, output = task.exercise, task.output
+    entries, follow_ups = context.entries, context.follow_ups
     # The students' pages exist by now, to which the class page has links.
-    write_class_page(output / "feedback", exercise, verdicts, entries, follow_ups)
+    write_class_page(output / "feedback", exercise, verdicts, context)
     write_grades(output / "grades.csv", exercise, verdicts, entries)
     write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
     if len(verdicts) <= MOST_PRINTED:

@@ -7,7 +7,7 @@ hundred thousand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from autograder.model.files import write_whole
 from autograder.model.symbols import KEY, count, mark, step_mark
 from autograder.model.verdict import Verdict
 from autograder.reports import table
-from autograder.reports.class_summary import class_summary
+from autograder.reports.class_summary import class_facts
 from autograder.reports.feedback import environment, page_name
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
 from autograder.reports.levels import level_words, unprotected_words
+from autograder.reports.misunderstandings import misunderstandings, step_counts
 from autograder.reports.roll import class_roll, shown_names
 
 MOST_ROWS = 1_000
@@ -47,12 +48,27 @@ def parts_of(students: int) -> tuple[ClassPart, ...]:
     )
 
 
+@dataclass(frozen=True)
+class ClassContext:
+    """What the page shows beside the verdicts.
+
+    The gradebook's `entries`, what needs the instructor, and an example of the code for each of the
+    class's `misunderstandings` ("" where there is none).
+    """
+
+    entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
+    follow_ups: Sequence[FollowUp] = ()
+    examples: Sequence[str] = ()
+
+
+NOTHING_ELSE = ClassContext()
+
+
 def write_class_page(
     folder: Path,
     exercise: Exercise,
     verdicts: Sequence[Verdict],
-    entries: GradebookEntries = NO_ENTRIES,
-    follow_ups: Sequence[FollowUp] = (),
+    context: ClassContext = NOTHING_ELSE,
 ) -> Path:
     """Write the page into `folder`, in as many files as it takes; return the path of the first.
 
@@ -63,7 +79,7 @@ def write_class_page(
     parts = parts_of(len(roll))
     # The first comes last, when the files that it links to exist.
     for part in reversed(parts):
-        write_whole(folder / part.file, _page(exercise, roll, names, part, entries, follow_ups))
+        write_whole(folder / part.file, _page(exercise, roll, names, part, context))
     known = {part.file for part in parts}
     for old in folder.glob("index~*.html"):
         if old.name not in known and old.stem.removeprefix("index~").isdecimal():
@@ -72,20 +88,15 @@ def write_class_page(
 
 
 def class_page(
-    exercise: Exercise,
-    verdicts: Sequence[Verdict],
-    entries: GradebookEntries = NO_ENTRIES,
-    follow_ups: Sequence[FollowUp] = (),
+    exercise: Exercise, verdicts: Sequence[Verdict], context: ClassContext = NOTHING_ELSE
 ) -> str:
     """Return the first part of the page as HTML, with links to the students' pages.
-
-    Points are the gradebook's, where it has `entries`.
 
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
     names = shown_names(verdict.student for verdict in roll)
-    return _page(exercise, roll, names, parts_of(len(roll))[0], entries, follow_ups)
+    return _page(exercise, roll, names, parts_of(len(roll))[0], context)
 
 
 def _page(
@@ -93,8 +104,7 @@ def _page(
     roll: Sequence[Verdict],
     names: Mapping[str, str],
     part: ClassPart,
-    entries: GradebookEntries,
-    follow_ups: Sequence[FollowUp],
+    context: ClassContext,
 ) -> str:
     rows = roll[part.first - 1 : part.last]
     return (
@@ -103,17 +113,42 @@ def _page(
         .render(
             exercise=exercise,
             students=count(len(roll), "student"),
-            summary=class_summary(exercise, roll, entries) if part.file == FIRST else (),
-            follow_ups=follow_ups if part.file == FIRST else (),
+            whole=_whole_class(exercise, roll, names, context) if part.file == FIRST else None,
             parts=parts_of(len(roll)),
             shown=part,
-            rows=[_row(exercise, each, names, entries) for each in rows],
-            changed_marks=changed_marks(rows, entries),
+            rows=[_row(exercise, each, names, context.entries) for each in rows],
+            changed_marks=changed_marks(rows, context.entries),
             unprotected=unprotected_words(roll),
             level=level_words(roll),
             key=KEY,
         )
     )
+
+
+def _whole_class(
+    exercise: Exercise,
+    roll: Sequence[Verdict],
+    names: Mapping[str, str],
+    context: ClassContext,
+) -> dict[str, Any]:
+    """Return what only the first part of the page shows."""
+    counts = step_counts(exercise, roll)
+    found = misunderstandings(exercise, roll)
+    examples = (*context.examples, *[""] * len(found))
+    return {
+        "facts": class_facts(exercise, roll, context.entries),
+        "follow_ups": context.follow_ups,
+        "signs": [sign for sign in KEY if any(sign in each.signs for each in counts)],
+        "counts": counts,
+        "mistakes": [
+            (each, _who(each.students, names), text) for each, text in zip(found, examples)
+        ],
+    }
+
+
+def _who(students: Sequence[str], names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the name and the page of each student."""
+    return [(names[student], page_name(student)) for student in students]
 
 
 def _row(

@@ -18,6 +18,7 @@ from autograder.reports.gradebook_entry import (
     max_points_of,
     points_of,
 )
+from autograder.reports.misunderstandings import misconception_words
 from autograder.reports.roll import class_roll
 
 # Outcomes that say nothing about how well a step was understood.
@@ -27,11 +28,21 @@ NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)
 def class_summary(
     exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
 ) -> tuple[str, ...]:
+    """Return `class_facts`, then each misconception with its number of students.
+
+    The most frequent comes first. Raise `KitError` when a verdict is not about this exercise.
+    """
+    return (*class_facts(exercise, verdicts, entries), *_misconceptions(verdicts))
+
+
+def class_facts(
+    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
+) -> tuple[str, ...]:
     """Return sentences about the class. Points are the gradebook's, where it has `entries`.
 
-    They give, in this order: the number of students and the median of the points; who is not
-    judged yet; how many wrote a right layer without all of its steps; the step missed most; and
-    each misconception with its number of students, the most frequent first. Raise `KitError` when
+    They give, in this order: the number of students and the median of the points; whose points are
+    not the automatic ones; who is not judged yet; how many wrote a right layer without all of its
+    steps; the step that most got wrong, and the one that most did not write. Raise `KitError` when
     a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
@@ -42,13 +53,7 @@ def class_summary(
         *_not_judged(roll),
         *_whole_layers(roll),
         *_missed(exercise, roll),
-        *_misconceptions(roll),
     )
-
-
-def misconception_words(name: str) -> str:
-    """Return the name of a misconception as words: "softmax over the query axis"."""
-    return clean_line(name.replace("_", " "), 80)
 
 
 def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]:
@@ -88,20 +93,20 @@ def _whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
-    missed = Counter(
-        step.name
-        for verdict in roll
-        for step in verdict.steps
-        if not (step.passes or step.by_layer or step.outcome in NOT_JUDGED)
-    )
-    if missed:
-        # In a tie, name the earliest step: the later ones may follow from it.
-        order = [step.name for step in exercise.steps]
-        name = max(order, key=lambda step: missed[step])
-        yield (
-            f"Missed most: step {order.index(name) + 1}, {name}, by "
-            f"{count(missed[name], 'student')}."
-        )
+    """Tell apart what was tried and is wrong, and what most have not reached."""
+    wrong: Counter[str] = Counter()
+    blank: Counter[str] = Counter()
+    for verdict in roll:
+        for step in verdict.steps:
+            if not (step.passes or step.by_layer or step.outcome in NOT_JUDGED):
+                (blank if step.outcome is Outcome.NOT_WRITTEN else wrong)[step.name] += 1
+    for words, counted in (("Wrong most often", wrong), ("Not written most often", blank)):
+        if counted:
+            # In a tie, name the earliest step: the later ones may follow from it.
+            order = [step.name for step in exercise.steps]
+            name = max(order, key=lambda step: counted[step])
+            where = f"step {order.index(name) + 1}, {name}"
+            yield f"{words}: {where}, by {count(counted[name], 'student')}."
 
 
 def _misconceptions(roll: Sequence[Verdict]) -> Iterator[str]:

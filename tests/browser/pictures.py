@@ -77,10 +77,11 @@ def take(browser: Browser, folder: Path) -> Iterator[Picture]:
     pages = graded_class(folder)
     with sharp_page(browser, width=1040, height=800) as page:
         page.goto((pages / "index.html").as_uri())
-        yield picture("class-page", page, page.locator("main"))
+        shown = [f"section[aria-labelledby={each}]" for each in ("summary", "mistakes", "steps")]
+        yield picture("class-page", page, *map(page.locator, ("header", *shown)))
     with sharp_page(browser, width=820, height=800) as page:
         page.goto((pages / f"{SHOWN_STUDENT}.html").as_uri())
-        shown = ("header", "section[aria-labelledby=first]", "#step-1", "#step-2")
+        shown = ["header", "section[aria-labelledby=first]", "#step-1", "#step-2"]
         yield picture("feedback-page", page, *map(page.locator, shown))
 
 

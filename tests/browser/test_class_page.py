@@ -17,7 +17,7 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.reports.class_page import class_page
+from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp
 from support.learner_workspace import ROOT
 
@@ -33,7 +33,7 @@ def page() -> str:
     one = Verdict(EXERCISE.name, "a", steps, chain, "9f86d081", "e3b0c442", 7, "strong", 0.5)
     verdicts = [replace(one, student=name) for name in ("ada", "a" * 80, "an " * 40)]
     waiting = FollowUp("remark", ("ada", "b" * 80), "`" + "x" * 200 + "`", "A cure.")
-    return class_page(EXERCISE, verdicts, follow_ups=[waiting])
+    return class_page(EXERCISE, verdicts, ClassContext(follow_ups=[waiting]))
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_the_page_is_no_wider_than_what_shows_it(
     shown.goto((tmp_path / "index.html").as_uri())
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
     if media == "print":  # nothing is hidden behind a scroll bar
-        over = "each => each.scrollWidth - each.clientWidth"
-        assert shown.locator(".scroll").evaluate(over) <= 0
+        over = "all => Math.max(...all.map(each => each.scrollWidth - each.clientWidth))"
+        assert shown.locator(".scroll").evaluate_all(over) <= 0
     shown.close()

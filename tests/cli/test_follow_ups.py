@@ -19,7 +19,7 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.reports.class_page import class_page
+from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp, write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.submission.reading import Submission
@@ -167,7 +167,7 @@ def test_a_line_names_at_most_five_and_the_page_and_the_json_name_all(
     follow_up = FollowUp("remark", names, "a reason.", "A cure.")
     assert ("s5" in follow_up.line) is False
     assert ("and 1 more" in follow_up.line) == (amount == 6)
-    page = class_page(EXERCISE, [verdict(submission("ada"))], follow_ups=[follow_up])
+    page = class_page(EXERCISE, [verdict(submission("ada"))], ClassContext(follow_ups=[follow_up]))
     assert all(f"<bdi>{name}</bdi>" in page for name in names if amount == 6)
     path = write_follow_ups(tmp_path / "needs-you.json", EXERCISE.name, [follow_up])
     facts = json.loads(path.read_text())
@@ -185,6 +185,6 @@ def test_a_line_names_at_most_five_and_the_page_and_the_json_name_all(
 
 def test_a_hostile_name_is_text_on_the_page_and_one_clean_line() -> None:
     follow_up = FollowUp("remark", ("<script>\n\x1b[31m",), "`<b>`\n.", "")
-    page = class_page(EXERCISE, [verdict(submission("ada"))], follow_ups=[follow_up])
+    page = class_page(EXERCISE, [verdict(submission("ada"))], ClassContext(follow_ups=[follow_up]))
     assert "<script>" not in page and "<b>" not in page
     assert "\x1b" not in follow_up.who and "\n" not in follow_up.who

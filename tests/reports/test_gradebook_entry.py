@@ -11,7 +11,7 @@ import pytest
 
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Outcome, StepVerdict, Verdict
-from autograder.reports.class_page import class_page
+from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page
 from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry, changed_marks
@@ -81,7 +81,8 @@ def test_every_report_shows_the_mark_of_the_gradebook_and_why(
     assert points_words(ADA, entries) == mark
     row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [ADA], entries))))
     assert (row["points"], row["max_points"], row["automatic_points"]) == (points, most, "22")
-    page, whole = feedback_page(EXERCISE, ADA, entered), class_page(EXERCISE, [ADA], entries)
+    page = feedback_page(EXERCISE, ADA, entered)
+    whole = class_page(EXERCISE, [ADA], ClassContext(entries))
     assert f"{points} of {most} points" in page and f">{mark}</td>" in whole
     assert why in row["reason"]
     assert why.replace("`essay`", "<code>essay</code>") in page
@@ -112,6 +113,6 @@ def test_an_earlier_mark_stands_where_a_fault_of_ours_kept_the_work_from_being_j
 def test_the_name_of_a_question_cannot_be_markup_or_a_formula() -> None:
     cell = EnteredCell("=1+1<script>\n", "", 3.0, 1.0)
     entries = {"ada": entry(cell, first(by_hand=1.0))}
-    assert "<script>" not in class_page(EXERCISE, [ADA], entries)
+    assert "<script>" not in class_page(EXERCISE, [ADA], ClassContext(entries))
     assert "<script>" not in feedback_page(EXERCISE, ADA, entries["ada"])
     assert "\n" not in changed_marks([ADA], entries)[0]

@@ -237,7 +237,7 @@ def test_the_summary_counts_each_student_once_for_a_misconception() -> None:
     sentences = class_summary(EXERCISE, [anna, verdict("ben", {1: QUERY_AXIS}), verdict("chloe")])
     assert sentences == (
         "3 students graded, 1 with full points; the median is 20 of 22 points.",
-        "Missed most: step 1, softmax, by 2 students.",
+        "Wrong most often: step 1, softmax, by 2 students.",
         "softmax over the query axis (in softmax): 2 students",
     )
 

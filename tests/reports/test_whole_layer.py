@@ -140,7 +140,9 @@ def test_the_class_is_told_how_many_wrote_the_layer_only() -> None:
     sentences = class_summary(EXERCISE, [verdict("by layer", "by layer", "right"), ben])
     (said,) = [each for each in sentences if "whole layer" in each]
     assert "2 students" in said and "1 of them with points" in said
-    assert any("Missed most: step 1, softmax, by 1 student" in each for each in sentences)
+    assert any(
+        "Not written most often: step 1, softmax, by 1 student" in each for each in sentences
+    )
 
 
 def test_a_step_by_the_layer_gets_its_points_and_never_more() -> None:

@@ -1,0 +1,72 @@
+"""One student's code for each mistake of a class, without names: comments and docstrings are out.
+
+Students wrote it, so it is read in a watched grader process.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from autograder.grading.classroom import HANDLING
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.watched_process import WorkProgress
+from autograder.reports.misunderstandings import Misunderstanding
+from autograder.submission.cells import parsed
+from autograder.submission.definitions import top_level
+from autograder.submission.reading import Submission
+
+MOST_LINES, WIDEST = 40, 120
+
+
+def code_examples(
+    pool: GraderPool,
+    submissions: Sequence[Submission],
+    found: Sequence[Misunderstanding],
+) -> tuple[str, ...]:
+    """Return for each of `found` the step as its example wrote it; "" where it cannot be shown."""
+    cells = {each.student: each.cells for each in submissions}
+    jobs = [(each.step, cells.get(each.example, ())) for each in found]
+    texts = [""] * len(jobs)
+    pool.run(
+        _read_batch,
+        jobs,
+        HANDLING,
+        result=texts.__setitem__,
+        lost=lambda place, loss: None,
+    )
+    return tuple(texts)
+
+
+def without_names(cells: Sequence[str], name: str) -> str:
+    """Return the last definition of `name` as Python writes it, "" if there is none to be shown.
+
+    Without comments and docstrings, in which people sign; at most 40 lines.
+    """
+    found = ""
+    for cell in cells:
+        tree = parsed(cell)
+        for node in top_level(tree) if tree else ():
+            if node.name == name:
+                found = _written(node)
+    lines = [line[:WIDEST] for line in found.split("\n")]
+    return "\n".join([*lines[:MOST_LINES], *(["..."] if len(lines) > MOST_LINES else [])])
+
+
+def _read_batch(jobs: Sequence[tuple[str, Sequence[str]]], progress: WorkProgress) -> None:
+    for number, (name, cells) in enumerate(jobs):
+        progress.begin(number)
+        progress.done(without_names(cells, name))
+
+
+def _written(node: ast.stmt) -> str:
+    try:
+        copy = ast.parse(ast.unparse(node))
+    except (RecursionError, ValueError):  # nobody wrote that by hand
+        return ""
+    for each in ast.walk(copy):
+        body = getattr(each, "body", None)
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and body:
+            documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+            each.body = (body[1:] if documented else body) or [ast.Pass()]
+    return ast.unparse(copy)

@@ -1,0 +1,106 @@
+"""What a class misunderstood: each mistake with its sentence, its students and their number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
+from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_summary import class_facts
+from autograder.reports.misunderstandings import misunderstandings, step_counts
+
+EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")
+QUERY_AXIS = Finding(
+    Outcome.WRONG_VALUES, "Your softmax runs down the columns.", misconception="over_the_queries"
+)
+NOT_SCALED = Finding(
+    Outcome.WRONG_VALUES, "Your scores come back as they were.", misconception="not_scaled"
+)
+RAISES = Finding(Outcome.RAISED, "Line 3 raises `ValueError`.")
+VAGUE = Finding(Outcome.WRONG_VALUES, "4 of 8 numbers differ.", vague=True)
+BLANK = Finding(Outcome.NOT_WRITTEN, "`softmax` is not written yet.")
+SLOW = Finding(Outcome.TIMED_OUT, "It was still running at the time limit.")
+
+
+def verdict(student: str, **wrong: Finding) -> Verdict:
+    """A verdict in which the steps named in `wrong` end so and all others are right."""
+    steps = tuple(
+        StepVerdict.of(step, (CheckVerdict.of("values", "right values", wrong.get(step.name)),))
+        for step in EXERCISE.steps
+    )
+    chain = ChainVerdict(Outcome.PASSED)
+    facts = (f"hash of {student[::-1]}", "e3b0c442", 7, "strong", 0.5)
+    return Verdict(EXERCISE.name, student, steps, chain, *facts)
+
+
+def test_mistakes_are_in_the_order_of_their_students_and_each_has_its_sentence() -> None:
+    found = misunderstandings(
+        EXERCISE,
+        [
+            verdict("ada", scale_scores=NOT_SCALED),
+            verdict("ben", scale_scores=NOT_SCALED, softmax=QUERY_AXIS),
+            verdict("carl"),
+        ],
+    )
+    assert [(each.step, each.name, each.sentence, each.students) for each in found] == [
+        ("scale_scores", "not scaled", NOT_SCALED.fact, ("ada", "ben")),
+        ("softmax", "over the queries", QUERY_AXIS.fact, ("ben",)),
+    ]
+
+
+def test_a_mistake_without_a_name_is_told_when_two_read_the_same_sentence() -> None:
+    one = verdict("ada", softmax=RAISES)
+    assert misunderstandings(EXERCISE, [one]) == ()
+    (found,) = misunderstandings(EXERCISE, [one, replace(one, student="ben")])
+    assert (found.name, found.sentence, found.students) == ("", RAISES.fact, ("ada", "ben"))
+
+
+def test_what_is_vague_not_written_or_too_slow_is_no_mistake_of_the_class() -> None:
+    for finding in (VAGUE, BLANK, SLOW):
+        pair = [verdict(name, softmax=finding) for name in ("ada", "ben")]
+        assert misunderstandings(EXERCISE, pair) == ()
+
+
+def test_whose_code_stands_for_all_does_not_follow_from_the_names() -> None:
+    pair = [verdict(name, softmax=QUERY_AXIS) for name in ("ab", "ba")]
+    (found,) = misunderstandings(EXERCISE, pair)
+    assert found.example == "ba"  # whose hash is the lower
+
+
+def test_a_step_that_was_not_reached_is_not_the_one_that_most_got_wrong() -> None:
+    roll = [
+        verdict("ada", softmax=QUERY_AXIS),
+        verdict("ben", project_output=BLANK),
+        verdict("carl", project_output=BLANK),
+    ]
+    assert class_facts(EXERCISE, roll)[1:] == (
+        "Wrong most often: step 1, softmax, by 1 student.",
+        "Not written most often: step 10, project_output, by 2 students.",
+    )
+
+
+def test_the_signs_of_a_step_are_counted_apart() -> None:
+    findings = (QUERY_AXIS, RAISES, BLANK, SLOW)
+    roll = [verdict(f"s{number}", softmax=each) for number, each in enumerate(findings)]
+    counts = step_counts(EXERCISE, [*roll, verdict("ada")])
+    assert counts[0].signs == {"✗": 1, "!": 1, "·": 1, "∞": 1, "✓": 1}
+    assert counts[1].signs == {"✓": 5}
+
+
+def test_the_page_has_the_mistake_who_made_it_and_code_as_text() -> None:
+    roll = [verdict("<b>ada</b>", softmax=QUERY_AXIS), verdict("ben", scale_scores=NOT_SCALED)]
+    code = ("def scale_scores(s):\n    return '</pre><script>alert(1)</script>'", "")
+    page = class_page(EXERCISE, roll, ClassContext(examples=code))
+    assert QUERY_AXIS.fact in page and "not scaled" in page
+    assert "<b>ada" not in page and "&lt;b&gt;ada&lt;/b&gt;" in page
+    assert "<script>" not in page and "alert(1)" in page
+    assert page.count("<pre>") == 1  # the other has no example
