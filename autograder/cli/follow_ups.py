@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import Exercise
@@ -15,7 +16,8 @@ from autograder.model.sanitize import clean_line
 from autograder.model.symbols import mark, number
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.follow_up import FollowUp
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell
+from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
+from autograder.reports.roll import shown_names
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
@@ -31,12 +33,26 @@ def find_follow_ups(
     gradebook: ClassGradebook,
 ) -> tuple[FollowUp, ...]:
     """Return what waits for the instructor, the most urgent first."""
+    students = {verdict.student for verdict in verdicts}
+    names = shown_names({*students, *gradebook.entries, *gradebook.enrolled})
+    found = _found(exercise, verdicts, submissions, gradebook)
+    return tuple(
+        replace(each, names=tuple(names[student] for student in each.students)) for each in found
+    )
+
+
+def _found(
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    submissions: Sequence[Submission],
+    gradebook: ClassGradebook,
+) -> tuple[FollowUp, ...]:
     return (
         *_not_judged(exercise, verdicts),
         *_files(submissions),
         *_scripts(submissions, gradebook),
-        *_by_hand(verdicts, gradebook),
-        *_no_hand_in(verdicts, gradebook),
+        *_by_hand(verdicts, submissions, gradebook),
+        *_no_hand_in(exercise, verdicts, gradebook),
         *_limits(verdicts),
         *_equal_code(verdicts),
         *_remarks(verdicts, submissions),
@@ -71,57 +87,84 @@ def _files(submissions: Iterable[Submission]) -> Iterator[FollowUp]:
         yield FollowUp("files", students, remark, cure)
 
 
-def _scripts(submissions: Iterable[Submission], gradebook: ClassGradebook) -> Iterator[FollowUp]:
-    """Who handed in a `.py`, which holds no answer to the instructor's own questions."""
+def _scripts(submissions: Sequence[Submission], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    """Whose `.py` counts, which holds no answer to the instructor's own questions."""
     told = [
-        (each.student, f"a .py has no place for `{clean_line(cell.name, 60)}`.")
-        for each in submissions
-        if not (each.rejected or is_notebook(each.path))
-        and (entry := gradebook.entries.get(each.student))
-        for cell in entry.cells
-        if not cell.step and cell.by_hand is None
+        (student, f"the .py counts, and the notebook beside it may answer `{_name(cell)}`.")
+        if beside
+        else (student, f"a .py has no place for `{_name(cell)}`.")
+        for student, cell, beside in _unanswered(submissions, gradebook)
     ]
     for reason, students in _by_reason(told):
-        yield FollowUp("script", students, reason, f"Ask for the answer. {FORMGRADER}")
+        yield FollowUp("script", students, reason, f"Look for the answer. {FORMGRADER}")
 
 
-def _by_hand(verdicts: Sequence[Verdict], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+def _unanswered(
+    submissions: Iterable[Submission], gradebook: ClassGradebook
+) -> Iterator[tuple[str, EnteredCell, bool]]:
+    """Return who handed in a script, which own question it cannot answer, and whether a notebook
+    lay beside it."""
+    for each in submissions:
+        entry = gradebook.entries.get(each.student)
+        if entry is None or each.rejected or is_notebook(each.path):
+            continue
+        beside = any(is_notebook(path) for path, _ in each.digests)
+        for cell in entry.cells:
+            if not cell.step and cell.by_hand is None:
+                yield each.student, cell, beside
+
+
+def _by_hand(
+    verdicts: Sequence[Verdict], submissions: Sequence[Submission], gradebook: ClassGradebook
+) -> Iterator[FollowUp]:
     """What waits in the gradebook: questions that are not graded, and points of other work."""
+    scripts = {(student, cell.name) for student, cell, _ in _unanswered(submissions, gradebook)}
     cells = [
         (verdict.student, cell)
         for verdict in verdicts
-        if (entry := gradebook.entries.get(verdict.student))
+        if (entry := entry_of(verdict, gradebook.entries))
         for cell in entry.cells
     ]
     for student, cell in cells:
         if cell.look_again:
             yield FollowUp("points_by_hand", (student,), _of_other_work(cell), FORMGRADER)
     open_cells = [
-        (student, f"`{clean_line(cell.name, 60)}` is not graded yet.")
+        (student, f"`{_name(cell)}` is not graded yet.")
         for student, cell in cells
-        if cell.open
+        if cell.open and (student, cell.name) not in scripts
     ]
     for reason, students in _by_reason(open_cells):
         yield FollowUp("not_graded_yet", students, reason, FORMGRADER)
 
 
 def _of_other_work(cell: EnteredCell) -> str:
-    given = "" if cell.by_hand is None else f"{number(cell.by_hand)} by hand"
-    automatic = "" if cell.automatic is None else f", {number(cell.automatic)} automatic now"
-    name = clean_line(cell.name, 60)
-    return f"`{name}` has {given}{automatic}; the work may have changed since."
+    given = [
+        "" if cell.by_hand is None else f"{number(cell.by_hand)} by hand",
+        f"{number(cell.extra)} of extra credit" if cell.extra else "",
+        "" if cell.automatic is None else f"{number(cell.automatic)} automatic now",
+    ]
+    has = ", ".join(part for part in given if part)
+    return f"`{_name(cell)}` has {has}; the work may have changed since."
 
 
-def _no_hand_in(verdicts: Sequence[Verdict], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+def _name(cell: EnteredCell) -> str:
+    return clean_line(cell.name, 60)
+
+
+def _no_hand_in(
+    exercise: Exercise, verdicts: Sequence[Verdict], gradebook: ClassGradebook
+) -> Iterator[FollowUp]:
     here = {verdict.student for verdict in verdicts}
     gone = sorted(set(gradebook.entries) - here)
     for student in gone:
-        points = number(gradebook.entries[student].points)
-        why = f"no hand-in any more; the gradebook still has {points} points."
-        yield FollowUp("withdrawn", (student,), why, "Put it back, or change the mark by hand.")
+        if points := gradebook.entries[student].points:
+            why = f"no hand-in any more; the gradebook still has {number(points)} points."
+            cure = "Put it back, or change the mark by hand."
+            yield FollowUp("withdrawn", (student,), why, cure)
     absent = tuple(sorted(set(gradebook.enrolled) - here - set(gone)))
     if absent:
-        yield FollowUp("nothing_handed_in", absent, "enrolled, and handed in nothing.", "")
+        why = f"enrolled, and there is no submitted/STUDENT/{exercise.name}."
+        yield FollowUp("nothing_handed_in", absent, why, "")
 
 
 def _limits(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:

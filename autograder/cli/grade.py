@@ -175,6 +175,6 @@ def report(
 
 def _print_some(lines: Sequence[str], what: str, console: Console) -> None:
     for line in lines[:MOST_LINES]:
-        console.print(Text(terminal_line(line, 500)))
+        console.print(Text(terminal_line(line, 1_500)))
     if len(lines) > MOST_LINES:
         console.print(f"{len(lines) - MOST_LINES:,} more {what} are on the class page.")

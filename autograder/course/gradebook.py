@@ -15,12 +15,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from nbformat import from_dict
 from nbgrader import api
-from nbgrader.preprocessors import AssignLatePenalties
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
-from traitlets.config import Config
 
 from autograder.course.creation import Course
 from autograder.course.graded_notebook import (
@@ -30,6 +27,7 @@ from autograder.course.graded_notebook import (
     graded_notebooks,
     put_in_place,
 )
+from autograder.course.late_penalty import penalize_late, submissions_of
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool
@@ -39,7 +37,12 @@ from autograder.reports.roll import class_roll
 from autograder.submission.reading import Submission
 
 BATCH = 250  # students per transaction
-_KEPT = (api.Grade.auto_score, api.Grade.manual_score, api.Grade.needs_manual_grade)
+_KEPT = (
+    api.Grade.auto_score,
+    api.Grade.manual_score,
+    api.Grade.extra_credit,
+    api.Grade.needs_manual_grade,
+)
 STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gradebook
 
 
@@ -77,7 +80,8 @@ def write_gradebook(
             batch = graded_notebooks(course, exercise, part, staging / str(start), graders)
             with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
-                _penalize_late(gradebook, settings, notebook, batch)
+                students = [graded.student for graded in batch]
+                penalize_late(gradebook, settings, notebook, students)
             # After the grades: nbgrader takes a notebook in autograded/ as a sign of grades.
             for graded in batch:
                 put_in_place(course, exercise, graded)
@@ -139,7 +143,8 @@ def _graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:
         )
         .join(api.Grade, api.Grade.notebook_id == api.SubmittedNotebook.id)
         .where(
-            api.SubmittedNotebook.notebook_id == notebook.id, api.Grade.manual_score.is_not(None)
+            api.SubmittedNotebook.notebook_id == notebook.id,
+            or_(api.Grade.manual_score.is_not(None), api.Grade.extra_credit.is_not(None)),
         )
         .distinct()
     )
@@ -154,8 +159,8 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
     rows = db.execute(query.add_columns(*_KEPT)).all()
     grades = []
     for row in rows:
-        score = by_student[row.student_id].scores[row.name]
-        if row.manual_score is None:
+        score = by_student[row.student_id].scores.get(row.name)  # a task cell has none
+        if row.manual_score is None and not row.extra_credit:
             look = score is None
         else:
             # It stays. Somebody has to look again if it is about other work, and not each time.
@@ -163,7 +168,7 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
             look = row.needs_manual_grade or other
         grades.append({"id": row.id, "auto_score": score, "needs_manual_grade": look})
     comments = [
-        {"id": row.id, "auto_comment": by_student[row.student_id].comments[row.name]}
+        {"id": row.id, "auto_comment": by_student[row.student_id].comments.get(row.name)}
         for row in db.execute(_rows(api.Comment, notebook, by_student))
     ]
     db.execute(update(api.Grade), grades)
@@ -177,7 +182,7 @@ def _add_missing(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
     known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(names))))
     db.add_all(api.Student(id=name) for name in names if name not in known)
     db.flush()
-    rows = {row.student_id: row for row in db.scalars(_submissions(notebook, names))}
+    rows = {row.student_id: row for row in db.scalars(submissions_of(notebook, names))}
     new = []
     for graded in batch:
         student, at = graded.student, graded.handed_in_at
@@ -203,36 +208,6 @@ def _add_cells(db: Any, notebook: api.Notebook, submissions: list[str]) -> None:
         added = [{"cell_id": cell.id, "notebook_id": book.id} for book in books for cell in cells]
         if added:
             db.execute(insert(model), added)
-
-
-def _submissions(notebook: api.Notebook, students: list[str]) -> Any:
-    return select(api.SubmittedAssignment).where(
-        api.SubmittedAssignment.assignment_id == notebook.assignment_id,
-        api.SubmittedAssignment.student_id.in_(students),
-    )
-
-
-def _penalize_late(
-    gradebook: api.Gradebook,
-    settings: Config,
-    notebook: api.Notebook,
-    batch: Sequence[GradedNotebook],
-) -> None:
-    """Run nbgrader's own late penalties if there is a due date and anybody was or is late."""
-    if notebook.assignment.duedate is None:
-        return
-    names = [graded.student for graded in batch]
-    for row in gradebook.db.scalars(_submissions(notebook, names)).all():
-        if row.total_seconds_late > 0 or row.late_submission_penalty:
-            facts = {
-                "notebook": notebook.name,
-                "assignment": notebook.assignment.name,
-                "student": row.student_id,
-                "db_url": str(gradebook.engine.url.render_as_string(hide_password=False)),
-            }
-            AssignLatePenalties(config=settings).preprocess(
-                from_dict({"cells": []}), {"nbgrader": facts}
-            )
 
 
 def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:

@@ -50,6 +50,7 @@ def _graded_cells(notebook: api.Notebook, steps: list[str]) -> dict[str, Entered
             step = cell.name.removeprefix(CHECK_PREFIX) if book.id == notebook.id else ""
             step = step if step in steps and step != cell.name else ""
             own = cell.name if book.id == notebook.id else f"{book.name}: {cell.name}"
+            own = f"{own}, by hand" if own in steps else own
             found.append((cell.id, EnteredCell(step or own, step, cell.max_score)))
     place = {name: number for number, name in enumerate(steps)}
     found.sort(key=lambda each: (place.get(each[1].step, len(steps)), each[1].name))
@@ -91,5 +92,5 @@ def _entered(cell: EnteredCell, row: Any) -> EnteredCell:
         row.auto_score,
         row.manual_score,
         row.extra_credit or 0.0,
-        bool(row.needs_manual_grade) and row.manual_score is not None,
+        bool(row.needs_manual_grade) and bool(row.manual_score is not None or row.extra_credit),
     )

@@ -29,6 +29,7 @@ from autograder.course.intake import (
     without_code,
     write_submission,
 )
+from autograder.course.skeleton import EXTRA
 from autograder.course.verdict_cells import with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
@@ -46,11 +47,16 @@ _BATCH = 8
 
 @dataclass(frozen=True)
 class JudgedSubmission:
-    """A submission, the verdict on it, and whether a person has given some of its points."""
+    """A submission and the verdict on it.
+
+    `by_hand` says whether a person has given some of its points, `shown` whether its notebook has
+    what the student wrote.
+    """
 
     submission: Submission
     verdict: Verdict
     by_hand: bool = False
+    shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,7 @@ def _make_batch(
             notebook = notebook_of(release, judged.submission)
         except ChangedFile:
             notebook = release
-            judged = _with_remark(without_code(judged.submission), judged.verdict, CHANGED)
+            judged = _with_remark(judged, without_code(judged.submission), CHANGED)
         progress.done(_graded(course, facts, judged, notebook, folder))
 
 
@@ -144,11 +150,12 @@ def _without_code(
     nothing = nothing_of(judged.submission.student, exercise)
     release = release_notebook(course, exercise)
     facts = course.exercise(exercise)
-    return _graded(course, facts, _with_remark(nothing, judged.verdict, remark), release, folder)
+    return _graded(course, facts, _with_remark(judged, nothing, remark), release, folder)
 
 
-def _with_remark(submission: Submission, verdict: Verdict, remark: str) -> JudgedSubmission:
-    return JudgedSubmission(submission, replace(verdict, remarks=(*verdict.remarks, remark)))
+def _with_remark(judged: JudgedSubmission, submission: Submission, remark: str) -> JudgedSubmission:
+    verdict = replace(judged.verdict, remarks=(*judged.verdict.remarks, remark))
+    return replace(judged, submission=submission, verdict=verdict, shown=False)
 
 
 def _graded(
@@ -164,11 +171,13 @@ def _graded(
     comments: dict[str, str | None] = {}
     for cell in filled.cells:
         facts = cell.metadata.get("nbgrader", {})
+        # An answer that is not shown is not an answer that was not given.
+        blank = utils.is_solution(cell) and not judged.shown
         if utils.is_grade(cell):
-            scores[facts["grade_id"]] = utils.determine_grade(cell)[0]
+            scores[facts["grade_id"]] = None if blank else utils.determine_grade(cell)[0]
         if utils.is_solution(cell):
             untouched = facts.get("checksum") == utils.compute_checksum(cell)
-            comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
+            comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
     try:
         write_submission(filled, judged.submission, folder)
     except OSError as error:
@@ -176,7 +185,9 @@ def _graded(
             course.autograded(exercise.name, judged.submission.student), error
         ) from error
     at = timestamp(folder_of(judged.submission), judged.submission.root)
-    changed = judged.by_hand and _work(filled) != _work_before(course, exercise.name, judged)
+    changed = judged.by_hand and (
+        not judged.shown or _work(filled) != _work_before(course, exercise.name, judged)
+    )
     return GradedNotebook(judged.submission.student, scores, comments, at, folder, changed)
 
 
@@ -185,16 +196,16 @@ def _work_before(course: Course, exercise: str, judged: JudgedSubmission) -> lis
     path = course.autograded(exercise, judged.submission.student) / notebook_name(exercise)
     try:
         return _work(nbformat.read(path, as_version=4))
-    except (OSError, ValueError):
+    except Exception:  # a damaged file fails in any way; then somebody has to look again
         return None
 
 
 def _work(notebook: NotebookNode) -> list[str]:
-    """Return the texts of all cells that a student may write."""
+    """Return the texts of the cells that are the student's: answers, and cells of their own."""
     return [
         cell.source
         for cell in notebook.cells
-        if utils.is_solution(cell) or not cell.metadata.get("nbgrader")
+        if utils.is_solution(cell) or cell.get("id", "").startswith(EXTRA)
     ]
 
 

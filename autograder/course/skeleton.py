@@ -19,6 +19,7 @@ from autograder.submission.cells import MOST_CELLS, source
 from autograder.submission.definitions import cut_before_definitions, find_definitions
 from autograder.submission.percent import percent_cells, without_head
 
+EXTRA = "extra-"  # how the id begins of a cell that only the submission has
 START = -1  # the place of a cell that comes before all cells of the skeleton
 
 
@@ -97,7 +98,7 @@ def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, st
 def _assembled(skeleton: NotebookNode, extra: dict[int, list[NotebookNode]]) -> NotebookNode:
     """Return the skeleton with each extra cell after the cell that it followed."""
     taken = {cell.get("id") for cell in skeleton.cells}
-    fresh = (name for n in itertools.count(1) if (name := f"extra-{n}") not in taken)
+    fresh = (name for n in itertools.count(1) if (name := f"{EXTRA}{n}") not in taken)
     cells = [_plain(cell, fresh) for cell in extra.get(START, [])]
     for number, cell in enumerate(skeleton.cells):
         if cell.cell_type == "code":

@@ -22,24 +22,38 @@ def refuse_stale_release(course: Course, exercise: Exercise, notebook: api.Noteb
     """Raise `KitError` when steps or points of the exercise are not those that were released.
 
     `notebook` is the gradebook's. The released notebook is compared too, since grades are read off
-    a copy of it.
+    a copy of it; without it, nobody is graded.
     """
+    file = notebook_name(exercise.name)
+    if not (course.release(exercise.name) / file).is_file():
+        raise KitError(
+            f"the released notebook of {exercise.name} is missing",
+            place=str(course.release(exercise.name)),
+            cure=f"in the course, run `nbgrader generate_assignment {exercise.name} --force`",
+        )
+    # A question of the instructor's own is graded and a solution at once, whatever its name.
+    own = {cell.name for cell in notebook.solution_cells}
     entered = {
         cell.name.removeprefix(CHECK_PREFIX): cell.max_score
         for cell in notebook.grade_cells
-        if cell.name.startswith(CHECK_PREFIX)
+        if cell.name.startswith(CHECK_PREFIX) and cell.name not in own
     }
     cells = check_cells(release_notebook(course, exercise.name))
     released = {step: float(cell.metadata.nbgrader["points"]) for step, cell in cells.items()}
-    file = notebook_name(exercise.name)
+    again = (
+        f"run `attn build`, copy its {file} into source/{exercise.name}/, and in the course run "
+        f"`nbgrader generate_assignment {exercise.name} --force`; then grade"
+    )
     for place, points in (("the gradebook", entered), ("the released notebook", released)):
         if fact := _difference(exercise, points, place):
+            steps = {step.name for step in exercise.steps} != set(points)
+            if steps and notebook.submissions:
+                again = "make a new course for the new steps: nbgrader changes no cells once "
+                again += "somebody has been graded"
             raise KitError(
                 fact,
                 place=str(exercise.folder / "exercise.toml"),
-                cure=f"take the change back; or run `attn build`, copy its {file} into "
-                f"source/{exercise.name}/, and in the course run "
-                f"`nbgrader generate_assignment {exercise.name} --force`; then grade",
+                cure=f"take the change back; or {again}",
             )
 
 

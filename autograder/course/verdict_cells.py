@@ -80,11 +80,10 @@ def finished(path: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        notebook = nbformat.read(path, as_version=4)
-    except ValueError:  # cut off in the middle of its JSON
+        checks = check_cells(nbformat.read(path, as_version=4)).values()
+        return all(any(o.output_type == "execute_result" for o in cell.outputs) for cell in checks)
+    except Exception:  # a file that is cut off or damaged fails in any way
         return False
-    checks = check_cells(notebook).values()
-    return all(any(o.output_type == "execute_result" for o in cell.outputs) for cell in checks)
 
 
 def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict) -> None:

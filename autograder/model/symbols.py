@@ -143,7 +143,7 @@ def not_written(name: str) -> str:
 
 def number(points: float) -> str:
     """Return `points` as people write them: 2 and not 2.0, 1.5, 0.33."""
-    return f"{round(points, 2):g}"
+    return f"{round(points, 2) + 0.0:g}"  # -0 is 0
 
 
 def count(amount: int, noun: str) -> str:

@@ -32,6 +32,7 @@ from autograder.reports.finding import (
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntry,
+    entry_of,
     max_points_of,
     points_of,
     reasons_of,
@@ -78,6 +79,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict, entry: GradebookEntry | 
     class_roll(exercise, [verdict])
     passed = sum(step.passes for step in verdict.steps)
     entries = {verdict.student: entry} if entry else NO_ENTRIES
+    entry = entry_of(verdict, entries)
     points = points_of(verdict, entries)
     return (
         environment()

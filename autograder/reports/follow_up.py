@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder.model.files import write_whole
 from autograder.model.sanitize import clean_line
@@ -29,11 +30,13 @@ class FollowUp:
     reason: str
     cure: str
     not_graded: bool = False
+    names: tuple[str, ...] = ()  # of the students, as they are shown, where they are known
 
     @property
     def who(self) -> str:
         """The students in words: the first five by name."""
-        names = ", ".join(clean_line(name, LONGEST_NAME) for name in self.students[:MOST_NAMES])
+        shown = self.names or self.students
+        names = ", ".join(clean_line(name, LONGEST_NAME) for name in shown[:MOST_NAMES])
         more = len(self.students) - MOST_NAMES
         return f"{names} and {more} more" if more > 0 else names
 
@@ -54,7 +57,11 @@ def write_follow_ups(path: Path, exercise: str, follow_ups: Sequence[FollowUp]) 
     facts = {
         "format_version": FORMAT_VERSION,
         "exercise": exercise,
-        "needs_you": [asdict(each) for each in follow_ups],
+        "needs_you": [asdict(each, dict_factory=_without_names) for each in follow_ups],
     }
     write_whole(path, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
     return path
+
+
+def _without_names(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if name != "names"}

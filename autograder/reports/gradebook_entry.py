@@ -69,13 +69,18 @@ class GradebookEntry:
     def changes(self) -> tuple[str, ...]:
         """What people gave and took for the steps, and what they have to look at again."""
         late = (f"{_points(self.penalty)} off for being late.",) if self.penalty else ()
-        return (*(words for cell in self.cells for words in _changes(cell)), *late)
+        return (*late, *(words for cell in self.cells for words in _changes(cell)))
 
     @property
     def own_questions(self) -> tuple[str, ...]:
         """The points of the instructor's own questions, a sentence for each that has any."""
         own = [cell for cell in self.cells if not (cell.step or cell.open or cell.look_again)]
         return tuple(f"`{_name(cell)}`: {_earned(cell)}." for cell in own)
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether any step has points; a run that failed leaves an entry without."""
+        return any(cell.step and not cell.open for cell in self.cells)
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -100,9 +105,15 @@ class ClassGradebook:
     enrolled: tuple[str, ...] = ()
 
 
+def entry_of(verdict: Verdict, entries: GradebookEntries) -> GradebookEntry | None:
+    """Return a student's entry; None without one, and where nothing has been judged so far."""
+    entry = entries.get(verdict.student)
+    return None if entry and verdict.infrastructure and not entry.has_marks else entry
+
+
 def points_of(verdict: Verdict, entries: GradebookEntries) -> float | None:
     """Return a student's mark; None when there is none, since the work could not be judged."""
-    entry = entries.get(verdict.student)
+    entry = entry_of(verdict, entries)
     if entry:
         return entry.points
     return None if verdict.infrastructure else verdict.points
@@ -116,16 +127,16 @@ def max_points_of(verdict: Verdict, entries: GradebookEntries) -> float:
 
 def changes_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
     """Return why a mark is not the automatic one, a sentence each; empty when it is."""
-    entry = entries.get(verdict.student)
+    entry = entry_of(verdict, entries)
     if entry is None:
         return ()
     earlier = "The mark is of an earlier run; this time, the work could not be judged."
-    return (*entry.changes, *([earlier] if verdict.infrastructure else []))
+    return (*([earlier] if verdict.infrastructure else []), *entry.changes)
 
 
 def reasons_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
     """Return `changes_of`, and what else makes up the mark or is not graded yet."""
-    entry = entries.get(verdict.student)
+    entry = entry_of(verdict, entries)
     if entry is None:
         return ()
     waiting = (f"`{name}` is not graded yet." for name in entry.waiting)
@@ -158,13 +169,14 @@ def _changed_mark(verdict: Verdict, name: str, entries: GradebookEntries) -> str
 
 
 def _changes(cell: EnteredCell) -> tuple[str, ...]:
+    again = "; to be looked at again" if cell.look_again else ""
     found = []
-    if cell.by_hand is not None and (cell.step or cell.look_again):
+    other = cell.by_hand is not None and cell.by_hand != cell.automatic
+    if (cell.step and other) or (again and cell.by_hand is not None):
         instead = "" if cell.automatic is None else f", in place of {number(cell.automatic)}"
-        changed = "; to be looked at again" if cell.look_again else ""
-        found.append(f"`{_name(cell)}`: {_earned(cell)} by hand{instead}{changed}.")
+        found.append(f"`{_name(cell)}`: {_earned(cell)} by hand{instead}{again}.")
     if cell.extra and not cell.open:
-        found.append(f"`{_name(cell)}`: {_points(cell.extra)} of extra credit.")
+        found.append(f"`{_name(cell)}`: {_points(cell.extra)} of extra credit{again}.")
     return tuple(found)
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from autograder.model.exercise import Exercise
 from autograder.model.files import write_whole
 from autograder.model.sanitize import clean_line
-from autograder.model.symbols import number
 from autograder.model.verdict import Verdict
 from autograder.reports.advice import first_line
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
+    entry_of,
     max_points_of,
     points_of,
     reasons_of,
@@ -32,7 +32,7 @@ from autograder.reports.roll import class_roll, shown_names
 # Full-width signs also begin a formula in a Japanese or Chinese setting. A spreadsheet that
 # splits at semicolons begins a new cell after each one, even inside quotes.
 FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
-LONGEST = 300
+LONGEST, LONGEST_REASON = 300, 3_000
 
 
 def grades_csv(
@@ -71,24 +71,24 @@ def write_grades(
     return path
 
 
-def cell(text: str) -> str:
+def cell(text: str, longest: int = LONGEST) -> str:
     """Return `text` as one clean line that no spreadsheet runs as a formula."""
-    return FORMULA.sub(r"\1\2'", clean_line(text, LONGEST))
+    return FORMULA.sub(r"\1\2'", clean_line(text, longest))
 
 
 def _row(verdict: Verdict, name: str, entries: GradebookEntries) -> list[str]:
-    entry = entries.get(verdict.student)
+    entry = entry_of(verdict, entries)
     return [
         cell(name),
         _number(points_of(verdict, entries)),
-        number(max_points_of(verdict, entries)),
+        _number(max_points_of(verdict, entries)),
         *(_number(step_points(step, entry)) for step in verdict.steps),
         verdict.chain.outcome.value if verdict.chain.asked else "",
         cell(_diagnosis(verdict)),
         cell(verdict.protection),
         cell(verdict.code_hash),
-        "" if verdict.infrastructure else number(verdict.points),
-        cell(" ".join(reasons_of(verdict, entries))),
+        _number(None if verdict.infrastructure else verdict.points),
+        cell(" ".join(reasons_of(verdict, entries)), LONGEST_REASON),
     ]
 
 
@@ -98,4 +98,5 @@ def _diagnosis(verdict: Verdict) -> str:
 
 
 def _number(points: float | None) -> str:
-    return "" if points is None else number(points)
+    # For another program to read, so less rounded than what people read; -0 is 0.
+    return "" if points is None else f"{round(points, 4) + 0.0:.10g}"

@@ -100,11 +100,17 @@ def test_a_file_that_was_not_read_and_a_remark_are_told_apart() -> None:
 
 def test_who_is_enrolled_and_absent_or_has_withdrawn_is_told() -> None:
     ada = submission("ada")
-    entries = {"ada": GradebookEntry("ada", ()), "gone": GradebookEntry("gone", ())}
-    gradebook = ClassGradebook(entries, ("absent", "ada", "gone"))
+    marked = replace(OPEN, by_hand=2.0)
+    entries = {
+        "ada": GradebookEntry("ada", ()),
+        "gone": GradebookEntry("gone", (marked,)),
+        "settled": GradebookEntry("settled", (OPEN,)),
+    }
+    gradebook = ClassGradebook(entries, ("absent", "ada", "gone", "settled"))
+    where = f"submitted/STUDENT/{EXERCISE.name}"
     assert found((ada, verdict(ada)), gradebook=gradebook) == [
-        ("withdrawn", ("gone",), "no hand-in any more; the gradebook still has 0 points."),
-        ("nothing_handed_in", ("absent",), "enrolled, and handed in nothing."),
+        ("withdrawn", ("gone",), "no hand-in any more; the gradebook still has 2 points."),
+        ("nothing_handed_in", ("absent",), f"enrolled, and there is no {where}."),
     ]
 
 
@@ -128,6 +134,31 @@ def test_what_waits_in_the_gradebook_is_told() -> None:
     ]
     graded = {"ben": GradebookEntry("ben", (replace(OPEN, automatic=0.0, by_hand=2.0),))}
     assert found((ben, verdict(ben)), gradebook=ClassGradebook(graded, ("ben",))) == []
+
+
+def test_a_notebook_beside_the_script_that_counts_is_told() -> None:
+    both = submission("ada", file="ada.py")
+    read = tuple((Path("ada") / name, "0") for name in ("ada.py", "ada.ipynb"))
+    both = replace(both, digests=read)
+    gradebook = ClassGradebook({"ada": GradebookEntry("ada", (OPEN,))}, ("ada",))
+    ((kind, _, reason),) = found((both, verdict(both)), gradebook=gradebook)
+    assert kind == "script" and "the notebook beside it may answer `essay`" in reason
+
+
+def test_nobody_is_asked_for_points_where_the_grader_has_failed() -> None:
+    ada = submission("ada")
+    cells = tuple(EnteredCell(step.name, step.name, step.points) for step in EXERCISE.steps)
+    gradebook = ClassGradebook({"ada": GradebookEntry("ada", cells)}, ("ada",))
+    told = found((ada, infrastructure(EXERCISE, ada, "no memory")), gradebook=gradebook)
+    assert [kind for kind, *_ in told] == ["not_judged"]
+
+
+def test_names_that_look_alike_are_told_apart() -> None:
+    pair = [submission(name, "the same") for name in ("ada", "ada\u200b")]
+    verdicts = [verdict(each) for each in pair]
+    (told,) = find_follow_ups(EXERCISE, verdicts, pair, ClassGradebook())
+    assert told.students == ("ada", "ada\u200b")
+    assert len(set(told.names)) == 2 and told.who.startswith("ada, ada~")
 
 
 def test_a_step_that_ran_into_a_limit_and_equal_code_are_told() -> None:

@@ -110,7 +110,8 @@ def shown(course: Course, student: str, run: subprocess.CompletedProcess[str]) -
     page = (output / "feedback" / f"{student}.html").read_text()
     whole = (output / "feedback" / "index.html").read_text()
     on_page = re.search(r"<strong>(\S+) of (\S+) points</strong>", page)
-    in_class = re.search(rf"<bdi>{student}</bdi></a>.*?points\">([^<*]+)", whole, re.DOTALL)
+    row_head = rf'<th scope="row"><a href="[^"]*"><bdi>{student}</bdi></a></th>'
+    in_class = re.search(rf'{row_head}\s*<td class="points">([^<*]+)', whole)
     in_table = re.search(rf"^{student} .*?(\S+/[\d.]+)", run.stdout, re.MULTILINE)
     assert on_page and in_class and in_table
     return Shown(
@@ -165,6 +166,10 @@ def test_who_is_late_sees_the_penalty_everywhere(course: Course, book: Gradebook
     run = grade(course)
     assert shown(course, LATE, run) == same("0/25")
     page = (course.graded(NAME) / "feedback" / f"{LATE}.html").read_text()
+    book.db.expire_all()
+    book.find_assignment(NAME).duedate = None
+    book.db.commit()
+    assert shown(course, LATE, grade(course)) == same("22/25")
     assert "22 points off for being late." in page and "Your code by itself earns 22 of 22" in page
 
 
@@ -243,3 +248,53 @@ def test_steps_that_changed_after_the_release_are_refused(tmp_path: Path) -> Non
         released.write_text(text)
         with pytest.raises(KitError, match="and 1 in the released notebook"):
             refuse_stale_release(course, exercise, notebook)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damaged", ["", "{}", '{"cells": [', "[]", "[" * 100_000, '{"cells": 3}'])
+def test_a_damaged_graded_notebook_is_written_again_and_looked_at_again(
+    course: Course, book: Gradebook, damaged: str
+) -> None:
+    by_hand(book, "check_softmax", LATE, manual_score=1.5)
+    file = course.autograded(NAME, LATE) / f"{NAME}.ipynb"
+    file.unlink()
+    file.write_text(damaged)
+    run = grade(course)
+    assert run.returncode == 0 and "Traceback" not in run.stderr
+    assert "to be looked at again" in run.stdout
+    assert "So that no token sees the future." in file.read_text()
+
+
+@pytest.mark.slow
+def test_a_task_of_the_instructors_is_graded_by_hand(handed_in: Course, tmp_path: Path) -> None:
+    course = copied(handed_in, tmp_path / "course")
+    notebook = course.source(NAME) / f"{NAME}.ipynb"
+    book = nbformat.read(notebook, as_version=4)
+    facts: dict[str, object] = {"grade": False, "solution": False, "locked": True, "task": True}
+    facts |= {"points": 4, "grade_id": "project", "schema_version": 3, "cell_type": "markdown"}
+    book.cells.append(new_markdown_cell("Describe your layer.", metadata={"nbgrader": facts}))
+    nbformat.write(book, notebook)
+    release(course, NAME)
+    run = grade(course)
+    assert run.returncode == 0, run.stderr
+    assert shown(course, LATE, run) == same("22/29")
+    assert "`project` is not graded yet." in run.stdout
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as opened:
+        by_hand(opened, "project", LATE, manual_score=3)
+    assert shown(course, LATE, grade(course)) == same("25/29")
+
+
+def test_an_own_question_may_be_called_as_a_check_is(tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course")
+    with open_gradebook(course, read_settings(course), NAME) as (opened, notebook):
+        own = {"name": "check_understanding", "notebook": NAME, "assignment": NAME}
+        opened.add_grade_cell(**own, max_score=3, cell_type="markdown")
+        opened.add_solution_cell(**own)
+        refuse_stale_release(course, course.exercise(NAME), notebook)
+
+
+def test_without_the_released_notebook_nobody_is_graded(tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course", sample_class(RIGHT))
+    (course.release(NAME) / f"{NAME}.ipynb").unlink()
+    run = grade(course)
+    assert run.returncode == 2 and "the released notebook" in run.stderr

@@ -57,7 +57,10 @@ def first(**facts: float | bool) -> EnteredCell:
     [
         (entry(), "22/22", ""),
         (entry(first(by_hand=0.5)), "20.5/22*", "0.5 of 2 points by hand, in place of 2."),
-        (entry(first(by_hand=2.0)), "22/22*", "2 of 2 points by hand, in place of 2."),
+        (entry(first(by_hand=2.0)), "22/22", ""),  # somebody has confirmed them
+        (entry(first(by_hand=2.0, look_again=True)), "22/22*", "in place of 2; to be looked at"),
+        (entry(first(extra=1.0, look_again=True)), "23/22*", "credit; to be looked at again."),
+        (entry(first(by_hand=-0.00001)), "20/22*", "0 of 2 points by hand, in place of 2."),
         (entry(first(by_hand=1.0, look_again=True)), "21/22*", "in place of 2; to be looked at"),
         (entry(first(extra=1.0)), "23/22*", "1 point of extra credit."),
         (entry(penalty=1.0), "21/22*", "1 point off for being late."),
@@ -108,6 +111,33 @@ def test_an_earlier_mark_stands_where_a_fault_of_ours_kept_the_work_from_being_j
     assert "22 of 22 points" in page and "The mark is of an earlier run" in page
     row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [verdict], entries))))
     assert (row["points"], row["automatic_points"]) == ("22", "")
+
+
+def test_an_entry_in_which_nothing_was_ever_judged_is_no_mark() -> None:
+    failed = replace(ADA.steps[0], outcome=Outcome.INFRASTRUCTURE, points=0.0)
+    verdict = replace(ADA, steps=(failed, *ADA.steps[1:]))
+    blank = tuple(replace(cell, automatic=None) for cell in AUTOMATIC)
+    entries = {"ada": GradebookEntry("ada", (*blank, replace(QUESTION, automatic=0.0)))}
+    assert points_words(verdict, entries) == "?/25"
+    assert "Not graded yet" in feedback_page(EXERCISE, verdict, entries["ada"])
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [verdict], entries))))
+    assert (row["points"], row["reason"], row["softmax"]) == ("", "", "")
+    assert changed_marks([verdict], entries) == ()
+
+
+def test_the_reason_for_a_small_mark_is_not_cut() -> None:
+    changed = [replace(cell, by_hand=0.5) for cell in AUTOMATIC]
+    entries = {"ada": entry(*changed, penalty=1.0)}
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [ADA], entries))))
+    assert "1 point off for being late." in row["reason"]
+    assert all(f"`{step.name}`" in row["reason"] for step in EXERCISE.steps)
+
+
+def test_a_program_reads_points_less_rounded_than_people() -> None:
+    entries = {"ada": entry(first(by_hand=1 / 3))}
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [ADA], entries))))
+    assert (row["points"], row["softmax"]) == ("20.3333", "0.3333")
+    assert points_words(ADA, entries) == "20.33/22*"
 
 
 def test_the_name_of_a_question_cannot_be_markup_or_a_formula() -> None:
