@@ -59,25 +59,28 @@ def _found(
     )
 
 
-def _not_judged(exercise: Exercise, verdicts: Iterable[Verdict]) -> Iterator[FollowUp]:
-    told = defaultdict(list)
+def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
+    """Who was not judged: one fault of ours is told once, what is a student's own one by one."""
+    told = []
     for verdict in verdicts:
-        finding = verdict.steps[0].finding
         if verdict.infrastructure:
             failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
             details = "; ".join(failed.finding.details) if failed.finding else ""
-            own = str(exercise.folder) in details  # an error in what its author wrote
-            cure = "Correct it there, then grade again." if own else "Grade again."
-            reason = "not_judged", f"a fault of the grader ({details}).", cure
-        elif finding and finding.outcome is Outcome.REJECTED:
-            reason = "not_accepted", finding.fact, ""
-        elif stopped := stopped_at(verdict):
-            reason = "judged_in_part", f"judged only in part. {stopped.fact}", ""
-        else:
+            told.append((verdict.student, details))
+    for details, students in _by_reason(told):
+        own = str(exercise.folder) in details  # an error in what its author wrote
+        cure = "Correct it there, then grade again." if own else "Grade again."
+        why = f"a fault of the grader ({details})."
+        yield FollowUp("not_judged", students, why, cure, not_graded=True)
+    for verdict in verdicts:
+        who, finding = (verdict.student,), verdict.steps[0].finding
+        if verdict.infrastructure:
             continue
-        told[reason].append(verdict.student)
-    for (kind, why, cure), students in told.items():
-        yield FollowUp(kind, tuple(students), why, cure, not_graded=True)
+        if finding and finding.outcome is Outcome.REJECTED:
+            yield FollowUp("not_accepted", who, finding.fact, "", not_graded=True)
+        elif stopped := stopped_at(verdict):
+            why = f"judged only in part. {stopped.fact}"
+            yield FollowUp("judged_in_part", who, why, "", not_graded=True)
 
 
 def _files(submissions: Iterable[Submission]) -> Iterator[FollowUp]:

@@ -54,6 +54,18 @@ class StepView:
     text: StepText
 
 
+@dataclass(frozen=True)
+class Lead:
+    """The first thing on the page: a step by its number and title, what is right and what is not.
+
+    Where to look stands at the step itself.
+    """
+
+    position: int
+    title: str
+    finding: FindingText
+
+
 def write_page(
     folder: Path, exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None = None
 ) -> Path:
@@ -93,6 +105,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict, entry: GradebookEntry | 
             reasons=reasons_of(verdict, entries),
             right=f"{passed} of {count(len(verdict.steps), 'step')} right",
             first=advice.first_missed(verdict),
+            lead=_lead(exercise, verdict),
             chain=advice.chain_sentence(exercise, verdict),
             layer_first=advice.layer_leads(verdict),
             chain_finding=_chain_finding(verdict),
@@ -177,6 +190,22 @@ def _chain_finding(verdict: Verdict) -> FindingText | None:
     if finding is None or verdict.chain.outcome is Outcome.INFRASTRUCTURE:
         return None
     return None if finding in {step.finding for step in verdict.steps} else finding_text(finding)
+
+
+def _lead(exercise: Exercise, verdict: Verdict) -> Lead | None:
+    """Return what to read first: the sentence on the first step that is wrong.
+
+    It is None where that step is not written, or the whole layer is right: then the sentence about
+    all steps says more.
+    """
+    position = advice.first_missed(verdict)
+    if not position or verdict.infrastructure or advice.layer_leads(verdict):
+        return None
+    step = verdict.steps[position - 1]
+    if step.outcome in (Outcome.NOT_WRITTEN, Outcome.REJECTED):
+        return None
+    finding = replace(_text(step).finding, look="", details=())
+    return Lead(position, exercise.steps[position - 1].title, finding)
 
 
 def _rejected(verdict: Verdict) -> FindingText | None:
