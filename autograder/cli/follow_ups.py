@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import Exercise
-from autograder.model.sanitize import clean_line
 from autograder.model.symbols import mark, number
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.follow_up import FollowUp
@@ -93,9 +92,9 @@ def _files(submissions: Iterable[Submission]) -> Iterator[FollowUp]:
 def _scripts(submissions: Sequence[Submission], gradebook: ClassGradebook) -> Iterator[FollowUp]:
     """Whose `.py` counts, which holds no answer to the instructor's own questions."""
     told = [
-        (student, f"the .py counts, and the notebook beside it may answer `{_name(cell)}`.")
+        (student, f"the .py counts, and the notebook beside it may answer `{cell.shown_name}`.")
         if beside
-        else (student, f"a .py has no place for `{_name(cell)}`.")
+        else (student, f"a .py has no place for `{cell.shown_name}`.")
         for student, cell, beside in _unanswered(submissions, gradebook)
     ]
     for reason, students in _by_reason(told):
@@ -132,7 +131,7 @@ def _by_hand(
         if cell.look_again:
             yield FollowUp("points_by_hand", (student,), _of_other_work(cell), FORMGRADER)
     open_cells = [
-        (student, f"`{_name(cell)}` is not graded yet.")
+        (student, f"`{cell.shown_name}` is not graded yet.")
         for student, cell in cells
         if cell.open and (student, cell.name) not in scripts
     ]
@@ -147,11 +146,7 @@ def _of_other_work(cell: EnteredCell) -> str:
         "" if cell.automatic is None else f"{number(cell.automatic)} automatic now",
     ]
     has = ", ".join(part for part in given if part)
-    return f"`{_name(cell)}` has {has}; the work may have changed since."
-
-
-def _name(cell: EnteredCell) -> str:
-    return clean_line(cell.name, 60)
+    return f"`{cell.shown_name}` has {has}; the work may have changed since."
 
 
 def _no_hand_in(

@@ -99,7 +99,7 @@ def grade_path(
             mistakes = misunderstandings(task.exercise, verdicts)
             examples = code_examples(pool, submissions, mistakes)
         follow_ups = (*lost, *find_follow_ups(task.exercise, verdicts, submissions, gradebook))
-        context = ClassContext(gradebook.entries, follow_ups, examples)
+        context = ClassContext(gradebook.entries, follow_ups, tuple(zip(mistakes, examples)))
         return report(task, verdicts, context, console)
 
 

@@ -135,28 +135,17 @@ def _handed_in(
 
 def _graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:
     """Return the students to whom somebody has given points of `notebook` by hand."""
-    query = (
-        select(api.SubmittedAssignment.student_id)
-        .join(
-            api.SubmittedNotebook,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .join(api.Grade, api.Grade.notebook_id == api.SubmittedNotebook.id)
-        .where(
-            api.SubmittedNotebook.notebook_id == notebook.id,
-            or_(api.Grade.manual_score.is_not(None), api.Grade.extra_credit.is_not(None)),
-        )
-        .distinct()
-    )
-    return frozenset(db.scalars(query))
+    given = or_(api.Grade.manual_score.is_not(None), api.Grade.extra_credit.is_not(None))
+    rows = db.execute(_rows(api.Grade, notebook).where(given))
+    return frozenset(row.student_id for row in rows)
 
 
 def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
     """Write the grades and comments of `batch` in one transaction."""
     by_student = {graded.student: graded for graded in batch}
     _add_missing(db, notebook, batch)
-    query = _rows(api.Grade, notebook, by_student)
-    rows = db.execute(query.add_columns(*_KEPT)).all()
+    theirs = api.SubmittedAssignment.student_id.in_(list(by_student))
+    rows = db.execute(_rows(api.Grade, notebook).where(theirs).add_columns(*_KEPT)).all()
     grades = []
     for row in rows:
         score = by_student[row.student_id].scores.get(row.name)  # a task cell has none
@@ -169,7 +158,7 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
         grades.append({"id": row.id, "auto_score": score, "needs_manual_grade": look})
     comments = [
         {"id": row.id, "auto_comment": by_student[row.student_id].comments.get(row.name)}
-        for row in db.execute(_rows(api.Comment, notebook, by_student))
+        for row in db.execute(_rows(api.Comment, notebook).where(theirs))
     ]
     db.execute(update(api.Grade), grades)
     db.execute(update(api.Comment), comments)
@@ -210,8 +199,8 @@ def _add_cells(db: Any, notebook: api.Notebook, submissions: list[str]) -> None:
             db.execute(insert(model), added)
 
 
-def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:
-    """Select the grades or comments of students: the id of each, the student and the cell."""
+def _rows(model: Any, notebook: api.Notebook) -> Any:
+    """Select the grades or comments of `notebook`: the id of each, the student and the cell."""
     return (
         select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name)
         .select_from(model)
@@ -221,8 +210,5 @@ def _rows(model: Any, notebook: api.Notebook, students: Iterable[str]) -> Any:
             api.SubmittedAssignment,
             api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
         )
-        .where(
-            api.SubmittedNotebook.notebook_id == notebook.id,
-            api.SubmittedAssignment.student_id.in_(list(students)),
-        )
+        .where(api.SubmittedNotebook.notebook_id == notebook.id)
     )

@@ -21,7 +21,7 @@ from autograder.reports.feedback import environment, page_name
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
 from autograder.reports.levels import level_words, unprotected_words
-from autograder.reports.misunderstandings import misunderstandings, step_counts
+from autograder.reports.misunderstandings import Misunderstanding, step_counts
 from autograder.reports.roll import class_roll, shown_names
 
 MOST_ROWS = 1_000
@@ -52,13 +52,13 @@ def parts_of(students: int) -> tuple[ClassPart, ...]:
 class ClassContext:
     """What the page shows beside the verdicts.
 
-    The gradebook's `entries`, what needs the instructor, and an example of the code for each of the
-    class's `misunderstandings` ("" where there is none).
+    The gradebook's `entries`, what needs the instructor, and each of the class's
+    `misunderstandings` with an example of its code ("" where there is none).
     """
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
     follow_ups: Sequence[FollowUp] = ()
-    examples: Sequence[str] = ()
+    mistakes: Sequence[tuple[Misunderstanding, str]] = ()
 
 
 NOTHING_ELSE = ClassContext()
@@ -133,16 +133,12 @@ def _whole_class(
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
     counts = step_counts(exercise, roll)
-    found = misunderstandings(exercise, roll)
-    examples = (*context.examples, *[""] * len(found))
     return {
         "facts": class_facts(exercise, roll, context.entries),
         "follow_ups": context.follow_ups,
         "signs": [sign for sign in KEY if any(sign in each.signs for each in counts)],
         "counts": counts,
-        "mistakes": [
-            (each, _who(each.students, names), text) for each, text in zip(found, examples)
-        ],
+        "mistakes": [(each, _who(each.students, names), code) for each, code in context.mistakes],
     }
 
 

@@ -18,7 +18,7 @@ from autograder.reports.gradebook_entry import (
     max_points_of,
     points_of,
 )
-from autograder.reports.misunderstandings import misconception_words
+from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
 
 # Outcomes that say nothing about how well a step was understood.
@@ -32,7 +32,7 @@ def class_summary(
 
     The most frequent comes first. Raise `KitError` when a verdict is not about this exercise.
     """
-    return (*class_facts(exercise, verdicts, entries), *_misconceptions(verdicts))
+    return (*class_facts(exercise, verdicts, entries), *_misconceptions(exercise, verdicts))
 
 
 def class_facts(
@@ -109,16 +109,7 @@ def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
             yield f"{words}: {where}, by {count(counted[name], 'student')}."
 
 
-def _misconceptions(roll: Sequence[Verdict]) -> Iterator[str]:
-    students: Counter[tuple[str, str]] = Counter()
-    for verdict in roll:
-        students.update(
-            {
-                (step.name, check.finding.misconception)
-                for step in verdict.steps
-                for check in step.checks
-                if check.finding and check.finding.misconception
-            }
-        )
-    for (step, name), amount in sorted(students.items(), key=lambda item: (-item[1], item[0])):
-        yield f"{misconception_words(name)} (in {step}): {count(amount, 'student')}"
+def _misconceptions(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    named = [each for each in misunderstandings(exercise, verdicts) if each.name]
+    for each in sorted(named, key=lambda each: (-len(each.students), each.step, each.name)):
+        yield f"{each.name} (in {each.step}): {count(len(each.students), 'student')}"

@@ -33,10 +33,15 @@ class FollowUp:
     names: tuple[str, ...] = ()  # of the students, as they are shown, where they are known
 
     @property
+    def shown_names(self) -> tuple[str, ...]:
+        """The names of all students, as they are shown."""
+        return self.names or self.students
+
+    @property
     def who(self) -> str:
         """The students in words: the first five by name."""
-        shown = self.names or self.students
-        names = ", ".join(clean_line(name, LONGEST_NAME) for name in shown[:MOST_NAMES])
+        first = self.shown_names[:MOST_NAMES]
+        names = ", ".join(clean_line(name, LONGEST_NAME) for name in first)
         more = len(self.students) - MOST_NAMES
         return f"{names} and {more} more" if more > 0 else names
 

@@ -36,6 +36,11 @@ class EnteredCell:
     look_again: bool = False
 
     @property
+    def shown_name(self) -> str:
+        """Its name as one clean line."""
+        return clean_line(self.name, LONGEST_NAME)
+
+    @property
     def points(self) -> float:
         """The points that count. As in nbgrader, an open cell has 0, whatever its extra credit."""
         given = self.automatic if self.by_hand is None else self.by_hand
@@ -75,7 +80,7 @@ class GradebookEntry:
     def own_questions(self) -> tuple[str, ...]:
         """The points of the instructor's own questions, a sentence for each that has any."""
         own = [cell for cell in self.cells if not (cell.step or cell.open or cell.look_again)]
-        return tuple(f"`{_name(cell)}`: {_earned(cell)}." for cell in own)
+        return tuple(f"`{cell.shown_name}`: {_earned(cell)}." for cell in own)
 
     @property
     def has_marks(self) -> bool:
@@ -85,7 +90,7 @@ class GradebookEntry:
     @property
     def waiting(self) -> tuple[str, ...]:
         """The names of the cells that nobody has graded yet."""
-        return tuple(_name(cell) for cell in self.cells if cell.open)
+        return tuple(cell.shown_name for cell in self.cells if cell.open)
 
     def step(self, name: str) -> EnteredCell | None:
         """Return the cell that checks the step `name`, if there is one."""
@@ -174,14 +179,10 @@ def _changes(cell: EnteredCell) -> tuple[str, ...]:
     other = cell.by_hand is not None and cell.by_hand != cell.automatic
     if (cell.step and other) or (again and cell.by_hand is not None):
         instead = "" if cell.automatic is None else f", in place of {number(cell.automatic)}"
-        found.append(f"`{_name(cell)}`: {_earned(cell)} by hand{instead}{again}.")
+        found.append(f"`{cell.shown_name}`: {_earned(cell)} by hand{instead}{again}.")
     if cell.extra and not cell.open:
-        found.append(f"`{_name(cell)}`: {_points(cell.extra)} of extra credit{again}.")
+        found.append(f"`{cell.shown_name}`: {_points(cell.extra)} of extra credit{again}.")
     return tuple(found)
-
-
-def _name(cell: EnteredCell) -> str:
-    return clean_line(cell.name, LONGEST_NAME)
 
 
 def _earned(cell: EnteredCell) -> str:

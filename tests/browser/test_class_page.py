@@ -8,29 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import (
-    ChainVerdict,
-    CheckVerdict,
-    Finding,
-    Outcome,
-    StepVerdict,
-    Verdict,
-)
+from autograder.model.verdict import Finding, Outcome
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp
-from support.learner_workspace import ROOT
+from support.verdicts import EXERCISE, verdict
 
-EXERCISE = read_exercise(ROOT / "solutions" / "numpy_single_head")
 LONG = Finding(Outcome.WRONG_VALUES, "Your softmax runs down the columns. " * 8)
 PHONE, PAPER = 400, 718  # pixels; A4 without its margins
 
 
 def page() -> str:
-    checks = (CheckVerdict.of("values", "gives the right values", LONG),)
-    steps = tuple(StepVerdict.of(step, checks) for step in EXERCISE.steps)
-    chain = ChainVerdict(Outcome.WRONG_VALUES, "softmax")
-    one = Verdict(EXERCISE.name, "a", steps, chain, "9f86d081", "e3b0c442", 7, "strong", 0.5)
+    one = verdict("a", **{step.name: LONG for step in EXERCISE.steps})
     verdicts = [replace(one, student=name) for name in ("ada", "a" * 80, "an " * 40)]
     waiting = FollowUp("remark", ("ada", "b" * 80), "`" + "x" * 200 + "`", "A cure.")
     return class_page(EXERCISE, verdicts, ClassContext(follow_ups=[waiting]))

@@ -10,21 +10,14 @@ import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.unjudged import infrastructure, unfinished, without_judging
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import (
-    ChainVerdict,
-    CheckVerdict,
-    Finding,
-    Outcome,
-    StepVerdict,
-    Verdict,
-)
+from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp, write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.submission.reading import Submission
+from support import verdicts
+from support.verdicts import EXERCISE
 
-EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")
 UNREADABLE = Finding(Outcome.REJECTED, "ben.ipynb is not a notebook. Save it again.")
 OPEN = EnteredCell("essay", "", 3.0)
 
@@ -38,26 +31,17 @@ def verdict(
     handed_in: Submission, first: Outcome = Outcome.PASSED, remarks: tuple[str, ...] = ()
 ) -> Verdict:
     """A verdict on `handed_in` in which all is right but for the first step, which ends so."""
-    outcomes = [first, *[Outcome.PASSED] * (len(EXERCISE.steps) - 1)]
-    steps = tuple(
-        StepVerdict(step.name, step.title, outcome, 0.0, step.points, (_check(outcome),))
-        for step, outcome in zip(EXERCISE.steps, outcomes, strict=True)
-    )
-    facts = (handed_in.code_hash, "e3b0c442", 7, "strong", 0.5)
+    wrong = {} if first is Outcome.PASSED else {EXERCISE.steps[0].name: Finding(first, "")}
+    made = verdicts.verdict(handed_in.student, **wrong)
     every = (*handed_in.remarks, *remarks)
-    student = handed_in.student
-    return Verdict(EXERCISE.name, student, steps, ChainVerdict(Outcome.PASSED), *facts, every)
-
-
-def _check(outcome: Outcome) -> CheckVerdict:
-    return CheckVerdict("values", "gives the right values", outcome)
+    return replace(made, code_hash=handed_in.code_hash, remarks=every)
 
 
 def found(
     *pairs: tuple[Submission, Verdict], gradebook: ClassGradebook | None = None
 ) -> list[tuple[str, tuple[str, ...], str]]:
-    submissions, verdicts = [each for each, _ in pairs], [each for _, each in pairs]
-    follow_ups = find_follow_ups(EXERCISE, verdicts, submissions, gradebook or ClassGradebook())
+    submissions, judged = [each for each, _ in pairs], [each for _, each in pairs]
+    follow_ups = find_follow_ups(EXERCISE, judged, submissions, gradebook or ClassGradebook())
     return [(each.kind, each.students, each.reason) for each in follow_ups]
 
 
@@ -72,13 +56,13 @@ def test_who_was_not_judged_comes_first_and_one_fault_of_ours_is_told_once() -> 
     names = [submission(name) for name in ("ada", "ben", "carl", "dora")]
     ada, ben, carl, dora = names
     cut = Finding(Outcome.TIMED_OUT, "Judging was stopped.")
-    verdicts = [
+    judged = [
         infrastructure(EXERCISE, ada, "a file is missing"),
         infrastructure(EXERCISE, ben, "a file is missing"),
         without_judging(EXERCISE, carl, UNREADABLE),
         unfinished(EXERCISE, dora, (), cut, 7),
     ]
-    told = found(*zip(names, verdicts, strict=True))
+    told = found(*zip(names, judged, strict=True))
     assert told == [
         ("not_judged", ("ada", "ben"), "a fault of the grader (a file is missing)."),
         ("not_accepted", ("carl",), UNREADABLE.fact),
@@ -155,8 +139,8 @@ def test_nobody_is_asked_for_points_where_the_grader_has_failed() -> None:
 
 def test_names_that_look_alike_are_told_apart() -> None:
     pair = [submission(name, "the same") for name in ("ada", "ada\u200b")]
-    verdicts = [verdict(each) for each in pair]
-    (told,) = find_follow_ups(EXERCISE, verdicts, pair, ClassGradebook())
+    judged = [verdict(each) for each in pair]
+    (told,) = find_follow_ups(EXERCISE, judged, pair, ClassGradebook())
     assert told.students == ("ada", "ada\u200b")
     assert len(set(told.names)) == 2 and told.who.startswith("ada, ada~")
 

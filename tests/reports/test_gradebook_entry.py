@@ -5,36 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Outcome, StepVerdict, Verdict
+from autograder.model.verdict import Outcome
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page
 from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry, changed_marks
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.table import points_words
+from support.verdicts import EXERCISE, verdict
 
-EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")
-RIGHT = CheckVerdict("values", "gives the right values", Outcome.PASSED)
-ADA = Verdict(
-    EXERCISE.name,
-    "ada",
-    tuple(
-        StepVerdict(step.name, step.title, Outcome.PASSED, step.points, step.points, (RIGHT,))
-        for step in EXERCISE.steps
-    ),
-    ChainVerdict(Outcome.PASSED),
-    "9f86d081",
-    "e3b0c442",
-    7,
-    "strong",
-    0.5,
-    (),
-)
+ADA = verdict("ada")
 AUTOMATIC = tuple(
     EnteredCell(step.name, step.name, step.points, step.points) for step in EXERCISE.steps
 )
@@ -103,26 +86,26 @@ def test_the_points_of_a_step_are_those_of_the_gradebook_too() -> None:
 
 def test_an_earlier_mark_stands_where_a_fault_of_ours_kept_the_work_from_being_judged() -> None:
     failed = replace(ADA.steps[0], outcome=Outcome.INFRASTRUCTURE, points=0.0)
-    verdict = replace(ADA, steps=(failed, *ADA.steps[1:]))
+    unjudged = replace(ADA, steps=(failed, *ADA.steps[1:]))
     entries = {"ada": entry()}
-    assert points_words(verdict, {}) == "?/22"
-    assert points_words(verdict, entries) == "22/22*"
-    page = feedback_page(EXERCISE, verdict, entries["ada"])
+    assert points_words(unjudged, {}) == "?/22"
+    assert points_words(unjudged, entries) == "22/22*"
+    page = feedback_page(EXERCISE, unjudged, entries["ada"])
     assert "22 of 22 points" in page and "The mark is of an earlier run" in page
-    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [verdict], entries))))
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [unjudged], entries))))
     assert (row["points"], row["automatic_points"]) == ("22", "")
 
 
 def test_an_entry_in_which_nothing_was_ever_judged_is_no_mark() -> None:
     failed = replace(ADA.steps[0], outcome=Outcome.INFRASTRUCTURE, points=0.0)
-    verdict = replace(ADA, steps=(failed, *ADA.steps[1:]))
+    unjudged = replace(ADA, steps=(failed, *ADA.steps[1:]))
     blank = tuple(replace(cell, automatic=None) for cell in AUTOMATIC)
     entries = {"ada": GradebookEntry("ada", (*blank, replace(QUESTION, automatic=0.0)))}
-    assert points_words(verdict, entries) == "?/25"
-    assert "Not graded yet" in feedback_page(EXERCISE, verdict, entries["ada"])
-    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [verdict], entries))))
+    assert points_words(unjudged, entries) == "?/25"
+    assert "Not graded yet" in feedback_page(EXERCISE, unjudged, entries["ada"])
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [unjudged], entries))))
     assert (row["points"], row["reason"], row["softmax"]) == ("", "", "")
-    assert changed_marks([verdict], entries) == ()
+    assert changed_marks([unjudged], entries) == ()
 
 
 def test_the_reason_for_a_small_mark_is_not_cut() -> None:

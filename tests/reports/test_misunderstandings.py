@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import (
-    ChainVerdict,
-    CheckVerdict,
-    Finding,
-    Outcome,
-    StepVerdict,
-    Verdict,
-)
+from autograder.model.verdict import Finding, Outcome
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_facts
 from autograder.reports.misunderstandings import misunderstandings, step_counts
+from support.verdicts import EXERCISE, verdict
 
-EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")
 QUERY_AXIS = Finding(
     Outcome.WRONG_VALUES, "Your softmax runs down the columns.", misconception="over_the_queries"
 )
@@ -29,17 +20,6 @@ RAISES = Finding(Outcome.RAISED, "Line 3 raises `ValueError`.")
 VAGUE = Finding(Outcome.WRONG_VALUES, "4 of 8 numbers differ.", vague=True)
 BLANK = Finding(Outcome.NOT_WRITTEN, "`softmax` is not written yet.")
 SLOW = Finding(Outcome.TIMED_OUT, "It was still running at the time limit.")
-
-
-def verdict(student: str, **wrong: Finding) -> Verdict:
-    """A verdict in which the steps named in `wrong` end so and all others are right."""
-    steps = tuple(
-        StepVerdict.of(step, (CheckVerdict.of("values", "right values", wrong.get(step.name)),))
-        for step in EXERCISE.steps
-    )
-    chain = ChainVerdict(Outcome.PASSED)
-    facts = (f"hash of {student[::-1]}", "e3b0c442", 7, "strong", 0.5)
-    return Verdict(EXERCISE.name, student, steps, chain, *facts)
 
 
 def test_mistakes_are_in_the_order_of_their_students_and_each_has_its_sentence() -> None:
@@ -99,7 +79,8 @@ def test_the_signs_of_a_step_are_counted_apart() -> None:
 def test_the_page_has_the_mistake_who_made_it_and_code_as_text() -> None:
     roll = [verdict("<b>ada</b>", softmax=QUERY_AXIS), verdict("ben", scale_scores=NOT_SCALED)]
     code = ("def scale_scores(s):\n    return '</pre><script>alert(1)</script>'", "")
-    page = class_page(EXERCISE, roll, ClassContext(examples=code))
+    mistakes = tuple(zip(misunderstandings(EXERCISE, roll), code, strict=True))
+    page = class_page(EXERCISE, roll, ClassContext(mistakes=mistakes))
     assert QUERY_AXIS.fact in page and "not scaled" in page
     assert "<b>ada" not in page and "&lt;b&gt;ada&lt;/b&gt;" in page
     assert "<script>" not in page and "alert(1)" in page

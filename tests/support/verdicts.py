@@ -1,0 +1,27 @@
+"""Verdicts of the NumPy exercise, made by hand for what reports on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
+
+EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")
+
+
+def verdict(student: str, **wrong: Finding) -> Verdict:
+    """A verdict in which the steps named in `wrong` end so and all others are right."""
+    steps = tuple(
+        StepVerdict.of(step, (CheckVerdict.of("values", "right values", wrong.get(step.name)),))
+        for step in EXERCISE.steps
+    )
+    facts = (f"hash of {student[::-1]}", "e3b0c442", 7, "strong", 0.5)
+    return Verdict(EXERCISE.name, student, steps, ChainVerdict(Outcome.PASSED), *facts)
