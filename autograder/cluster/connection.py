@@ -22,6 +22,9 @@ _SETTINGS = {
     "distributed.worker.daemon": False,
     # The command itself counts how often a hand-in is tried.
     "distributed.scheduler.allowed-failures": 0,
+    # A worker that is killed comes back. Dask looks once, so long after its end, whether it has; if
+    # it was killed again just then, the place would stay empty for the rest of the run.
+    "distributed.deploy.lost-worker-timeout": "1 day",
     "distributed.worker.preload": ["autograder.cluster.own_worker"],
     # Nobody looks at pages of it.
     "distributed.scheduler.http.routes": [],
@@ -35,8 +38,9 @@ def connected(address: str, processes: int) -> Iterator[Client]:
 
     Raises `KitError` when nobody answers there. What was started here ends with the block.
     """
-    # Its log would stand among the lines of the progress bar.
-    for name in ("distributed", "distributed.client"):
+    # Its log would stand among the lines of the progress bar. So would asyncio's, of a task of
+    # Dask's own that ended with its worker: what comes of ours, `DaskWorker.answer` says.
+    for name in ("distributed", "distributed.client", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address != LOCAL:
         _demand_scheduler(address)
