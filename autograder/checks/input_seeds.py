@@ -15,11 +15,13 @@ class InputSeeds:
 
     Those of the author's checks are drawn from `own`, of one hand-in. Those of the standing checks,
     and of an author's check that is run again with other sizes, are drawn from `shared`, which
-    hand-ins share, so that they are computed once. None: from `own`, too.
+    hand-ins share, so that they are computed once. None: from `own`, too. From `common`, one for
+    a whole class, come the inputs by which equal mistakes are told; None: nobody wants to know.
     """
 
     own: int | None = None
     shared: int | None = None
+    common: int | None = None
 
     def of(self, item: pytest.Item) -> int | None:
         """Return the seed of a check's inputs."""

@@ -81,6 +81,11 @@ class StepJudge:
         checks = self._leaned(step, before)
         return StepVerdict.of(step, checks, leaning=all(check.passes for check in checks))
 
+    def leans_on(self, name: str) -> tuple[str, ...]:
+        """Return the steps before one whose right answers could change what it does."""
+        exercise = self.runner.reference.exercise
+        return exercise.before(name) if self._may_lean(exercise.step(name)) else ()
+
     def _judged_alone(self, step: Step) -> StepVerdict:
         """Return the verdict on a step with the student's own earlier steps."""
         if step.name not in self._alone:

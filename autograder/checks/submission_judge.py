@@ -11,6 +11,7 @@ from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_questions import OwnAnswers
 from autograder.checks.check_runner import CheckRunner
+from autograder.checks.common_answers import CommonAnswers
 from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import end_to_end
@@ -69,6 +70,9 @@ class SubmissionJudge:
         chain = self._whole(steps, respondent)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         told, remarks = self._told(earned, respondent)
+        if seeds.common is not None:
+            answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
+            told = tuple(map(answers.noted, told))
         return JudgedSteps(told, chain, time.monotonic() - begun, remarks)
 
     def _whole(self, steps: tuple[StepVerdict, ...], respondent: Respondent) -> ChainVerdict:

@@ -23,7 +23,7 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
-from autograder.grading.input_seed import input_seed, shared_seed, worker_seed
+from autograder.grading.input_seed import common_seed, input_seed, shared_seed, worker_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
@@ -180,7 +180,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
         progress.part(JudgedStep(told(step), str(zygote.protection)))
 
     seed = input_seed(secret, exercise, submission.code_hash)
-    seeds = InputSeeds(seed, shared_seed(secret, exercise, seed))
+    seeds = InputSeeds(seed, shared_seed(secret, exercise, seed), common_seed(secret, exercise))
     generators = worker_seed(secret, exercise, submission.code_hash)
     answer = partial(reference_answer, judging.reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:

@@ -32,6 +32,11 @@ def shared_seed(secret: bytes, exercise: Exercise, seed: int) -> int:
     return _seed("shared", secret, exercise, str(seed % SHARED_SEEDS))
 
 
+def common_seed(secret: bytes, exercise: Exercise) -> int:
+    """Return the seed of inputs that all hand-ins of a class get, 63 bits; they decide nothing."""
+    return _seed("common", secret, exercise, "")
+
+
 def worker_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:
     """Return the seed of the generators that the code finds in its worker, 63 bits."""
     return _seed("worker", secret, exercise, code_hash)

@@ -129,7 +129,8 @@ class StepVerdict:
     `leaning` is True when the step is right only with the reference's answers
     in place of the student's earlier steps, which are wrong themselves.
     `by_layer` is True when the step is not written, and its points come from
-    the student's layer, which is right by itself and does the step's work.
+    the student's layer, which is right by itself and does the step's work. `answer` is a digest of
+    what a wrong step returns on inputs that the whole class gets, "" where nobody asked.
     """
 
     name: str
@@ -140,6 +141,7 @@ class StepVerdict:
     checks: tuple[CheckVerdict, ...]
     leaning: bool = False
     by_layer: bool = False
+    answer: str = ""
 
     @classmethod
     def of(

@@ -1,0 +1,104 @@
+"""Equal mistakes without a name are told by what they return on inputs that the class shares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.batch import grade_batch
+from autograder.model.exercise import read_exercise
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission
+from support.reference_steps import reference_steps
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRET = b"a secret of this test"
+NUMPY, TORCH = "numpy_single_head", "torch_single_head"
+IMPORTS = {
+    NUMPY: "import math\nimport numpy as np\n",
+    TORCH: "import math\nimport torch\nfrom torch import nn\n",
+}
+# Two ways to write one mistake that nobody has given a name, and another mistake.
+SHARPER = """
+def compute_attention_weights(scores):
+    weights = softmax(scores)
+    return weights**1.3 / (weights**1.3).sum(axis=-1, keepdims=True) * 0.9
+"""
+SHARPER_TOO = """
+def compute_attention_weights(scores):
+    powers = np.exp(1.3 * (scores - scores.max(axis=-1, keepdims=True)))
+    total = powers.sum(axis=-1, keepdims=True)
+    return 0.9 * (powers / total)
+"""
+FLATTER = """
+def compute_attention_weights(scores):
+    weights = softmax(scores)
+    return weights**0.7 / (weights**0.7).sum(axis=-1, keepdims=True) * 0.9
+"""
+
+
+def written(exercise: str, **changed: str) -> str:
+    steps = reference_steps(exercise) | changed
+    return IMPORTS[exercise] + "\n\n".join(steps.values())
+
+
+def graded(exercise: str, *texts: str) -> tuple[Verdict, ...]:
+    folder = ROOT / "solutions" / exercise
+    name = read_exercise(folder).name
+    handed_in = [Submission(f"s{n}", name, (text,), folder) for n, text in enumerate(texts)]
+    return grade_batch(folder, handed_in, secret=SECRET)
+
+
+def answers(verdict: Verdict) -> dict[str, str]:
+    return {step.name: step.answer for step in verdict.steps if step.answer}
+
+
+def test_one_mistake_has_one_answer_however_it_is_written() -> None:
+    texts = [written(NUMPY, compute_attention_weights=each) for each in (SHARPER, SHARPER_TOO)]
+    first, second = graded(NUMPY, *texts)
+    assert first.seed != second.seed
+    assert answers(first).keys() == {"compute_attention_weights"}
+    assert answers(first) == answers(second)
+
+
+def test_another_mistake_has_another_answer() -> None:
+    texts = [written(NUMPY, compute_attention_weights=each) for each in (SHARPER, FLATTER)]
+    first, second = map(answers, graded(NUMPY, *texts))
+    assert first.keys() == second.keys()
+    assert first != second
+
+
+def test_a_mistake_has_its_answer_after_another_mistake_too() -> None:
+    wrong = "def scale_scores(scores, model_dim):\n    return scores / model_dim"
+    alone = written(NUMPY, compute_attention_weights=SHARPER)
+    after = written(NUMPY, compute_attention_weights=SHARPER, scale_scores=wrong)
+    first, second = map(answers, graded(NUMPY, alone, after))
+    assert second["compute_attention_weights"] == first["compute_attention_weights"]
+
+
+def test_right_steps_and_known_mistakes_have_none() -> None:
+    wrong = "def scale_scores(scores, model_dim):\n    return scores / model_dim"
+    right, named = graded(NUMPY, written(NUMPY), written(NUMPY, scale_scores=wrong))
+    assert answers(right) == {}
+    assert [each.name for each in named.steps if each.finding and each.finding.misconception]
+    assert "scale_scores" not in answers(named)
+
+
+@pytest.mark.slow  # PyTorch is imported
+def test_a_layer_of_pytorch_has_one_too() -> None:
+    steps = reference_steps(TORCH)
+    (layer,) = (name for name, text in steps.items() if text.startswith("class "))
+    changed = steps[layer].replace("    return ", "    return 0.9 * ")
+    assert changed != steps[layer]
+    spread = steps[layer].replace("    return ", "    return 9 / 10 * ")
+    first, second = graded(
+        TORCH, written(TORCH, **{layer: changed}), written(TORCH, **{layer: spread})
+    )
+    assert answers(first).keys() == {layer}
+    assert answers(first) == answers(second)
+
+
+def test_the_answer_is_kept_with_the_verdict() -> None:
+    (verdict,) = graded(NUMPY, written(NUMPY, compute_attention_weights=SHARPER))
+    assert answers(Verdict.from_json(verdict.to_json())) == answers(verdict)
