@@ -9,7 +9,7 @@ from __future__ import annotations
 import click
 
 from autograder import __version__
-from autograder.cli import author, instructor, learner
+from autograder.cli import after_grading, author, instructor, learner
 from autograder.cli.kit import Kit
 from autograder.model.import_path import (
     leave_out_the_current_folder,
@@ -28,6 +28,7 @@ def main() -> None:
 for command in (
     *learner.COMMANDS,
     *(instructor.course, instructor.release, instructor.grade, instructor.demo, instructor.doctor),
+    *(after_grading.report, after_grading.tell),
     *(author.build, author.verify),
 ):
     main.add_command(command)

@@ -26,10 +26,12 @@ from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
+from autograder.reports.drafts import write_drafts
 from autograder.reports.follow_up import write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook, changed_marks
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.misunderstandings import misunderstandings
+from autograder.reports.paragraphs import read_paragraphs
 from autograder.reports.roll import class_roll
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission
@@ -39,7 +41,16 @@ MOST_LINES = 10  # sentences of a kind that is on the class page too
 
 
 # Puts the grades of a class where its course keeps them, and returns what is there then.
-EnterGrades = Callable[[Sequence[Verdict], Sequence[Submission], GraderPool], ClassGradebook]
+EnterGrades = Callable[[Sequence[Submission], Sequence[Verdict], GraderPool], ClassGradebook]
+
+
+@dataclass(frozen=True)
+class FoundClass:
+    """What there is to grade, how a gradebook gets the grades, and how it is read."""
+
+    task: ClassTask
+    enter: EnterGrades
+    read: Callable[[], ClassGradebook]
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,17 @@ def grade_path(
     If another run is grading the same class, wait for it. If printing fails, everything is still
     graded and written, and then the error is raised.
     """
+    path, output = class_folder(path), output.absolute() if output else None
+    with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
+        found = found_class(path, exercise, solutions, output)
+        with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
+            judged = grade_task(found.task, pool, options, console, judges=judges)
+            gradebook = found.enter(*judged, pool)
+            return write_results(found.task, pool, *judged, gradebook, console)
+
+
+def class_folder(path: Path) -> Path:
+    """Return the absolute path of a class; raise `KitError` when it is none."""
     if path.is_file():
         raise KitError(
             "a class is a folder, and this is a file",
@@ -84,23 +106,9 @@ def grade_path(
             place=str(path),
             cure="name a folder of submissions, or a course",
         )
-    # Grader processes work in another folder.
-    path, output = path.absolute(), output.absolute() if output else None
+    path = path.absolute()  # grader processes work in another folder
     refuse_modules_in(path)
-    found = _in_course if is_course(path) else _in_folder
-    with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
-        task, enter = found(path, exercise, solutions, output)
-        with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
-            submissions, verdicts = grade_task(task, pool, options, console, judges=judges)
-            gradebook = enter(verdicts, submissions, pool)
-            lost = write_student_files(
-                pool, task.output, task.exercise, verdicts, gradebook.entries
-            )
-            mistakes = misunderstandings(task.exercise, verdicts)
-            examples = code_examples(pool, submissions, mistakes)
-        follow_ups = (*lost, *find_follow_ups(task.exercise, verdicts, submissions, gradebook))
-        context = ClassContext(gradebook.entries, follow_ups, tuple(zip(mistakes, examples)))
-        return report(task, verdicts, context, console)
+    return path
 
 
 def _judges(
@@ -117,18 +125,19 @@ def _judges(
     return cluster_pool(options.cluster, pool.processes, say)
 
 
-def _in_folder(
+def found_class(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
-) -> tuple[ClassTask, EnterGrades]:
-    """Return what there is to grade in a folder, which has no gradebook."""
+) -> FoundClass:
+    """Return what there is to grade at `path`, which is absolute; raise `KitError` on bad input."""
+    if is_course(path):
+        return _in_course(path, exercise, solutions, output)
     task = folder_task(path, exercise, solutions, output)
-    return task, lambda verdicts, submissions, pool: ClassGradebook()
+    return FoundClass(task, lambda submissions, verdicts, pool: ClassGradebook(), ClassGradebook)
 
 
 def _in_course(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
-) -> tuple[ClassTask, EnterGrades]:
-    """Return what there is to grade in a course, and how its gradebook gets the grades."""
+) -> FoundClass:
     from autograder.course.course_task import course_task  # only a course has nbgrader
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
@@ -136,16 +145,38 @@ def _in_course(
     found = course_task(path, exercise, solutions, output)
     name = found.task.exercise.name
 
-    def enter(
-        verdicts: Sequence[Verdict], submissions: Sequence[Submission], pool: GraderPool
-    ) -> ClassGradebook:
-        write_gradebook(found.course, name, verdicts, submissions, pool)
+    def read() -> ClassGradebook:
         return read_gradebook(found.course, name)
 
-    return found.task, enter
+    def enter(
+        submissions: Sequence[Submission], verdicts: Sequence[Verdict], pool: GraderPool
+    ) -> ClassGradebook:
+        write_gradebook(found.course, name, verdicts, submissions, pool)
+        return read()
+
+    return FoundClass(found.task, enter, read)
 
 
-def report(
+def write_results(
+    task: ClassTask,
+    pool: GraderPool,
+    submissions: tuple[Submission, ...],
+    verdicts: tuple[Verdict, ...],
+    gradebook: ClassGradebook,
+    console: Console,
+) -> GradedClass:
+    """Write the files of every student and of the class, and print the results."""
+    exercise, paragraphs = task.exercise, read_paragraphs(task.output)
+    entries = gradebook.entries
+    lost = write_student_files(pool, task.output, exercise, verdicts, entries, paragraphs)
+    mistakes = misunderstandings(exercise, verdicts)
+    examples = code_examples(pool, submissions, mistakes)
+    follow_ups = (*lost, *find_follow_ups(exercise, verdicts, submissions, gradebook))
+    context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs)
+    return _report(task, verdicts, context, console)
+
+
+def _report(
     task: ClassTask,
     verdicts: tuple[Verdict, ...],
     context: ClassContext,
@@ -154,6 +185,7 @@ def report(
     """Write what is about the whole class; print its table and what waits for the instructor."""
     exercise, output = task.exercise, task.output
     entries, follow_ups = context.entries, context.follow_ups
+    write_drafts(output, context.mistakes, context.paragraphs)
     # The students' pages exist by now, to which the class page has links.
     write_class_page(output / "feedback", exercise, verdicts, context)
     write_grades(output / "grades.csv", exercise, verdicts, entries)

@@ -17,6 +17,7 @@ from autograder.model.verdict import Verdict
 from autograder.reports.feedback import write_page
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import GradebookEntries, GradebookEntry
+from autograder.reports.paragraphs import Paragraph
 from autograder.reports.roll import class_roll
 from autograder.reports.verdict_files import write_verdict
 
@@ -29,12 +30,13 @@ def write_student_files(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
     entries: GradebookEntries,
+    paragraphs: Sequence[Paragraph] = (),
 ) -> tuple[FollowUp, ...]:
     """Write the verdict and the page of every student into `output`, in the processes of `pool`.
 
-    Points on a page are the gradebook's, where it has `entries`. Return the students
-    whose files could not be made. Raise `KitError` when the verdicts do not belong together or the
-    folder cannot be written.
+    Points on a page are the gradebook's, where it has `entries`; `paragraphs` are what the
+    instructor writes to who made a mistake. Return the students whose files could not be made.
+    Raise `KitError` when the verdicts do not belong together or the folder cannot be written.
     """
     roll = class_roll(exercise, verdicts)
     problems: dict[int, FollowUp] = {}
@@ -44,7 +46,7 @@ def write_student_files(
         problems[place] = FollowUp("no_page", (roll[place].student,), why, "", not_graded=True)
 
     pool.run(
-        partial(_write_batch, output, exercise),
+        partial(_write_batch, output, exercise, paragraphs),
         [(verdict, entries.get(verdict.student)) for verdict in roll],
         HANDLING,
         result=lambda place, result: None,
@@ -57,11 +59,12 @@ def write_student_files(
 def _write_batch(
     output: Path,
     exercise: Exercise,
+    paragraphs: Sequence[Paragraph],
     jobs: Sequence[tuple[Verdict, GradebookEntry | None]],
     progress: WorkProgress,
 ) -> None:
     for number, (verdict, entry) in enumerate(jobs):
         progress.begin(number)
         write_verdict(output / "verdicts", verdict)
-        write_page(output / "feedback", exercise, verdict, entry)
+        write_page(output / "feedback", exercise, verdict, entry, paragraphs)
         progress.done(None)

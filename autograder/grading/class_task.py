@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -20,9 +20,12 @@ from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_k
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.roster import HandIn
 from autograder.model.exercise import Exercise
+from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.sandbox import Zygote
 from autograder.submission.reading import Submission
+
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,31 @@ def grade_task(
         judged = grade_class(exercise, left, run=run, pool=judges or pool, on_verdict=bar.add)
     known = kept | {verdict.student: verdict for verdict in judged}
     return submissions, tuple(known[submission.student] for submission in submissions)
+
+
+def kept_task(
+    task: ClassTask, pool: GraderPool, options: GradingOptions
+) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
+    """Read a class that was graded before, and return its verdicts; nobody is judged.
+
+    Raises `KitError` when somebody has not been judged, or has handed in something else since.
+    """
+    journal = Journal(task.output / JOURNAL)
+    if not journal.path.exists():
+        raise _not_judged(task, "this class has not been graded yet")
+    claim_output(task.output, task.graded, task.exercise.name, named=task.output_named)
+    submissions = read_class(pool, task.exercise, task.hand_ins)
+    kept = _kept(journal, task, submissions, replace(options, again=False))
+    if left := [each.student for each in submissions if each.student not in kept]:
+        shown = terminal_line(", ".join(left[:_MOST_NAMED]), 300)
+        more = ", ..." if len(left) > _MOST_NAMED else ""
+        changed = f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
+        raise _not_judged(task, f"{changed} ({shown}{more})")
+    return submissions, tuple(kept[submission.student] for submission in submissions)
+
+
+def _not_judged(task: ClassTask, fact: str) -> KitError:
+    return KitError(fact, place=str(task.graded), cure="run `attn grade` on the same class first")
 
 
 def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOptions) -> None:

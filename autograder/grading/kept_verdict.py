@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import types
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
@@ -15,6 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 
+_DIGEST = re.compile("[0-9a-f]{8}")
 _NEVER_KEPT = (Outcome.REJECTED, Outcome.INFRASTRUCTURE)  # nothing was judged then
 
 
@@ -42,11 +44,13 @@ def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
 
 def _fits(judged: StepVerdict, step: Step) -> bool:
     """Whether a step is judged under its own name, for what it is worth."""
+    made = StepVerdict.of(step, judged.checks, judged.leaning, judged.by_layer)
     return (
         bool(judged.checks)
         and all((check.finding is None) == check.passes for check in judged.checks)
         and judged.outcome not in _NEVER_KEPT
-        and judged == StepVerdict.of(step, judged.checks, judged.leaning, judged.by_layer)
+        and judged == dataclasses.replace(made, answer=judged.answer)
+        and (not judged.answer or (not made.passes and bool(_DIGEST.fullmatch(judged.answer))))
         and (not judged.by_layer or judged.outcome is Outcome.NOT_WRITTEN)
     )
 

@@ -22,6 +22,7 @@ from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.misunderstandings import Misunderstanding, step_counts
+from autograder.reports.paragraphs import Paragraph, mistake_name
 from autograder.reports.roll import class_roll, shown_names
 
 MOST_ROWS = 1_000
@@ -52,13 +53,15 @@ def parts_of(students: int) -> tuple[ClassPart, ...]:
 class ClassContext:
     """What the page shows beside the verdicts.
 
-    The gradebook's `entries`, what needs the instructor, and each of the class's
-    `misunderstandings` with an example of its code ("" where there is none).
+    The gradebook's `entries`, what needs the instructor, each of the class's
+    `misunderstandings` with an example of its code ("" where there is none), and what the
+    instructor wrote about them.
     """
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
     follow_ups: Sequence[FollowUp] = ()
     mistakes: Sequence[tuple[Misunderstanding, str]] = ()
+    paragraphs: Sequence[Paragraph] = ()
 
 
 NOTHING_ELSE = ClassContext()
@@ -133,12 +136,22 @@ def _whole_class(
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
     counts = step_counts(exercise, roll)
+    told = {each.mistake: each.text for each in context.paragraphs}
     return {
         "facts": class_facts(exercise, roll, context.entries),
         "follow_ups": context.follow_ups,
         "signs": [sign for sign in KEY if any(sign in each.signs for each in counts)],
         "counts": counts,
-        "mistakes": [(each, _who(each.students, names), code) for each, code in context.mistakes],
+        "mistakes": [
+            (
+                each,
+                mistake_name(each),
+                _who(each.students, names),
+                code,
+                told.get(mistake_name(each)),
+            )
+            for each, code in context.mistakes
+        ],
     }
 
 

@@ -7,6 +7,7 @@ and escapes all text that it shows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,7 @@ from autograder.reports.gradebook_entry import (
     step_points,
 )
 from autograder.reports.levels import level_words, unprotected_words
+from autograder.reports.paragraphs import Paragraph, paragraphs_for
 from autograder.reports.roll import class_roll
 
 
@@ -52,6 +54,7 @@ class StepView:
     points: str
     note: str
     text: StepText
+    paragraphs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,18 @@ class Lead:
 
 
 def write_page(
-    folder: Path, exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None = None
+    folder: Path,
+    exercise: Exercise,
+    verdict: Verdict,
+    entry: GradebookEntry | None = None,
+    paragraphs: Sequence[Paragraph] = (),
 ) -> Path:
     """Write one student's page into `folder` and return its path.
 
     Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
     """
     path = folder / page_name(verdict.student)
-    write_whole(path, feedback_page(exercise, verdict, entry))
+    write_whole(path, feedback_page(exercise, verdict, entry, paragraphs))
     return path
 
 
@@ -83,9 +90,15 @@ def page_name(student: str) -> str:
     return f"{file_stem(student)}.html"
 
 
-def feedback_page(exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None = None) -> str:
+def feedback_page(
+    exercise: Exercise,
+    verdict: Verdict,
+    entry: GradebookEntry | None = None,
+    paragraphs: Sequence[Paragraph] = (),
+) -> str:
     """Return the page of one student as HTML; the points are those of the gradebook's `entry`.
 
+    Of the instructor's `paragraphs`, it has those about the student's mistakes.
     Raise `KitError` when the verdict is not about this exercise.
     """
     class_roll(exercise, [verdict])
@@ -113,7 +126,7 @@ def feedback_page(exercise: Exercise, verdict: Verdict, entry: GradebookEntry | 
             our_fault=OUR_FAULT,
             unprotected=unprotected_words([verdict]),
             level=level_words([verdict]),
-            steps=_steps(exercise, verdict, entry),
+            steps=_steps(exercise, verdict, entry, paragraphs),
         )
     )
 
@@ -140,7 +153,10 @@ def _shown(value: object) -> object:
 
 
 def _steps(
-    exercise: Exercise, verdict: Verdict, entry: GradebookEntry | None
+    exercise: Exercise,
+    verdict: Verdict,
+    entry: GradebookEntry | None,
+    paragraphs: Sequence[Paragraph],
 ) -> tuple[StepView, ...]:
     views = []
     seen: dict[Finding, int] = {}
@@ -162,6 +178,7 @@ def _steps(
                 points=_points(step, entry),
                 note=advice.step_note(exercise, verdict, step),
                 text=text,
+                paragraphs=paragraphs_for(step, paragraphs),
             )
         )
     return tuple(views)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +13,22 @@ from autograder.model.symbols import step_mark
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports.roll import class_roll
 
-_SHARED = 2  # students who read the same sentence about a mistake without a name
+_SHARED = 2  # students who have made the same mistake without a name
+_CODE_BYTES = 4
+_MISTAKEN = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outcome.RAISED)
 
 
 @dataclass(frozen=True)
 class Misunderstanding:
     """A mistake at one step and the students who made it.
 
-    `name` is the name of the misconception in words; "" for a mistake that has none and is known by
-    its `sentence`, which its students read. `example` is the student whose code may stand for all.
+    `code` tells it from others (see `mistakes_at`). `name` is the name of the misconception in
+    words; "" for a mistake that has none and is known by what it returns, or by its `sentence`,
+    which the first of its students read. `example` is the student whose code may stand for all.
     """
 
     step: str
+    code: str
     name: str
     sentence: str
     students: tuple[str, ...]
@@ -48,32 +53,28 @@ def misunderstandings(
 ) -> tuple[Misunderstanding, ...]:
     """Return the mistakes of a class, those of the most students first.
 
-    These are all that have a name, and those without one about which two students or more read the
-    same sentence. Raise `KitError` when a verdict is not about this exercise.
+    These are all that have a name, and those without one that two students or more have made: whose
+    steps return the same, or who read the same sentence. Raise `KitError` when a verdict is not
+    about this exercise.
     """
     roll = class_roll(exercise, verdicts)
-    made: dict[tuple[str, str, str], dict[str, Finding]] = defaultdict(dict)
+    made: dict[tuple[str, str], dict[str, Finding]] = defaultdict(dict)
     for verdict in roll:
         for step in verdict.steps:
-            for finding in _mistakes(step):
-                name = finding.misconception or ""
-                key = (step.name, name, "" if name else finding.fact)
-                made[key].setdefault(verdict.student, finding)
+            for code, finding in mistakes_at(step).items():
+                made[step.name, code][verdict.student] = finding
     hashes = {verdict.student: verdict.code_hash for verdict in roll}
     place = {step.name: number for number, step in enumerate(exercise.steps)}
-    found = [
-        Misunderstanding(
-            step,
-            misconception_words(name),
-            next(iter(students.values())).fact,
-            tuple(students),
+    found = []
+    for (step_name, code), students in made.items():
+        first = next(iter(students.values()))
+        if first.misconception or len(students) >= _SHARED:
             # By chance, so that nobody can tell whose it is by the order of names.
-            min(students, key=lambda student: hashes[student]),
-        )
-        for (step, name, _), students in made.items()
-        if name or len(students) >= _SHARED
-    ]
-    return tuple(sorted(found, key=lambda each: (-len(each.students), place[each.step], each.name)))
+            example = min(students, key=lambda student: hashes[student])
+            name = misconception_words(first.misconception or "")
+            who = tuple(students)
+            found.append(Misunderstanding(step_name, code, name, first.fact, who, example))
+    return tuple(sorted(found, key=lambda each: (-len(each.students), place[each.step], each.code)))
 
 
 def step_counts(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[StepCount, ...]:
@@ -86,13 +87,20 @@ def step_counts(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[StepCo
     return tuple(StepCount(step, dict(signs)) for step, signs in counts.items())
 
 
-def _mistakes(step: StepVerdict) -> list[Finding]:
-    """Return the findings on a step that name a mistake, or else the one that is told first."""
-    named = [
-        check.finding for check in step.checks if check.finding and check.finding.misconception
-    ]
+def mistakes_at(step: StepVerdict) -> dict[str, Finding]:
+    """Return the mistakes of a step by their codes: those with a name, or else the one told first.
+
+    The code is the name of the misconception; without one, the digest of what the step returns on
+    inputs that the class shares; and where that is not known, a digest of the sentence.
+    """
+    findings = [check.finding for check in step.checks if check.finding]
+    named = {each.misconception: each for each in reversed(findings) if each.misconception}
     told = step.finding
-    if named or told is None or told.vague or step.by_layer:
+    if named or told is None or step.by_layer:
         return named
-    wrong = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outcome.RAISED)
-    return [told] if told.outcome in wrong else []
+    if step.answer:
+        return {step.answer: told}
+    if told.vague or told.outcome not in _MISTAKEN:
+        return {}
+    sentence = told.fact.encode("utf-8", "backslashreplace")
+    return {hashlib.blake2b(sentence, digest_size=_CODE_BYTES).hexdigest(): told}

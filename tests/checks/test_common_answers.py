@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder.grading.batch import grade_batch
+from autograder.grading.kept_verdict import is_sound
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
 from support.reference_steps import reference_steps
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = b"a secret of this test"
 NUMPY, TORCH = "numpy_single_head", "torch_single_head"
-IMPORTS = {
-    NUMPY: "import math\nimport numpy as np\n",
-    TORCH: "import math\nimport torch\nfrom torch import nn\n",
-}
-# Two ways to write one mistake that nobody has given a name, and another mistake.
-SHARPER = """
-def compute_attention_weights(scores):
-    weights = softmax(scores)
-    return weights**1.3 / (weights**1.3).sum(axis=-1, keepdims=True) * 0.9
-"""
-SHARPER_TOO = """
-def compute_attention_weights(scores):
-    powers = np.exp(1.3 * (scores - scores.max(axis=-1, keepdims=True)))
-    total = powers.sum(axis=-1, keepdims=True)
-    return 0.9 * (powers / total)
-"""
-FLATTER = """
-def compute_attention_weights(scores):
-    weights = softmax(scores)
-    return weights**0.7 / (weights**0.7).sum(axis=-1, keepdims=True) * 0.9
-"""
-
-
-def written(exercise: str, **changed: str) -> str:
-    steps = reference_steps(exercise) | changed
-    return IMPORTS[exercise] + "\n\n".join(steps.values())
 
 
 def graded(exercise: str, *texts: str) -> tuple[Verdict, ...]:
@@ -70,16 +47,14 @@ def test_another_mistake_has_another_answer() -> None:
 
 
 def test_a_mistake_has_its_answer_after_another_mistake_too() -> None:
-    wrong = "def scale_scores(scores, model_dim):\n    return scores / model_dim"
     alone = written(NUMPY, compute_attention_weights=SHARPER)
-    after = written(NUMPY, compute_attention_weights=SHARPER, scale_scores=wrong)
+    after = written(NUMPY, compute_attention_weights=SHARPER, scale_scores=NOT_THE_ROOT)
     first, second = map(answers, graded(NUMPY, alone, after))
     assert second["compute_attention_weights"] == first["compute_attention_weights"]
 
 
 def test_right_steps_and_known_mistakes_have_none() -> None:
-    wrong = "def scale_scores(scores, model_dim):\n    return scores / model_dim"
-    right, named = graded(NUMPY, written(NUMPY), written(NUMPY, scale_scores=wrong))
+    right, named = graded(NUMPY, written(NUMPY), written(NUMPY, scale_scores=NOT_THE_ROOT))
     assert answers(right) == {}
     assert [each.name for each in named.steps if each.finding and each.finding.misconception]
     assert "scale_scores" not in answers(named)
@@ -99,6 +74,14 @@ def test_a_layer_of_pytorch_has_one_too() -> None:
     assert answers(first) == answers(second)
 
 
-def test_the_answer_is_kept_with_the_verdict() -> None:
+def test_the_answer_is_kept_with_the_verdict_and_one_that_the_kit_never_gives_is_not() -> None:
     (verdict,) = graded(NUMPY, written(NUMPY, compute_attention_weights=SHARPER))
-    assert answers(Verdict.from_json(verdict.to_json())) == answers(verdict)
+    exercise = read_exercise(ROOT / "solutions" / NUMPY)
+    read = Verdict.from_json(verdict.to_json())
+    assert answers(read) == answers(verdict)
+    assert is_sound(read, exercise)
+    for forged in ("<b>", "EDF71DC3", "1" * 9):
+        steps = tuple(replace(each, answer=each.answer and forged) for each in read.steps)
+        assert not is_sound(replace(read, steps=steps), exercise)
+    steps = tuple(replace(each, answer="12345678") for each in read.steps)  # of right ones too
+    assert not is_sound(replace(read, steps=steps), exercise)

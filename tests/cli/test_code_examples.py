@@ -59,7 +59,7 @@ def test_code_that_nobody_wrote_by_hand_costs_only_its_example() -> None:
     mine = Submission("ada", "e", (SIGNED,), Path("ada.py"))
     theirs = Submission("ben", "e", (deep,), Path("ben.py"))
     found = [
-        Misunderstanding("softmax", "", "", (name,), name) for name in ("ben", "ada", "nobody")
+        Misunderstanding("softmax", "", "", "", (name,), name) for name in ("ben", "ada", "nobody")
     ]
     with GraderPool(1) as pool:
         texts = code_examples(pool, [mine, theirs], found)

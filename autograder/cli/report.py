@@ -1,0 +1,96 @@
+"""`attn report` and `attn tell`: the results of a graded class once more, and words for its pages.
+
+Nobody is judged here: verdicts come from the journal, marks from the gradebook.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.cli.grade import (
+    FoundClass,
+    GradedClass,
+    class_folder,
+    found_class,
+    write_results,
+)
+from autograder.cli.output import lasting_output
+from autograder.errors import KitError
+from autograder.grading.class_task import GradingOptions, kept_task
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.lock import WAITS, class_lock, ended_by_signals
+from autograder.model.sanitize import terminal_line
+from autograder.model.symbols import count
+from autograder.model.verdict import Verdict
+from autograder.reports.misunderstandings import mistakes_at
+from autograder.reports.paragraphs import Paragraph, write_paragraph
+
+_MOST_OFFERED = 12
+
+
+@dataclass(frozen=True)
+class ClassPlace:
+    """Where a graded class is: as for `attn grade`."""
+
+    path: Path
+    exercise: str | None = None
+    solutions: Path | None = None
+    output: Path | None = None
+
+
+@lasting_output()
+def report_class(
+    place: ClassPlace,
+    options: GradingOptions,
+    console: Console,
+    mistake: str = "",
+    words: str = "",
+) -> GradedClass:
+    """Write and print the results of a class again, as the journal and the gradebook have them now.
+
+    With `mistake`, named as on the class page, `words` for everybody who made it are kept first;
+    empty ones take away those that are there. Raises `KitError` when somebody is not judged yet, or
+    nobody has made the mistake.
+    """
+    path = class_folder(place.path)
+    output = place.output.absolute() if place.output else None
+    with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
+        found = found_class(path, place.exercise, place.solutions, output)
+        with GraderPool(options.processes) as pool:
+            submissions, verdicts = kept_task(found.task, pool, options)
+            if mistake:
+                _tell(found, verdicts, mistake, words, console)
+            gradebook = found.read()
+            return write_results(found.task, pool, submissions, verdicts, gradebook, console)
+
+
+def _tell(
+    found: FoundClass, verdicts: tuple[Verdict, ...], mistake: str, words: str, console: Console
+) -> None:
+    step, _, code = mistake.partition("/")
+    made = _made(verdicts)
+    if mistake not in made:
+        shown = ", ".join(sorted(made)[:_MOST_OFFERED]) or "none"
+        raise KitError(
+            f"nobody in this class has made the mistake {terminal_line(mistake, 120)!r}",
+            place=str(found.task.graded),
+            cure=f"name it as the class page does; there are: {terminal_line(shown, 1_000)}",
+        )
+    write_paragraph(found.task.output, Paragraph(step, code, words.strip()))
+    who = count(made[mistake], "student")
+    console.print(Text(f"{'It' if words.strip() else 'Nothing'} is on the page of {who} now."))
+
+
+def _made(verdicts: tuple[Verdict, ...]) -> dict[str, int]:
+    """Return how many students have made each mistake, by its name on the class page."""
+    found: dict[str, int] = {}
+    for verdict in verdicts:
+        for step in verdict.steps:
+            for code in mistakes_at(step):
+                name = f"{step.name}/{code}"
+                found[name] = found.get(name, 0) + 1
+    return found
