@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from autograder.building.stub import read_cells, render_stub
 from autograder.building.student_notebook import render_notebook
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, read_exercise
+from autograder.model.files import write_whole
 
 EXAMPLES = "examples.json"
 Examples = Callable[[Path], str]
@@ -38,12 +39,23 @@ def build(
     file is left out. If the solution does not fit, or a part of it would leak, nothing is written
     and `KitError` is raised.
     """
-    name, files = _render(solution_folder, examples)
-    folder = assignments / name
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in files.items():
-        (folder / file).write_bytes(text.encode("utf-8"))
-    return tuple(folder / file for file in files)
+    (paths,) = build_all([solution_folder], assignments, examples).values()
+    return paths
+
+
+def build_all(
+    solution_folders: Sequence[Path], assignments: Path, examples: Examples | None = None
+) -> dict[str, tuple[Path, ...]]:
+    """Write the assignments of several exercises; return the paths of the files of each.
+
+    All are made before the first is written, so an error in one leaves every assignment as it was,
+    and what is written is written whole. Raises `KitError` as `build` does.
+    """
+    made = dict(_render(folder, examples) for folder in solution_folders)
+    for name, files in made.items():
+        for file, text in files.items():
+            write_whole(assignments / name / file, text)
+    return {name: tuple(assignments / name / file for file in made[name]) for name in made}
 
 
 def stale(

@@ -17,26 +17,25 @@ from autograder.errors import KitError
 @click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     """Generate assignments/ from solutions/ (for authors)."""
-    from autograder.building.build import build as build_one
-    from autograder.building.build import stale
+    from autograder.building.build import build_all, stale
     from autograder.checks.recording import record_examples
 
     target = assignments or solutions.parent / "assignments"
-    outdated: list[str] = []
-    for folder in exercise_folders(solutions):
-        if check:
-            outdated += stale(folder, target, examples=record_examples)
-        else:
-            written = build_one(folder, target, examples=record_examples)
-            OUT.print(f"{folder.name}: {len(written)} files in {target / folder.name}")
+    folders = exercise_folders(solutions)
+    if not check:
+        for name, written in build_all(folders, target, examples=record_examples).items():
+            OUT.print(f"{name}: {len(written)} files in {target / name}")
+        return
+    outdated = [
+        each for folder in folders for each in stale(folder, target, examples=record_examples)
+    ]
     if outdated:
         raise KitError(
             f"{len(outdated)} generated files are stale: {'; '.join(outdated)}",
             place=str(target),
             cure="run `attn build` and commit what it writes",
         )
-    if check:
-        OUT.print(f"{target} is up to date")
+    OUT.print(f"{target} is up to date")
 
 
 @click.command()

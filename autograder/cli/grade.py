@@ -33,7 +33,7 @@ from autograder.reports.grades_csv import write_grades
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.paragraphs import read_paragraphs
 from autograder.reports.roll import class_roll
-from autograder.reports.table import class_table
+from autograder.reports.table import NARROW, class_table
 from autograder.submission.reading import Submission
 
 MOST_PRINTED = 1_000  # rows of the table in a terminal
@@ -191,7 +191,8 @@ def _report(
     write_grades(output / "grades.csv", exercise, verdicts, entries)
     write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
     if len(verdicts) <= MOST_PRINTED:
-        console.print(class_table(exercise, verdicts, entries))
+        wraps = console.width < NARROW
+        console.print(class_table(exercise, verdicts, entries, wraps=wraps))
     else:  # nobody reads it there, and it takes as long as writing the class page
         console.print(f"{len(verdicts):,} students: the table is on the class page.")
     for line in class_summary(exercise, verdicts, entries):

@@ -29,16 +29,22 @@ from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
 
 NAME = 22
+NARROW = 100  # with fewer columns, too little of a diagnosis is left on one line
 CHANGED_MARK = "*"
 KEY_WIDTH = 78
 
 
 def class_table(
-    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries = NO_ENTRIES,
+    *,
+    wraps: bool = False,
 ) -> Table:
     """Return the table (students x steps), with points, the chain and a diagnosis in each row.
 
     The points are those of the gradebook, where it has `entries`. Students are sorted by name.
+    With `wraps`, a diagnosis takes as many lines as it needs; else it is cut at the width.
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
@@ -59,7 +65,9 @@ def class_table(
         table.add_column(str(position), no_wrap=True, justify="center")
     table.add_column("chain", no_wrap=True, justify="center", min_width=5)
     table.add_column("points", no_wrap=True, justify="right", min_width=6)
-    table.add_column("look at", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column(
+        "look at", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis", ratio=1
+    )
     names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
         table.add_row(*_row(exercise, verdict, names[verdict.student], entries))

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -21,7 +22,7 @@ from jaxtyping import Float, Real
 from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, LockCells
 from nbgrader.utils import determine_grade
 
-from autograder.building.build import build, stale
+from autograder.building.build import build, build_all, stale
 from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.building.regions import read_solution
 from autograder.errors import KitError
@@ -181,6 +182,21 @@ def test_build_writes_the_stub_the_notebook_the_checklist_and_the_public_facts(
     names = ["toy.py", "toy.ipynb", "README.md", "exercise.toml"]
     assert [path.relative_to(assignments / "toy").as_posix() for path in paths] == names
     assert sorted(p.name for p in (assignments / "toy").iterdir()) == sorted(names)
+
+
+def test_an_error_in_one_exercise_leaves_the_assignments_of_all_as_they_were(
+    toy: Path, assignments: Path
+) -> None:
+    other = shutil.copytree(toy, toy.with_name("zoo"))
+    change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
+    build_all([toy, other], assignments)
+    before = {path: path.read_bytes() for path in assignments.rglob("*") if path.is_file()}
+    assert len(before) == 8
+    change(toy / "solution.py", "# # A toy", "# # Another toy")
+    change(other / "solution.py", "### END SOLUTION", "### END")
+    with pytest.raises(KitError):
+        build_all([toy, other], assignments)
+    assert {path: path.read_bytes() for path in assignments.rglob("*") if path.is_file()} == before
 
 
 def test_an_unwritten_step_says_so_in_words(toy: Path, assignments: Path) -> None:

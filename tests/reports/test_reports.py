@@ -94,9 +94,9 @@ def breaks(number: int, outcome: Outcome = Outcome.WRONG_VALUES) -> ChainVerdict
     return ChainVerdict(outcome, NAMES[number - 1])
 
 
-def printed(verdicts: list[Verdict], width: int) -> str:
+def printed(verdicts: list[Verdict], width: int, *, wraps: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width, no_color=True, force_terminal=False)
-    console.print(class_table(EXERCISE, verdicts))
+    console.print(class_table(EXERCISE, verdicts, wraps=wraps))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -200,6 +200,15 @@ def test_the_table_has_eleven_steps_points_chain_and_diagnosis_in_100_columns() 
     assert rows[1][:15] == ["ben", *"✓✓✓✗✓✓✓✓✓✓✓", "✗", "4", "20/22"]
     assert "4: Your softmax runs over the" in " ".join(rows[1])
     assert all(f"{n} {name}" in "\n".join(lines) for n, name in enumerate(NAMES, start=1))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_word_of_a_diagnosis_is_lost_where_the_table_wraps(width: int) -> None:
+    long = replace(QUERY_AXIS, fact=" ".join(f"word{number}" for number in range(30)))
+    roll = [verdict("ada", {1: long}, breaks(1)), verdict("zoe")]
+    shown = printed(roll, width, wraps=True)
+    assert max(len(line) for line in shown.splitlines()) <= width
+    assert re.findall(r"word\d+", "".join(shown.split())) == [f"word{n}" for n in range(30)]
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
