@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 
 BROWSER := $(VENV)/.browser
 
-.PHONY: demo test coverage test-slow test-browser pictures check mutants layers build bench clean
+.PHONY: demo test coverage test-slow test-browser test-postgres pictures check mutants layers build bench clean
 
 demo: $(READY)
 	$(BIN)/attn demo
@@ -39,12 +39,16 @@ test-slow: $(READY)
 test-browser: $(BROWSER)
 	$(BIN)/python -m pytest tests/browser
 
+# A course whose gradebook is in PostgreSQL; needs the server from the system (`postgresql`).
+test-postgres: $(BROWSER)
+	$(BIN)/python -m pytest tests/postgres
+
 # The pictures of the documents, retaken from the real pages; needs Chromium, too.
 pictures: $(BROWSER)
 	PYTHONPATH=tests $(BIN)/python tests/browser/pictures.py
 
 $(BROWSER): $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[browser]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[browser,postgres]'
 	@touch $(BROWSER)
 
 # Style, types, the pins, the proof of the graders, and that the generated assignments are up to
