@@ -46,11 +46,15 @@ EnterGrades = Callable[[Sequence[Submission], Sequence[Verdict], GraderPool], Cl
 
 @dataclass(frozen=True)
 class FoundClass:
-    """What there is to grade, how a gradebook gets the grades, and how it is read."""
+    """What there is to grade, how a gradebook gets the grades, and how it is read.
+
+    `deliver` puts the pages of students where they are handed out from.
+    """
 
     task: ClassTask
     enter: EnterGrades
     read: Callable[[], ClassGradebook]
+    deliver: Callable[[Sequence[Verdict]], None]
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def grade_path(
         with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
             judged = grade_task(found.task, pool, options, console, judges=judges)
             gradebook = found.enter(*judged, pool)
-            return write_results(found.task, pool, *judged, gradebook, console)
+            return write_results(found, pool, *judged, gradebook, console)
 
 
 def class_folder(path: Path) -> Path:
@@ -132,13 +136,19 @@ def found_class(
     if is_course(path):
         return _in_course(path, exercise, solutions, output)
     task = folder_task(path, exercise, solutions, output)
-    return FoundClass(task, lambda submissions, verdicts, pool: ClassGradebook(), ClassGradebook)
+    return FoundClass(
+        task,
+        enter=lambda submissions, verdicts, pool: ClassGradebook(),
+        read=ClassGradebook,
+        deliver=lambda verdicts: None,
+    )
 
 
 def _in_course(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> FoundClass:
     from autograder.course.course_task import course_task  # only a course has nbgrader
+    from autograder.course.delivered_page import deliver_pages
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
 
@@ -154,11 +164,15 @@ def _in_course(
         write_gradebook(found.course, name, verdicts, submissions, pool)
         return read()
 
-    return FoundClass(found.task, enter, read)
+    def deliver(verdicts: Sequence[Verdict]) -> None:
+        judged = (each.student for each in verdicts if not each.infrastructure)
+        deliver_pages(found.course, name, judged)
+
+    return FoundClass(found.task, enter, read, deliver)
 
 
 def write_results(
-    task: ClassTask,
+    found: FoundClass,
     pool: GraderPool,
     submissions: tuple[Submission, ...],
     verdicts: tuple[Verdict, ...],
@@ -166,9 +180,10 @@ def write_results(
     console: Console,
 ) -> GradedClass:
     """Write the files of every student and of the class, and print the results."""
+    task, entries = found.task, gradebook.entries
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
-    entries = gradebook.entries
     lost = write_student_files(pool, task.output, exercise, verdicts, entries, paragraphs)
+    found.deliver(verdicts)
     mistakes = misunderstandings(exercise, verdicts)
     examples = code_examples(pool, submissions, mistakes)
     follow_ups = (*lost, *find_follow_ups(exercise, verdicts, submissions, gradebook))

@@ -65,7 +65,7 @@ def report_class(
             if mistake:
                 _tell(found, verdicts, mistake, words, console)
             gradebook = found.read()
-            return write_results(found.task, pool, submissions, verdicts, gradebook, console)
+            return write_results(found, pool, submissions, verdicts, gradebook, console)
 
 
 def _tell(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 
-from nbgrader.converters import BaseConverter, GenerateFeedback
+from nbgrader.converters import BaseConverter
 
 
 class AnyName(BaseConverter):
@@ -32,7 +32,3 @@ class AnyName(BaseConverter):
     def _format_source(self, assignment_id: str, student_id: str, escape: bool = False) -> str:
         path: str = super()._format_source(assignment_id, student_id, escape)
         return f"(?s:{path})" if escape else path  # a name may hold a line break
-
-
-class FeedbackForAnyName(AnyName, GenerateFeedback):
-    """`nbgrader generate_feedback` that also works when a name looks like a pattern."""

@@ -23,8 +23,9 @@ from nbformat import NotebookNode
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
-from autograder.course.any_name import AnyName, FeedbackForAnyName
+from autograder.course.any_name import AnyName
 from autograder.course.creation import Course, notebook_name, read_course
+from autograder.course.feedback import CourseFeedback
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
 from autograder.course.settings import open_gradebook, read_settings
@@ -45,8 +46,8 @@ def install() -> None:
     """Make nbgrader's commands and formgrader use our converters; the config file calls this."""
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
-    nbgrader.apps.generatefeedbackapp.GenerateFeedback = FeedbackForAnyName
-    nbgrader.apps.api.GenerateFeedback = FeedbackForAnyName
+    nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
+    nbgrader.apps.api.GenerateFeedback = CourseFeedback
 
 
 class CourseAutograde(AnyName, Autograde):

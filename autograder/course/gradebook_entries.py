@@ -11,7 +11,12 @@ from sqlalchemy import select
 from autograder.course.creation import Course
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.verdict_cells import CHECK_PREFIX
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
+from autograder.reports.gradebook_entry import (
+    CellComment,
+    ClassGradebook,
+    EnteredCell,
+    GradebookEntry,
+)
 
 
 def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
@@ -24,6 +29,7 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
     with open_gradebook(course, read_settings(course), exercise) as (gradebook, notebook):
         cells = _graded_cells(notebook, steps)
         rows = _grades(gradebook.db, notebook.assignment_id)
+        comments = _comments(gradebook.db, notebook, steps)
         submissions = gradebook.db.execute(
             select(
                 api.SubmittedAssignment.student_id,
@@ -36,6 +42,7 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
             student,
             tuple(_entered(each, rows[student].get(number)) for number, each in cells.items()),
             float(penalty or 0.0),
+            tuple(comments[student]),
         )
         for student, penalty in submissions
     }
@@ -79,6 +86,33 @@ def _grades(db: Any, assignment: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in db.execute(query):
         found[row.student_id][row.cell_id] = row
+    return found
+
+
+def _comments(db: Any, notebook: api.Notebook, steps: list[str]) -> dict[str, list[CellComment]]:
+    """Return what people wrote about cells, by student; of the automatic comments, none."""
+    query = (
+        select(
+            api.SubmittedAssignment.student_id,
+            api.BaseCell.name,
+            api.BaseCell.notebook_id,
+            api.Comment.manual_comment,
+        )
+        .select_from(api.Comment)
+        .join(api.BaseCell, api.Comment.cell_id == api.BaseCell.id)
+        .join(api.SubmittedNotebook, api.Comment.notebook_id == api.SubmittedNotebook.id)
+        .join(
+            api.SubmittedAssignment,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
+        .order_by(api.BaseCell.name)
+    )
+    found: dict[str, list[CellComment]] = defaultdict(list)
+    for student, name, book, text in db.execute(query):
+        step = name if book == notebook.id and name in steps else ""
+        if text and text.strip():
+            found[student].append(CellComment(name, step, text.strip()))
     return found
 
 

@@ -75,6 +75,17 @@ def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -
     return result
 
 
+def shows(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -> bool:
+    """Whether the check cells of a graded notebook have this verdict, and no other."""
+    if verdict.infrastructure:
+        return False
+    try:
+        own, made = check_cells(notebook), check_cells(with_verdict(notebook, verdict, exercise))
+    except KitError:  # it checks other steps
+        return False
+    return all(own[step].outputs == made[step].outputs for step in made)
+
+
 def finished(path: Path) -> bool:
     """Whether the graded notebook at `path` is complete and every check cell has a score."""
     if not path.is_file():

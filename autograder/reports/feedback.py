@@ -7,10 +7,13 @@ and escapes all text that it shows.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -42,6 +45,8 @@ from autograder.reports.gradebook_entry import (
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.paragraphs import Paragraph, paragraphs_for
 from autograder.reports.roll import class_roll
+
+_WIDTH = 78  # columns of the text
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,14 @@ def write_page(
     entry: GradebookEntry | None = None,
     paragraphs: Sequence[Paragraph] = (),
 ) -> Path:
-    """Write one student's page into `folder` and return its path.
+    """Write one student's page into `folder`, and its twin in plain text; return the page's path.
 
     Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
     """
+    facts = _facts(exercise, verdict, entry, paragraphs)
     path = folder / page_name(verdict.student)
-    write_whole(path, feedback_page(exercise, verdict, entry, paragraphs))
+    write_whole(path.with_suffix(".txt"), _plain(facts))
+    write_whole(path, _html(facts))
     return path
 
 
@@ -101,42 +108,86 @@ def feedback_page(
     Of the instructor's `paragraphs`, it has those about the student's mistakes.
     Raise `KitError` when the verdict is not about this exercise.
     """
+    return _html(_facts(exercise, verdict, entry, paragraphs))
+
+
+def feedback_text(
+    exercise: Exercise,
+    verdict: Verdict,
+    entry: GradebookEntry | None = None,
+    paragraphs: Sequence[Paragraph] = (),
+) -> str:
+    """Return what `feedback_page` says as plain text, for a mail, in lines of 78 columns.
+
+    Raise `KitError` when the verdict is not about this exercise.
+    """
+    return _plain(_facts(exercise, verdict, entry, paragraphs))
+
+
+def _facts(
+    exercise: Exercise,
+    verdict: Verdict,
+    entry: GradebookEntry | None,
+    paragraphs: Sequence[Paragraph],
+) -> dict[str, Any]:
+    """Return what page and text show."""
     class_roll(exercise, [verdict])
     passed = sum(step.passes for step in verdict.steps)
     entries = {verdict.student: entry} if entry else NO_ENTRIES
     entry = entry_of(verdict, entries)
     points = points_of(verdict, entries)
-    return (
-        environment()
-        .get_template("feedback.html.j2")
-        .render(
-            exercise=exercise,
-            verdict=verdict,
-            points=None if points is None else number(points),
-            max_points=number(max_points_of(verdict, entries)),
-            automatic=f"{number(verdict.points)} of {number(verdict.max_points)}",
-            reasons=reasons_of(verdict, entries),
-            right=f"{passed} of {count(len(verdict.steps), 'step')} right",
-            first=advice.first_missed(verdict),
-            lead=_lead(exercise, verdict),
-            chain=advice.chain_sentence(exercise, verdict),
-            layer_first=advice.layer_leads(verdict),
-            chain_finding=_chain_finding(verdict),
-            rejected=_rejected(verdict),
-            our_fault=OUR_FAULT,
-            unprotected=unprotected_words([verdict]),
-            level=level_words([verdict]),
-            steps=_steps(exercise, verdict, entry, paragraphs),
-        )
+    return {
+        "exercise": exercise,
+        "verdict": verdict,
+        "points": None if points is None else number(points),
+        "max_points": number(max_points_of(verdict, entries)),
+        "automatic": f"{number(verdict.points)} of {number(verdict.max_points)}",
+        "reasons": reasons_of(verdict, entries),
+        "right": f"{passed} of {count(len(verdict.steps), 'step')} right",
+        "first": advice.first_missed(verdict),
+        "lead": _lead(exercise, verdict),
+        "chain": advice.chain_sentence(exercise, verdict),
+        "layer_first": advice.layer_leads(verdict),
+        "chain_finding": _chain_finding(verdict),
+        "rejected": _rejected(verdict),
+        "our_fault": OUR_FAULT,
+        "unprotected": unprotected_words([verdict]),
+        "level": level_words([verdict]),
+        "steps": _steps(exercise, verdict, entry, paragraphs),
+        "comments": entry.own_comments if entry else (),
+    }
+
+
+def _html(facts: dict[str, Any]) -> str:
+    return environment().get_template("feedback.html.j2").render(facts)
+
+
+def _plain(facts: dict[str, Any]) -> str:
+    written = environment(text=True).get_template("feedback.txt.j2").render(facts)
+    lines = "\n".join(_wrapped(line) for line in written.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", lines).strip() + "\n"
+
+
+def _wrapped(line: str) -> str:
+    """Return a line in as many of 78 columns as it takes, all as far in as it is."""
+    margin = " " * (len(line) - len(line.lstrip(" ")))
+    below = f"{margin}  " if line.lstrip(" ").startswith("- ") else margin
+    lines = textwrap.wrap(
+        line.strip(),
+        _WIDTH,
+        initial_indent=margin,
+        subsequent_indent=below,
+        break_on_hyphens=False,
     )
+    return "\n".join(lines)
 
 
 @cache
-def environment() -> Environment:
-    """Return what fills the templates in; it cleans and escapes all that they show."""
+def environment(text: bool = False) -> Environment:
+    """Return what fills the templates in; it cleans all that they show, and escapes it in HTML."""
     environment = Environment(
         loader=PackageLoader("autograder.reports"),
-        autoescape=True,
+        autoescape=not text,
         finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -178,7 +229,10 @@ def _steps(
                 points=_points(step, entry),
                 note=advice.step_note(exercise, verdict, step),
                 text=text,
-                paragraphs=paragraphs_for(step, paragraphs),
+                paragraphs=(
+                    *(entry.comments_on(step.name) if entry else ()),
+                    *paragraphs_for(step, paragraphs),
+                ),
             )
         )
     return tuple(views)

@@ -53,12 +53,27 @@ class EnteredCell:
 
 
 @dataclass(frozen=True)
+class CellComment:
+    """What somebody wrote in formgrader about a cell; `step` is "" for a question of their own."""
+
+    name: str
+    step: str
+    text: str
+
+    @property
+    def shown_name(self) -> str:
+        """The cell's name as one clean line."""
+        return clean_line(self.name, LONGEST_NAME)
+
+
+@dataclass(frozen=True)
 class GradebookEntry:
     """The gradebook's entry for one student and one exercise; `penalty` is for being late."""
 
     student: str
     cells: tuple[EnteredCell, ...]
     penalty: float = 0.0
+    comments: tuple[CellComment, ...] = ()
 
     @property
     def points(self) -> float:
@@ -91,6 +106,15 @@ class GradebookEntry:
     def waiting(self) -> tuple[str, ...]:
         """The names of the cells that nobody has graded yet."""
         return tuple(cell.shown_name for cell in self.cells if cell.open)
+
+    def comments_on(self, step: str) -> tuple[str, ...]:
+        """Return what was written about a step."""
+        return tuple(each.text for each in self.comments if each.step == step)
+
+    @property
+    def own_comments(self) -> tuple[CellComment, ...]:
+        """What was written about anything that is no step."""
+        return tuple(each for each in self.comments if not each.step)
 
     def step(self, name: str) -> EnteredCell | None:
         """Return the cell that checks the step `name`, if there is one."""

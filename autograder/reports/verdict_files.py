@@ -26,7 +26,7 @@ def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...
 
 def write_verdict(folder: Path, verdict: Verdict) -> Path:
     """Write one verdict to its file in `folder`; return the path. Raises as `write_verdicts`."""
-    path = folder / f"{file_stem(verdict.student)}.json"
+    path = _file(folder, verdict.student)
     write_whole(path, verdict.to_json())
     return path
 
@@ -41,6 +41,28 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
     if not paths:
         raise KitError("there are no verdicts", place=str(folder), cure="grade the class first")
     return sorted_roll([_read(path) for path in paths])
+
+
+def find_verdict(folder: Path, student: str) -> Verdict | None:
+    """Return the verdict that `write_verdict` left about `student`, None when there is none.
+
+    Raise `KitError` when the file is not a verdict on this student.
+    """
+    path = _file(folder, student)
+    if not path.is_file():
+        return None
+    verdict = _read(path)
+    if verdict.student != student:
+        raise KitError(
+            f"{path.name} is not about the student that it is named after",
+            place=str(path),
+            cure="remove the file, and grade again",
+        )
+    return verdict
+
+
+def _file(folder: Path, student: str) -> Path:
+    return folder / f"{file_stem(student)}.json"
 
 
 def _read(path: Path) -> Verdict:

@@ -131,7 +131,8 @@ def stock(
 @pytest.fixture(scope="module")
 def published(demo: Demo, stock: object, environment: Mapping[str, str]) -> Path:
     """The folder with nbgrader's own feedback."""
-    run = nbgrader(demo, environment, "generate_feedback", NAME)
+    own = ("--CourseFeedback.kit_pages=False", "--force")
+    run = nbgrader(demo, environment, "generate_feedback", NAME, *own)
     assert run.returncode == 0, run.stderr
     return demo.directory / "feedback"
 

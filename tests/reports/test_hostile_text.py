@@ -169,6 +169,7 @@ def published(graded: Graded, environment: dict[str, str]) -> dict[str, str]:
     """nbgrader's own feedback: student to page."""
     left_out = f"--CourseDirectory.student_id_exclude={','.join(HOSTILE[1:])}"
     command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME, left_out]
+    command += ["--CourseFeedback.kit_pages=False", "--force"]
     ran(command, graded.course.directory, environment)
     return {
         student: (graded.course.feedback(NAME, student) / f"{NAME}.html").read_text("utf-8")

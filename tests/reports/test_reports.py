@@ -29,7 +29,7 @@ from autograder.model.verdict import (
 from autograder.reports.advice import chain_sentence, first_line, steps_words
 from autograder.reports.class_page import MOST_ROWS, class_page, write_class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import feedback_page, write_page
+from autograder.reports.feedback import feedback_page, feedback_text, write_page
 from autograder.reports.grades_csv import grades_csv, write_grades
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
@@ -751,13 +751,35 @@ def test_long_text_is_cut_on_the_page() -> None:
     assert len(feedback_page(EXERCISE, verdict(wrong={1: flood}))) < 60_000
 
 
+@pytest.mark.parametrize("wrong", [{}, {4: QUERY_AXIS}, {1: Outcome.NOT_WRITTEN}])
+def test_the_text_for_a_mail_says_what_the_page_says(wrong: dict[int, Wrong]) -> None:
+    judged = verdict("ben", wrong, breaks(4) if wrong else PASSED, ("A remark of ours.",))
+    text, page = feedback_text(EXERCISE, judged), Page(feedback_page(EXERCISE, judged)).text
+    assert max(len(line) for line in text.splitlines()) <= 78
+    assert _words(text) <= _words(page)
+    running = " ".join(text.split())
+    findings = [finding for finding in (each.finding for each in judged.steps) if finding]
+    told = [part for each in findings for part in (each.right, each.fact, each.look) if part]
+    for sentence in ("Feedback for ben", "of 22 points", "A remark of ours.", *told):
+        assert sentence in running
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"\w+", text)}
+
+
+def test_nothing_hidden_of_a_student_is_in_the_text() -> None:
+    text = feedback_text(EXERCISE, HOSTILE_VERDICT)
+    assert all(letter.isprintable() or letter == "\n" for letter in text)
+
+
 def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_path: Path) -> None:
     judged = [verdict(student) for student in IDS]
     pages = [write_page(tmp_path, EXERCISE, each) for each in judged]
     paths = [write_class_page(tmp_path, EXERCISE, judged), *pages]
     assert paths[0] == tmp_path / "index.html"
     assert len(set(paths)) == len(IDS) + 1
-    assert set(tmp_path.iterdir()) == set(paths)
+    assert set(tmp_path.iterdir()) == {*paths, *(page.with_suffix(".txt") for page in pages)}
     links = [a["href"] for tag, a in Page(paths[0].read_text("utf-8")).tags if tag == "a"]
     assert sorted(links) == sorted(path.name for path in paths[1:])
 

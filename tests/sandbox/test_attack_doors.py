@@ -294,6 +294,7 @@ def test_the_pages_of_nbgrader_run_nothing_that_an_honest_page_does_not(fast: Do
         [
             *(sys.executable, "-m", "nbgrader", "generate_feedback", exercise),
             f"--CourseDirectory.student_id_exclude={','.join(others)}",
+            *("--CourseFeedback.kit_pages=False", "--force"),
         ],
         cwd=course.directory,
         env=command_environment() | {"HOME": home, "JUPYTER_CONFIG_DIR": home},

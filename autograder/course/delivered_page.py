@@ -1,0 +1,81 @@
+"""Our page where nbgrader looks for its own: `nbgrader release_feedback` hands it out then.
+
+A student's nbgrader asks for a page by the name of each notebook that the student handed in, so a
+renamed notebook needs a page of that name. Who handed in no notebook has nothing to ask with, and
+gets the single page from the instructor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from autograder.course.creation import Course, notebook_name
+from autograder.course.intake import SECRET, TIMESTAMP
+from autograder.errors import KitError
+from autograder.grading.output_folder import input_secret
+from autograder.model.files import read_small, replace_file
+from autograder.reports.feedback import page_name
+
+_MOST_NOTEBOOKS = 20
+_MOST_BYTES, _MOST_PAGE_BYTES = 10_000, 20_000_000
+_READABLE = 0o644  # as nbgrader's own: the exchange is another user's
+
+
+def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tuple[str, ...]:
+    """Put the pages of `students` into nbgrader's feedback folder; return whose pages are there.
+
+    Left out is whose page could not be made. Raises `KitError` when the folder cannot be written.
+    """
+    secret = input_secret(course.secret_folder)
+    return tuple(each for each in students if _deliver(course, exercise, each, secret))
+
+
+def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool:
+    """Deliver one page; return whether there is one."""
+    page = _content(course.graded(exercise) / "feedback" / page_name(student), _MOST_PAGE_BYTES)
+    if page is None:
+        return False
+    graded, folder = course.autograded(exercise, student), course.feedback(exercise, student)
+    # Where one of these is missing, release_feedback ends for the whole class. Who handed in
+    # without nbgrader has none, and cannot fetch the page: it gets a name that nobody can guess.
+    instead = {TIMESTAMP: b"", SECRET: _unguessable(secret, exercise, student)}
+    files = {name: _content(graded / name, _MOST_BYTES) or instead[name] for name in instead}
+    names = _names(course.submitted(exercise, student), exercise)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in {**files, **dict.fromkeys(names, page)}.items():
+            replace_file(folder / name, content)
+            (folder / name).chmod(_READABLE)
+    except OSError as error:
+        raise KitError(
+            f"the page of a student cannot be put where nbgrader looks for it: {error.strerror}",
+            place=str(folder),
+            cure="give yourself the right to write there, and run the same command again",
+        ) from error
+    return True
+
+
+def _unguessable(secret: bytes, exercise: str, student: str) -> bytes:
+    name = f"page of {exercise} for {student}".encode("utf-8", "surrogatepass")
+    return hmac.new(secret, name, hashlib.sha256).hexdigest().encode()
+
+
+def _content(file: Path, most: int) -> bytes | None:
+    with suppress(FileNotFoundError):
+        return read_small(file, most)
+    return None
+
+
+def _names(handed_in: Path, exercise: str) -> list[str]:
+    """Return the names of the pages: of the released notebook, and of those that were handed in."""
+    try:
+        own = [entry.name for entry in os.scandir(handed_in) if entry.name.endswith(".ipynb")]
+    except OSError:  # grading has told of it
+        own = []
+    known = (notebook_name(exercise), *sorted(own)[:_MOST_NOTEBOOKS])
+    return [f"{name.removesuffix('.ipynb')}.html" for name in dict.fromkeys(known)]

@@ -1,0 +1,141 @@
+"""Students get our page by nbgrader's own commands, whatever they called their notebook."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.utils import notebook_hash
+
+from autograder.course.assignment_release import command_environment
+from autograder.course.creation import Course
+from support.classroom import open_classroom
+from support.learner_workspace import ATTN
+from support.released_course import NAME, ROOT, grade, released_course, sample_class
+
+WRONG = "mistake_not_scaled"
+PLAIN = "correct_loops"  # handed in by hand: no time stamp, no secret
+SECRET = "5ec2e7" * 21
+OURS = "Where to look first"
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    made = released_course(tmp_path / "course", sample_class(WRONG, PLAIN))
+    folder = made.submitted(NAME, WRONG)
+    (folder / "timestamp.txt").write_text("2026-11-20 12:00:00.000000 UTC")
+    (folder / "submission_secret.txt").write_text(SECRET)
+    # Beside the file that counts: nbgrader asks by the names of notebooks.
+    shutil.copy(made.release(NAME) / f"{NAME}.ipynb", folder / "my <b>copy<b>.ipynb")
+    return made
+
+
+def page(course: Course, name: str = f"{NAME}.html") -> str:
+    return (course.feedback(NAME, WRONG) / name).read_text(encoding="utf-8")
+
+
+def nbgrader(course: Course, *words: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=course.directory,
+        env=command_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stderr
+
+
+def test_grading_puts_the_page_where_nbgrader_looks_for_it_under_each_notebooks_name(
+    course: Course,
+) -> None:
+    assert grade(course).returncode == 0
+    ours = (course.graded(NAME) / "feedback" / f"{WRONG}.html").read_text(encoding="utf-8")
+    assert OURS in ours
+    assert page(course) == page(course, "my <b>copy<b>.html") == ours
+    plain = course.feedback(NAME, PLAIN) / f"{NAME}.html"
+    assert plain.read_bytes() == (course.graded(NAME) / "feedback" / f"{PLAIN}.html").read_bytes()
+
+
+def test_release_feedback_hands_it_out_for_each_and_ends_well(
+    course: Course, tmp_path: Path
+) -> None:
+    assert grade(course).returncode == 0
+    exchange = tmp_path / "exchange"
+    exchange.mkdir(mode=0o777)
+    nbgrader(course, "release_feedback", NAME, f"--Exchange.root={exchange}")
+    (folder,) = exchange.glob("*/feedback")
+    names = [NAME, "my <b>copy<b>"]
+    hashes = {f"{notebook_hash(secret=SECRET, notebook_id=name)}.html" for name in names}
+    assert {file.name for file in folder.iterdir()} > hashes
+    for name in hashes:
+        assert (folder / name).read_text(encoding="utf-8") == page(course)
+    assert len(list(folder.iterdir())) == 3  # the third is of a hand-in without a secret
+
+
+def test_generate_feedback_shows_the_mark_and_the_comment_of_now(course: Course) -> None:
+    assert grade(course).returncode == 0
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as gradebook:
+        gradebook.find_grade("check_softmax", NAME, NAME, WRONG).manual_score = 0.25
+        comment = gradebook.find_comment("softmax", NAME, NAME, WRONG)
+        comment.manual_comment = "Come and see me about `exp` <script>"
+        gradebook.db.commit()
+    assert "0.25 of 2 points" not in page(course)
+    nbgrader(course, "generate_feedback", NAME)
+    assert "0.25 of 2 points" in page(course)
+    assert "Come and see me about <code>exp</code> &lt;script&gt;" in page(course)
+
+
+@pytest.mark.slow  # several of nbgrader's commands
+def test_without_our_verdict_the_page_is_nbgraders_own(course: Course) -> None:
+    nbgrader(course, "autograde", NAME)
+    said = nbgrader(course, "generate_feedback", NAME)
+    assert "for the kit's: attn grade" in said
+    assert OURS not in page(course)
+    assert grade(course).returncode == 0
+    assert OURS in page(course)
+
+
+@pytest.mark.slow  # several of nbgrader's commands
+def test_whoever_prefers_nbgraders_own_pages_gets_them(course: Course) -> None:
+    assert grade(course).returncode == 0
+    nbgrader(course, "generate_feedback", NAME, "--force", "--CourseFeedback.kit_pages=False")
+    assert OURS not in page(course)
+
+
+@pytest.mark.slow  # several of nbgrader's commands
+def test_a_page_of_an_older_hand_in_is_not_given_out(course: Course) -> None:
+    assert grade(course).returncode == 0
+    solution = ROOT / "solutions" / NAME / "solution.py"
+    folder = course.submitted(NAME, WRONG)
+    for file in folder.glob("*.ipynb"):
+        file.unlink()
+    shutil.copy(solution, folder / f"{NAME}.py")
+    (folder / "timestamp.txt").write_text("2026-11-21 12:00:00.000000 UTC")
+    nbgrader(course, "autograde", NAME)
+    assert "for the kit's: attn grade" in nbgrader(course, "generate_feedback", NAME)
+    assert OURS not in page(course)
+
+
+@pytest.mark.slow  # a student and an instructor, with an exchange between them
+@pytest.mark.parametrize("kept", [f"{NAME}.ipynb", "my work.ipynb"])
+def test_a_student_fetches_it(tmp_path: Path, kept: str) -> None:
+    room = open_classroom(tmp_path)
+    home = room.student.folder / "work"
+    home.mkdir()
+    room.student.run("nbgrader", "fetch_assignment", NAME, "--course", "attention", folder=home)
+    (home / NAME / f"{NAME}.ipynb").rename(home / NAME / kept)
+    room.student.run("nbgrader", "submit", NAME, "--course", "attention", folder=home)
+    room.teach("nbgrader", "collect", NAME)
+    room.teach(ATTN, "grade", ".")
+    room.teach("nbgrader", "release_feedback", NAME)
+    room.student.run("nbgrader", "fetch_feedback", NAME, "--course", "attention", folder=home)
+    (fetched,) = (home / NAME / "feedback").glob("*/*.html")
+    assert fetched.stem == Path(kept).stem
+    ours = room.course / "graded" / NAME / "feedback" / f"{room.name}.html"
+    assert fetched.read_text(encoding="utf-8") == ours.read_text(encoding="utf-8")
