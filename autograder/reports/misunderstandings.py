@@ -13,6 +13,8 @@ from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports.roll import class_roll
 
 _SHARED = 2  # students who read the same sentence about a mistake without a name
+# How a step ends that somebody has misunderstood.
+_MISTAKEN = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outcome.RAISED)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,16 @@ def step_counts(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[StepCo
     return tuple(StepCount(step, dict(signs)) for step, signs in counts.items())
 
 
+def has_unnamed_mistake(verdict: Verdict) -> bool:
+    """Whether a step of this student is wrong in a way that no known mistake explains."""
+    return any(
+        step.outcome in _MISTAKEN
+        and not step.by_layer
+        and not any(check.finding and check.finding.misconception for check in step.checks)
+        for step in verdict.steps
+    )
+
+
 def _mistakes(step: StepVerdict) -> list[Finding]:
     """Return the findings on a step that name a mistake, or else the one that is told first."""
     named = [
@@ -94,5 +106,4 @@ def _mistakes(step: StepVerdict) -> list[Finding]:
     told = step.finding
     if named or told is None or told.vague or step.by_layer:
         return named
-    wrong = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outcome.RAISED)
-    return [told] if told.outcome in wrong else []
+    return [told] if told.outcome in _MISTAKEN else []
