@@ -31,7 +31,7 @@ from autograder.reports.page_script import class_script, script_source
 from autograder.reports.roll import class_roll, shown_names
 
 MOST_ROWS = 5_000
-MOST_LINKS = 100  # to students, at one mistake
+MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
 FIRST = "index.html"
 
 
@@ -133,7 +133,6 @@ def _page(
             level=level_words(roll),
             key=KEY,
             kinds=KINDS,
-            most_links=MOST_LINKS,
             unnamed=UNNAMED,
             script=Markup(class_script()),  # its text is ours
             script_source=Markup(script_source()),
@@ -155,6 +154,7 @@ def _whole_class(
         "signs": _signs(exercise, roll),
         "counts": step_counts(exercise, roll),
         "breaks": chain_breaks(exercise, roll),
+        "links": sum(len(each.students) for each, _ in context.mistakes) <= MOST_LINKS,
         "mistakes": [(each, _who(each.students, names), code) for each, code in context.mistakes],
     }
 
