@@ -118,6 +118,6 @@ def _next(where: Path, course: Course, graded: tuple[GradedClass, ...], console:
     lines += [
         f"  {graded[0].output}/grades.csv   a row per student; verdicts/ has the details as JSON",
         f"  {where}/gradebook.db   nbgrader's gradebook",
-        f"  cd {where} && nbgrader generate_feedback {course.exercises[0]}   nbgrader's own pages",
+        f"  cd {where} && nbgrader release_feedback {course.exercises[0]}   hand out the pages",
     ]
     console.print(Text("\n".join(lines)), soft_wrap=True)

@@ -13,6 +13,7 @@ from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
+from autograder.model.files import file_stem
 from autograder.model.verdict import Verdict
 from autograder.reports.feedback import write_page
 from autograder.reports.follow_up import FollowUp
@@ -36,7 +37,8 @@ def write_student_files(
 
     Points on a page are the gradebook's, where it has `entries`; `paragraphs` are what the
     instructor writes to who made a mistake. Return the students whose files could not be made.
-    Raise `KitError` when the verdicts do not belong together or the folder cannot be written.
+    The files of who is no longer there are removed. Raise `KitError` when the verdicts do not
+    belong together or the folder cannot be written.
     """
     roll = class_roll(exercise, verdicts)
     problems: dict[int, FollowUp] = {}
@@ -45,6 +47,7 @@ def write_student_files(
         why = f"the page could not be made ({loss.detail})."
         problems[place] = FollowUp("no_page", (roll[place].student,), why, "", not_graded=True)
 
+    _remove_others(output, [verdict.student for verdict in roll])
     pool.run(
         partial(_write_batch, output, exercise, paragraphs),
         [(verdict, entries.get(verdict.student)) for verdict in roll],
@@ -54,6 +57,22 @@ def write_student_files(
         batch=_BATCH,
     )
     return tuple(problems[place] for place in sorted(problems))
+
+
+def _remove_others(output: Path, students: Sequence[str]) -> None:
+    """Remove the files of who has taken the hand-in back, which would be given out with the rest.
+
+    The folder of results is the kit's own.
+    """
+    stems = {file_stem(student) for student in students}
+    for folder, ending in (("verdicts", ".json"), ("feedback", ".html"), ("feedback", ".txt")):
+        for file in (output / folder).glob(f"*{ending}"):
+            if file.stem not in stems and not _is_of_the_class(file):
+                file.unlink()
+
+
+def _is_of_the_class(file: Path) -> bool:
+    return file.stem == "index" or file.stem.startswith("index~")
 
 
 def _write_batch(

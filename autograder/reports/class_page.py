@@ -1,7 +1,8 @@
-"""The instructor's page on a class: a table of students and steps, and what they misunderstood.
+"""The instructor's page on a class: a heat map of students and steps, and what they misunderstood.
 
-Of a very large class, it is several files: a browser shows a thousand rows at once, and not a
-hundred thousand.
+It is one file without anything from outside. Its one script searches, sorts and filters; without
+it, the page is complete. Of a very large class, it is several files: a browser shows some thousand
+rows at once, and not a hundred thousand.
 """
 
 from __future__ import annotations
@@ -11,21 +12,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from autograder.model.exercise import Exercise
 from autograder.model.files import write_whole
-from autograder.model.symbols import KEY, count, mark, step_mark
+from autograder.model.symbols import KEY, count
 from autograder.model.verdict import Verdict
-from autograder.reports import table
+from autograder.reports.chain_breaks import chain_breaks
+from autograder.reports.class_rows import KINDS, UNNAMED, class_rows
 from autograder.reports.class_summary import class_facts
 from autograder.reports.feedback import environment, page_name
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
 from autograder.reports.levels import level_words, unprotected_words
+from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import Misunderstanding, step_counts
+from autograder.reports.page_script import class_script, script_source
 from autograder.reports.paragraphs import Paragraph, mistake_name
 from autograder.reports.roll import class_roll, shown_names
 
-MOST_ROWS = 1_000
+MOST_ROWS = 5_000
+MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
 FIRST = "index.html"
 
 
@@ -110,6 +117,7 @@ def _page(
     context: ClassContext,
 ) -> str:
     rows = roll[part.first - 1 : part.last]
+    mistakes = [mistake for mistake, _ in context.mistakes]
     return (
         environment()
         .get_template("class.html.j2")
@@ -119,11 +127,18 @@ def _page(
             whole=_whole_class(exercise, roll, names, context) if part.file == FIRST else None,
             parts=parts_of(len(roll)),
             shown=part,
-            rows=[_row(exercise, each, names, context.entries) for each in rows],
+            rows=class_rows(exercise, rows, names, context.entries, mistakes),
+            signs=_signs(exercise, rows),
+            breaks=chain_breaks(exercise, rows),
+            mistakes=mistakes,
             changed_marks=changed_marks(rows, context.entries),
             unprotected=unprotected_words(roll),
             level=level_words(roll),
             key=KEY,
+            kinds=KINDS,
+            unnamed=UNNAMED,
+            script=Markup(class_script()),  # its text is ours
+            script_source=Markup(script_source()),
         )
     )
 
@@ -135,41 +150,29 @@ def _whole_class(
     context: ClassContext,
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
-    counts = step_counts(exercise, roll)
     told = {each.mistake: each.text for each in context.paragraphs}
+    called = [mistake_name(each) for each, _ in context.mistakes]
     return {
         "facts": class_facts(exercise, roll, context.entries),
         "follow_ups": context.follow_ups,
-        "signs": [sign for sign in KEY if any(sign in each.signs for each in counts)],
-        "counts": counts,
+        "marks": mark_distribution(roll, context.entries),
+        "signs": _signs(exercise, roll),
+        "counts": step_counts(exercise, roll),
+        "breaks": chain_breaks(exercise, roll),
+        "links": sum(len(each.students) for each, _ in context.mistakes) <= MOST_LINKS,
         "mistakes": [
-            (
-                each,
-                mistake_name(each),
-                _who(each.students, names),
-                code,
-                told.get(mistake_name(each)),
-            )
-            for each, code in context.mistakes
+            (each, name, _who(each.students, names), code, told.get(name))
+            for (each, code), name in zip(context.mistakes, called)
         ],
     }
+
+
+def _signs(exercise: Exercise, roll: Sequence[Verdict]) -> list[str]:
+    """Return the signs of these students' steps, in the order of the key."""
+    counts = step_counts(exercise, roll)
+    return [sign for sign in KEY if any(sign in each.signs for each in counts)]
 
 
 def _who(students: Sequence[str], names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the name and the page of each student."""
     return [(names[student], page_name(student)) for student in students]
-
-
-def _row(
-    exercise: Exercise, verdict: Verdict, names: Mapping[str, str], entries: GradebookEntries
-) -> dict[str, Any]:
-    asked = verdict.chain.asked
-    return {
-        "student": names[verdict.student],
-        "page": page_name(verdict.student),
-        "marks": [step_mark(step) for step in verdict.steps],
-        "chain": table.chain_words(exercise, verdict),
-        "chain_words": mark(verdict.chain.outcome).words if asked else "not asked",
-        "points": table.points_words(verdict, entries),
-        "diagnosis": table.diagnosis_words(exercise, verdict),
-    }

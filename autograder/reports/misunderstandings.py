@@ -15,6 +15,7 @@ from autograder.reports.roll import class_roll
 
 _SHARED = 2  # students who have made the same mistake without a name
 _CODE_BYTES = 4
+# How a step ends that somebody has misunderstood.
 _MISTAKEN = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outcome.RAISED)
 
 
@@ -85,6 +86,16 @@ def step_counts(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[StepCo
         for step in verdict.steps:
             counts[step.name][step_mark(step).sign] += 1
     return tuple(StepCount(step, dict(signs)) for step, signs in counts.items())
+
+
+def has_unnamed_mistake(verdict: Verdict) -> bool:
+    """Whether a step of this student is wrong in a way that no known mistake explains."""
+    return any(
+        step.outcome in _MISTAKEN
+        and not step.by_layer
+        and not any(check.finding and check.finding.misconception for check in step.checks)
+        for step in verdict.steps
+    )
 
 
 def mistakes_at(step: StepVerdict) -> dict[str, Finding]:

@@ -19,10 +19,11 @@ from autograder.grading.classroom import grade_class
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
-from autograder.reports.class_page import write_class_page
+from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import write_page
 from autograder.reports.grades_csv import write_grades
+from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.verdict_files import write_verdict
 from autograder.submission.reading import Submission, hash_of
 from benchmarks.command import options, show
@@ -82,9 +83,12 @@ def parts(
         None,
     )
     page, csv = folder / "feedback" / "index.html", folder / "grades.csv"
+    # A run takes the code from the hand-ins; here, every mistake has the same.
+    mistakes = tuple((each, "x = 1\n" * 20) for each in misunderstandings(exercise, verdicts))
+    context = ClassContext(mistakes=mistakes)
     yield (
         "write the class page",
-        lambda: write_class_page(folder / "feedback", exercise, verdicts),
+        lambda: write_class_page(folder / "feedback", exercise, verdicts, context),
         page,
     )
     yield "write the CSV", lambda: write_grades(csv, exercise, verdicts), csv

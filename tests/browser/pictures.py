@@ -79,6 +79,10 @@ def take(browser: Browser, folder: Path) -> Iterator[Picture]:
         page.goto((pages / "index.html").as_uri())
         shown = [f"section[aria-labelledby={each}]" for each in ("summary", "mistakes", "steps")]
         yield picture("class-page", page, *map(page.locator, ("header", *shown)))
+    with sharp_page(browser, width=1240, height=1100) as page:  # high enough for all rows
+        page.goto((pages / "index.html").as_uri())
+        students = page.locator("section[aria-labelledby=students]")
+        yield picture("class-heat-map", page, students, students)
     with sharp_page(browser, width=820, height=800) as page:
         page.goto((pages / f"{SHOWN_STUDENT}.html").as_uri())
         shown = ["header", "section[aria-labelledby=first]", "#step-1", "#step-2"]

@@ -152,3 +152,13 @@ def test_a_draft_taken_over_names_the_mistake(homework: Path, tmp_path: Path) ->
         assert {each["finding"]["misconception"] for each in step["checks"] if each["finding"]} == {
             name
         }
+
+
+def test_the_files_of_who_took_the_hand_in_back_do_not_stay(homework: Path) -> None:
+    folder = results(homework)
+    assert len(list(folder.glob("*/ada.*"))) == 3
+    (homework / "ada.py").unlink()
+    assert attn("grade", homework, "--exercise", NAME).returncode == 0
+    assert list(folder.glob("*/ada.*")) == []
+    assert len(list(folder.glob("*/ben.*"))) == 3
+    assert (folder / "feedback" / "index.html").is_file()

@@ -153,7 +153,7 @@ def test_the_demo_ends_well_and_says_what_to_open(demo: Demo) -> None:
     places = re.findall(rf"{re.escape(str(demo.directory))}/\S+", demo.run.stdout)
     assert [Path(place).name for place in places] == ["index.html", "grades.csv", "gradebook.db"]
     assert all(Path(place).is_file() for place in places)
-    assert f"cd {demo.directory} && nbgrader generate_feedback {NAME}" in demo.run.stdout
+    assert f"cd {demo.directory} && nbgrader release_feedback {NAME}" in demo.run.stdout
 
 
 def test_the_demo_prints_what_the_readme_shows(demo: Demo) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import re
 import unicodedata
@@ -26,11 +28,13 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
+from autograder.reports import class_page as class_page_module
 from autograder.reports.advice import chain_sentence, first_line, steps_words
-from autograder.reports.class_page import MOST_ROWS, class_page, write_class_page
+from autograder.reports.class_page import class_page, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page, feedback_text, write_page
 from autograder.reports.grades_csv import grades_csv, write_grades
+from autograder.reports.page_script import class_script
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
 
@@ -549,7 +553,7 @@ def test_the_first_line_of_a_chain_that_alone_is_wrong_is_its_finding() -> None:
 
 # --- the page
 
-VOID = {"meta", "link", "img", "br", "hr", "input"}
+VOID = {"meta", "link", "img", "br", "hr", "input", "col"}
 
 
 class Page(HTMLParser):
@@ -559,6 +563,7 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.words: list[str] = []
+        self.scripts: list[str] = []
         self.open: list[str] = []
         self.feed(text)
         self.close()
@@ -573,7 +578,9 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        if "script" in self.open:
+            self.scripts.append(data)
+        elif "style" not in self.open:
             self.words.append(data)
 
     @property
@@ -596,14 +603,31 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_one_file_without_scripts_or_anything_from_outside(name: str) -> None:
+def test_a_page_is_one_file_without_anything_from_outside(name: str) -> None:
     page = Page(PAGES[name])
     tags = {tag for tag, _ in page.tags}
-    assert tags.isdisjoint({"script", "img", "link", "iframe", "object", "form", "svg", "b"})
+    assert tags.isdisjoint({"img", "link", "iframe", "object", "form", "svg", "b"})
     names = {attribute for _, attributes in page.tags for attribute in attributes}
     assert not [attribute for attribute in names if attribute.startswith("on")]
     assert names.isdisjoint({"src", "style", "srcset"})
     assert "url(" not in PAGES[name] and "@import" not in PAGES[name]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_only_the_page_of_the_class_has_a_script_and_its_policy_allows_no_other(name: str) -> None:
+    page = Page(PAGES[name])
+    policy = re.search('Content-Security-Policy" content="(.*?)"', PAGES[name])
+    assert policy and policy[1].startswith("default-src 'none';")
+    if name != "class":
+        assert not page.scripts and "script" not in policy[1]
+        assert not [tag for tag, _ in page.tags if tag == "script"]
+        return
+    assert page.scripts == [class_script()]
+    digest = base64.b64encode(hashlib.sha256(page.scripts[0].encode()).digest()).decode()
+    assert re.findall(r"script-src ([^;]*);", policy[1]) == [f"'sha256-{digest}'"]
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval", page.scripts[0]
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -780,21 +804,30 @@ def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_
     assert paths[0] == tmp_path / "index.html"
     assert len(set(paths)) == len(IDS) + 1
     assert set(tmp_path.iterdir()) == {*paths, *(page.with_suffix(".txt") for page in pages)}
-    links = [a["href"] for tag, a in Page(paths[0].read_text("utf-8")).tags if tag == "a"]
+    links = links_of(paths[0])
     assert sorted(links) == sorted(path.name for path in paths[1:])
 
 
-def test_the_page_of_a_very_large_class_has_parts_that_lead_to_each_other(tmp_path: Path) -> None:
-    one, count = verdict(), 2 * MOST_ROWS + 1
+def links_of(path: Path) -> list[str]:
+    """The links of a page to other files, in order."""
+    links = (a["href"] for tag, a in Page(path.read_text("utf-8")).tags if tag == "a")
+    return [link for link in links if not link.startswith("#")]
+
+
+def test_the_page_of_a_very_large_class_has_parts_that_lead_to_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_page_module, "MOST_ROWS", 50)
+    one, count = verdict(), 101
     judged = [replace(one, student=f"s{number:05}") for number in range(count)]
     first = write_class_page(tmp_path, EXERCISE, judged)
     assert {path.name for path in tmp_path.iterdir()} == {
         *("index.html", "index~2.html", "index~3.html")
     }
-    parts = [Page(path.read_text("utf-8")) for path in (first, *sorted(tmp_path.glob("index~*")))]
-    links = [[a["href"] for tag, a in part.tags if tag == "a"] for part in parts]
+    files = (first, *sorted(tmp_path.glob("index~*")))
+    parts, links = [Page(path.read_text("utf-8")) for path in files], list(map(links_of, files))
     assert links[0][:2] == ["index~2.html", "index~3.html"]
-    assert links[2][:2] == ["index.html", "index~2.html"] and links[2][2:] == ["s02000.html"]
+    assert links[2][:2] == ["index.html", "index~2.html"] and links[2][2:] == ["s00100.html"]
     students = [link for each in links for link in each if link.startswith("s")]
     assert students == [f"s{number:05}.html" for number in range(count)]
     assert all(f"{count} students" in part.text for part in parts)

@@ -1,0 +1,219 @@
+"""The instructor's page: how marks are spread, where chains break, its heat map and its size."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.model.symbols import KEY, mark
+from autograder.model.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
+from autograder.reports.chain_breaks import chain_breaks, chain_place
+from autograder.reports.class_page import MOST_ROWS, ClassContext, class_page, write_class_page
+from autograder.reports.class_rows import KINDS
+from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
+from autograder.reports.mark_distribution import mark_distribution
+from autograder.reports.misunderstandings import has_unnamed_mistake, misunderstandings
+from support.verdicts import EXERCISE, verdict
+
+MEGABYTE = 1_000_000
+STEPS = [step.name for step in EXERCISE.steps]
+NOT_SCALED = Finding(
+    Outcome.WRONG_VALUES, "Your scores are not scaled.", misconception="scores_not_scaled"
+)
+RAISED = Finding(Outcome.RAISED, "Line 3 raises ValueError: shapes do not fit.")
+BLANK = Finding(Outcome.NOT_WRITTEN, "It is not written yet.")
+OURS = Finding(Outcome.INFRASTRUCTURE, "The worker did not start.")
+
+
+def ends(judged: Verdict, outcome: Outcome, step: str | None = None) -> Verdict:
+    """The verdict with another end of its chain."""
+    return replace(judged, chain=ChainVerdict(outcome, step))
+
+
+def entry(student: str, points: float, most: float = 22.0) -> GradebookEntry:
+    return GradebookEntry(student, (EnteredCell("essay", "", most, by_hand=points),))
+
+
+# --- how marks are spread
+
+
+def spread(*points: float, most: float = 22.0) -> dict[str, int]:
+    """The ranges with anybody in them, for students with these points in the gradebook."""
+    entries = {f"s{n}": entry(f"s{n}", each, most) for n, each in enumerate(points)}
+    found = mark_distribution([verdict(student) for student in entries], entries)
+    assert found and sum(each.students for each in found.ranges) == len(points)
+    return {each.words: each.students for each in found.ranges if each.students}
+
+
+def test_marks_are_spread_over_tenths_and_all_points_are_a_range_of_their_own() -> None:
+    assert spread(0, 2.1, 2.2, 21.9, 22, 22) == {
+        "under 10 %": 2,
+        "10 to under 20 %": 1,
+        "90 to under 100 %": 1,
+        "all points": 2,
+    }
+
+
+def test_a_whole_tenth_belongs_to_the_range_it_begins() -> None:
+    assert spread(*(tenth * 0.3 for tenth in range(1, 10)), most=3.0) == {
+        f"{tenth}0 to under {tenth + 1}0 %": 1 for tenth in range(1, 10)
+    }
+
+
+def test_extra_credit_is_in_the_last_range_and_its_words_say_so() -> None:
+    assert spread(22, 25) == {"all points or more": 2}
+
+
+def test_who_has_no_mark_is_counted_apart() -> None:
+    ours = verdict("ours", **dict.fromkeys(STEPS, OURS))
+    found = mark_distribution([verdict("ada"), ours], NO_ENTRIES)
+    assert found and found.not_graded == 1 and found.ranges[-1].students == 1
+    assert "1 student without a mark, not counted here." in class_page(
+        EXERCISE, [ours, verdict("a")]
+    )
+    assert mark_distribution([ours], NO_ENTRIES) is None
+
+
+# --- where chains break
+
+
+def broken() -> list[Verdict]:
+    by_itself = LayerVerdict("SingleHeadAttention", Outcome.PASSED)
+    unfinished = ends(verdict("unfinished", softmax=BLANK), Outcome.NOT_WRITTEN, "softmax")
+    return [
+        verdict("ada"),
+        ends(verdict("ben", scale_scores=NOT_SCALED), Outcome.WRONG_VALUES, "scale_scores"),
+        ends(verdict("carl", scale_scores=RAISED), Outcome.RAISED, "scale_scores"),
+        ends(verdict("joined"), Outcome.WRONG_VALUES, "scale_scores"),
+        ends(verdict("nowhere"), Outcome.WRONG_TYPE),
+        replace(unfinished, chain=replace(unfinished.chain, layer=by_itself)),
+        ends(verdict("ours", **dict.fromkeys(STEPS, OURS)), Outcome.INFRASTRUCTURE),
+        ends(verdict("unread"), Outcome.REJECTED),
+    ]
+
+
+def test_chains_are_counted_where_they_break_by_how_they_end() -> None:
+    found = chain_breaks(EXERCISE, broken())
+    assert found
+    assert [(each.place, each.signs, each.right_alone) for each in found.places] == [
+        ("1", {"·": 1}, 0),
+        ("5", {"✗": 2, "!": 1}, 1),
+        ("0", {"✗": 1}, 0),
+    ]
+    assert found.signs == ("✗", "!", "·") and found.most == 3
+
+
+def test_the_sentences_on_chains_leave_out_who_was_not_run() -> None:
+    found = chain_breaks(EXERCISE, broken())
+    assert found and found.sentences == (
+        "Right end to end: 1 of 6 students.",
+        "Not right end to end, but with a layer that is right by itself: 1.",
+        "Not run end to end: 2 students.",
+    )
+
+
+def test_nothing_is_said_about_chains_that_nobody_asked_for() -> None:
+    unasked = replace(verdict("ada"), chain=ChainVerdict(Outcome.PASSED, asked=False))
+    assert chain_breaks(EXERCISE, [unasked]) is None
+    assert chain_place(EXERCISE, unasked) == ""
+    page = class_page(EXERCISE, [unasked])
+    assert "Where chains break" not in page and "by-chain" not in page.partition("<script")[0]
+
+
+# --- the heat map
+
+
+def row(page: str, student: str) -> str:
+    (found,) = re.findall(rf"<tr\n[^>]*>(?:(?!</tr>).)*<bdi>{student}</bdi>.*?</tr>", page)
+    return str(found)
+
+
+def test_every_sign_has_a_color_with_enough_contrast_in_light_and_dark() -> None:
+    style = class_page(EXERCISE, [verdict("ada")]).partition("</style>")[0]
+    assert list(KINDS) == list(KEY) and len(set(KINDS.values())) == len(KEY)
+    rule = re.compile(r"\.(\w) \{ background: (#[0-9a-f]{6}); color: (#[0-9a-f]{6}); \}")
+    found = [(kind, background, color) for kind, background, color in rule.findall(style)]
+    assert sorted(kind for kind, *_ in found) == sorted([*KINDS.values()] * 2)
+    for kind, *pair in found:
+        low, high = sorted(map(luminance, pair))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (kind, pair)
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("outcome", [each for each in Outcome if each is not Outcome.PASSED])
+def test_a_cell_has_the_color_the_sign_and_the_words_of_its_outcome(outcome: Outcome) -> None:
+    page = class_page(EXERCISE, [verdict("ada", softmax=Finding(outcome, "Look here."))])
+    sign = mark(outcome).sign
+    cell = f'<td class="{KINDS[sign]}">{sign}<i>{mark(outcome).words}</i></td>'
+    assert row(page, "ada").count(cell) == 1
+
+
+def test_the_table_has_a_caption_scopes_and_the_titles_of_the_steps() -> None:
+    page = class_page(EXERCISE, [verdict("ada")])
+    table = page[page.index('id="map"') :]
+    assert "<caption" in table and row(page, "ada").count('scope="row"') == 1
+    assert table.count('scope="col"') == len(STEPS) + 4
+    for number, step in enumerate(EXERCISE.steps, start=1):
+        assert f'<span>{number}</span> <span class="title">{step.title}</span>' in table
+
+
+def test_a_row_says_which_mistakes_it_made_for_the_filter() -> None:
+    roll = broken()
+    mistakes = tuple((each, "") for each in misunderstandings(EXERCISE, roll))
+    page = class_page(EXERCISE, roll, ClassContext(mistakes=mistakes))
+    assert [each.name for each, _ in mistakes] == ["scores not scaled"]
+    assert 'data-c="5" data-p="20.0" data-m="0">' in row(page, "ben")
+    assert 'data-m="u"' in row(page, "carl") and "data-m" not in row(page, "ada")
+    assert "data-p" not in row(page, "ours")
+    assert '<option value="0">scores not scaled (scale_scores)</option>' in page
+
+
+def test_a_mistake_without_a_name_is_one_that_is_wrong_and_not_known() -> None:
+    vague = replace(RAISED, outcome=Outcome.WRONG_VALUES, vague=True)
+    assert has_unnamed_mistake(verdict("ada", softmax=vague))
+    assert has_unnamed_mistake(verdict("ada", softmax=NOT_SCALED, scale_scores=RAISED))
+    for finding in (NOT_SCALED, BLANK, OURS):
+        assert not has_unnamed_mistake(verdict("ada", softmax=finding))
+
+
+def test_text_of_a_hand_in_cannot_leave_an_attribute() -> None:
+    evil = '"><script>alert(1)</script>'
+    finding = replace(RAISED, fact=f"{evil} raised")
+    roll = [verdict(name, softmax=finding) for name in (evil, "ben")]
+    mistakes = tuple((each, evil) for each in misunderstandings(EXERCISE, roll))
+    page = class_page(EXERCISE, roll, ClassContext(mistakes=mistakes))
+    assert "<script>" not in page and page.count("<script") == 1
+    assert page.count("&lt;script&gt;alert(1)") > 5
+
+
+def test_the_page_of_five_thousand_students_is_one_file_under_six_megabytes(
+    tmp_path: Path,
+) -> None:
+    sentences = [
+        f"{RAISED.fact} {'In this line, the shapes do not fit. ' * 2}{n}" for n in range(40)
+    ]
+    roll = []
+    for number in range(MOST_ROWS):
+        wrong = {
+            STEPS[(number + place) % len(STEPS)]: replace(
+                RAISED, fact=sentences[number % 40 - place]
+            )
+            for place in range(4)
+        }
+        judged = verdict(f"a.student.with.a.long.name.{number:04}", **wrong)
+        roll.append(ends(judged, Outcome.RAISED, next(iter(wrong))))
+    mistakes = tuple((each, "x = 1\n" * 20) for each in misunderstandings(EXERCISE, roll))
+    path = write_class_page(tmp_path, EXERCISE, roll, ClassContext(mistakes=mistakes))
+    assert MOST_ROWS == 5_000 and [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_text(encoding="utf-8").count("<tr\n") == MOST_ROWS
+    assert path.stat().st_size < 6 * MEGABYTE
