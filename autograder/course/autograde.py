@@ -24,8 +24,8 @@ from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
 from autograder.course.any_name import AnyName
+from autograder.course.course_feedback import CourseFeedback
 from autograder.course.creation import Course, notebook_name, read_course
-from autograder.course.feedback import CourseFeedback
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
 from autograder.course.settings import open_gradebook, read_settings

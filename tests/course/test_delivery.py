@@ -128,13 +128,17 @@ def test_a_student_fetches_it(tmp_path: Path, kept: str) -> None:
     room = open_classroom(tmp_path)
     home = room.student.folder / "work"
     home.mkdir()
-    room.student.run("nbgrader", "fetch_assignment", NAME, "--course", "attention", folder=home)
+
+    def by_nbgrader(folder: Path, *words: str) -> None:
+        room.student.run("nbgrader", *words, NAME, "--course", "attention", folder=folder)
+
+    by_nbgrader(home, "fetch_assignment")
     (home / NAME / f"{NAME}.ipynb").rename(home / NAME / kept)
-    room.student.run("nbgrader", "submit", NAME, "--course", "attention", folder=home)
+    by_nbgrader(home, "submit")
     room.teach("nbgrader", "collect", NAME)
     room.teach(ATTN, "grade", ".")
     room.teach("nbgrader", "release_feedback", NAME)
-    room.student.run("nbgrader", "fetch_feedback", NAME, "--course", "attention", folder=home)
+    by_nbgrader(home, "fetch_feedback")
     (fetched,) = (home / NAME / "feedback").glob("*/*.html")
     assert fetched.stem == Path(kept).stem
     ours = room.course / "graded" / NAME / "feedback" / f"{room.name}.html"

@@ -166,7 +166,7 @@ def test_nbgrader_loads_the_configuration_of_a_course_of_the_first_version() -> 
     for app in (nbgrader.apps.autogradeapp, nbgrader.apps.api):
         assert app.Autograde.__module__ == "autograder.course.autograde"
     for app in (nbgrader.apps.generatefeedbackapp, nbgrader.apps.api):
-        assert app.GenerateFeedback.__module__ == "autograder.course.any_name"
+        assert app.GenerateFeedback.__module__ == "autograder.course.course_feedback"
 
 
 def test_the_setting_that_the_configuration_offers_is_still_one() -> None:
