@@ -170,6 +170,8 @@ def _plain(facts: dict[str, Any]) -> str:
 
 def _wrapped(line: str) -> str:
     """Return a line in as many of 78 columns as it takes, all as far in as it is."""
+    if len(line) <= _WIDTH:
+        return line.rstrip()
     margin = " " * (len(line) - len(line.lstrip(" ")))
     below = f"{margin}  " if line.lstrip(" ").startswith("- ") else margin
     lines = textwrap.wrap(
