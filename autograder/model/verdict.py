@@ -36,6 +36,11 @@ class Outcome(enum.StrEnum):
     INFRASTRUCTURE = "infrastructure"
 
 
+# Of verdict files: it changes when a program that reads them would have to change.
+FORMAT_VERSION = 1
+# What only judging needs.
+LEFT_OUT = ("evidence", "cause")
+
 # Stands in place of a protection level when nothing of a submission could be run.
 NOT_RUN = "not run"
 
@@ -255,7 +260,11 @@ class Verdict:
 
     def to_json(self) -> str:
         """Return the verdict as JSON text, keys in the order of the fields."""
-        facts = {"points": self.points, "max_points": self.max_points}
+        facts: dict[str, Any] = {
+            "version": FORMAT_VERSION,
+            "points": self.points,
+            "max_points": self.max_points,
+        }
         facts |= asdict(self, dict_factory=_without_evidence)
         return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
 
@@ -271,7 +280,7 @@ class Verdict:
 
 
 def _without_evidence(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name not in ("evidence", "cause")}
+    return {name: value for name, value in items if name not in LEFT_OUT}
 
 
 def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
