@@ -199,11 +199,16 @@ def _tell_changes(update: CourseUpdate) -> None:
 
 
 def _tell_marks(update: CourseUpdate) -> None:
-    from autograder.course.mark_forecast import mark_forecasts
+    from autograder.course.mark_forecast import judged_again, mark_forecasts
 
     for each in update.exercises:
         state = update.states.get(each.name)
-        if not state or not state.gradebook:
+        if not state or not state.released:
+            continue
+        if judged_again(update.course, each):
+            words = "the checks, or the kit, have changed: the next `attn grade` judges all again."
+            _say(f"{each.name}: {words}")
+        if not state.gradebook:
             continue
         moved = mark_forecasts(update.course, each)
         if not moved:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
 
 from autograder.course.creation import LARGEST_FACTS, Course, course_configuration, notebook_name
 from autograder.course.exercise_list import with_exercises
@@ -144,7 +145,16 @@ def finish_update(course: Course, pending: PendingUpdate) -> None:
         path = course.source(name) / notebook_name(name)
         notebook = read_notebook(read_small(path, LARGEST_FILE), path)
         with open_gradebook(course, read_settings(course), name) as (gradebook, book):
-            fit_cells(gradebook.db, book, notebook)
+            try:
+                fit_cells(gradebook.db, book, notebook)
+            except DBAPIError as error:
+                gradebook.db.rollback()
+                raise KitError(
+                    f"the gradebook's cells cannot be changed: {error.orig}",
+                    place=str(course.directory),
+                    cure="make sure that nothing else has the gradebook open and that you may "
+                    "write to it; then run `attn course update` again: it goes on from here",
+                ) from error
     pending.finish()
 
 

@@ -54,7 +54,8 @@ class Course:
             raise KitError(
                 f"{name!r} is not an exercise of this course",
                 place=str(self.directory / FACTS),
-                cure=f"use one of: {', '.join(self.exercises)}, or add it to that list",
+                cure=f"use one of: {', '.join(self.exercises)}, or add it with "
+                f"`attn course update --exercise {name}`",
             )
         return find_exercise(name, self.solutions)
 

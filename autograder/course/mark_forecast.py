@@ -80,6 +80,12 @@ def mark_forecasts(
     return tuple(each for each in found if each.again or each.before != each.after)
 
 
+def judged_again(course: Course, update: ExerciseUpdate) -> bool:
+    """Whether the next run judges everybody anew, since the checks or the kit have changed."""
+    exercise = course.exercise(update.name)
+    return update.made is not None and not _unchanged_judging(update, exercise)
+
+
 def _moves(entry: GradebookEntry, wanted: Mapping[str, float]) -> bool:
     there = {name: cell.max_points for cell in entry.cells if (name := _name(cell))}
     return there != {name: most for name, most in wanted.items() if name in there} or any(

@@ -63,7 +63,6 @@ class PendingUpdate:
     def finish(self) -> None:
         """Remove what was written down, when everything is in place."""
         done = self.course / f"{PENDING}{_UNFINISHED}"
-        os.replace(self.course / PENDING / _MANIFEST, self.course / PENDING / "done.json")
         shutil.rmtree(done, ignore_errors=True)
         os.rename(self.course / PENDING, done)
         shutil.rmtree(done)
@@ -118,7 +117,8 @@ def _backup(course: Path, files: Mapping[Path, bytes], save_more: Callable[[Path
     names = (stamp, *(f"{stamp}-{count}" for count in range(2, 1000)))
     target = next(p for name in names if not (p := course / BACKUP / name).exists())
     part = target.with_name(f"{target.name}{_UNFINISHED}")
-    shutil.rmtree(part, ignore_errors=True)
+    for left_by_a_killed_run in (course / BACKUP).glob(f"*{_UNFINISHED}"):
+        shutil.rmtree(left_by_a_killed_run)
     part.mkdir(parents=True)
     for path in files:
         if (course / path).is_file():

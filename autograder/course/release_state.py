@@ -25,8 +25,8 @@ _FACTS = ("grade_id", "grade", "solution", "task", "points")
 class ReleaseState:
     """How an exercise's release differs from its source, in words; nothing where it does not.
 
-    released: whether it has been released; `differences` then says what is missing. refused: whether
-    `nbgrader generate_assignment` would stop, since somebody has handed in and the cells are others.
+    released: whether it has been released at all. refused: whether `nbgrader generate_assignment`
+    would stop, since somebody has been graded and the cells are others.
     """
 
     released: bool

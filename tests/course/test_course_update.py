@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 from nbformat.v4 import new_markdown_cell
 
+from autograder.building.build import build
+from autograder.checks.recording import record_examples
+from autograder.course.course_update import plan_update
 from autograder.course.creation import Course
+from autograder.course.pending_update import write_down
 from support.changing_course import (
     FIFTH,
     MORE_POINTS,
@@ -224,9 +229,6 @@ def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh:
         shutil.copytree(tmp_path / part / FIFTH, tmp_path / part / "sixth")
     for path in tmp_path.glob("*/sixth/exercise.toml"):
         path.write_text(path.read_text().replace('name = "fifth"', 'name = "sixth"'))
-    from autograder.building.build import build
-    from autograder.checks.recording import record_examples
-
     shutil.rmtree(tmp_path / "assignments" / "sixth")
     build(tmp_path / "solutions" / "sixth", tmp_path / "assignments", record_examples)
     told = update(fresh, "--exercise", "sixth")
@@ -239,6 +241,24 @@ def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh:
     assert "There is nothing to update." in update(fresh, "--exercise", "sixth")
     run = attn("course", "update", fresh.directory, "--yes", "--exercise", "seventh")
     assert run.code == 2 and "there is no exercise 'seventh'" in run.out
+
+
+def test_in_a_terminal_the_update_asks_and_takes_no_for_an_answer(
+    tmp_path: Path, fresh: Course
+) -> None:
+    rebuild(tmp_path, MORE_POINTS)
+    before = contents(fresh)
+    for answer, code in (("n", 1), ("y", 0)):
+        assert contents(fresh) == before
+        words = ["-m", "autograder.cli", "course", "update", str(fresh.directory)]
+        terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=60)
+        terminal.expect("`center` is worth 4, before 2")
+        terminal.expect("Do this\\?")
+        terminal.sendline(answer)
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+        assert terminal.exitstatus == code
+    assert step_cell(source(fresh), "check_center").metadata.nbgrader["points"] == 4
 
 
 def test_a_dry_run_and_a_run_that_nobody_agrees_to_change_not_a_byte(
@@ -255,72 +275,67 @@ def test_a_dry_run_and_a_run_that_nobody_agrees_to_change_not_a_byte(
 
 KILLED = """\
 import os, signal, sys
+from pathlib import Path
 from autograder.course import course_update, pending_update
-left = [int(sys.argv[1])]
-def dying(name, module):
+from autograder.course.creation import read_course
+
+left = int(sys.argv[1])
+
+def ended_before(module, name):
     real = getattr(module, name)
-    def wrapped(*args, **more):
-        if left[0] == 0:
+    def counted(*given, **named):
+        global left
+        if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        left[0] -= 1
-        return real(*args, **more)
-    setattr(module, name, wrapped)
-dying("replace_file", pending_update)
-dying("fit_cells", course_update)
-dying("_backup", pending_update)
-dying("_stored", pending_update)
-real = os.rename
-def rename(*args):
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left[0] -= 1
-    real(*args)
-os.rename = rename
-from autograder.cli import main
-main(["course", "update", sys.argv[2], "--yes"])
+        left -= 1
+        return real(*given, **named)
+    setattr(module, name, counted)
+
+course = read_course(Path(sys.argv[2]))
+plan = course_update.plan_update(course, course.solutions.parent / "assignments")
+ended_before(pending_update, "replace_file")
+ended_before(pending_update, "_stored")
+ended_before(course_update, "fit_cells")
+ended_before(os, "rename")
+course_update.do_update(plan)
 """
 
 
 @pytest.mark.slow
 def test_an_update_that_is_killed_at_any_moment_is_finished_by_the_next(
-    root: Path, course: Course, tmp_path: Path
+    root: Path, course: Course
 ) -> None:
     rebuild(root, *OTHER_STEP, MORE_POINTS)
-    wanted = Path(shutil.copytree(course.directory, root / "wanted"))
-    update(Course(wanted, course.solutions, (FIFTH,)))
-    right = contents(Course(wanted, course.solutions, (FIFTH,)))
-    moments = 0
+    whole = Course(root / "whole", course.solutions, (FIFTH,))
+    shutil.copytree(course.directory, whole.directory)
+    update(whole)
+    wanted, moment = contents(whole), 0
     while True:
-        there = Path(shutil.copytree(course.directory, root / f"killed-{moments}"))
+        killed = Course(root / f"killed-{moment}", course.solutions, (FIFTH,))
+        shutil.copytree(course.directory, killed.directory)
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, str(moments), str(there)],
+            [sys.executable, "-c", KILLED, str(moment), str(killed.directory)],
             capture_output=True,
             text=True,
             check=False,
-            env=os.environ | {"PYTHONSAFEPATH": "1"},
         )
-        killed = Course(there, course.solutions, (FIFTH,))
         if done.returncode != -signal.SIGKILL:
             assert done.returncode == 0, done.stderr
             break
         update(killed)
-        found = contents(killed)
-        for name, content in right.items():
+        there = contents(killed)
+        for name, content in wanted.items():
             if name.startswith(("source/", f".course/made/{FIFTH}")) or name == "attn.toml":
-                assert found[name] == content, (moments, name)
-        assert marks(killed) == marks(Course(wanted, course.solutions, (FIFTH,)))
-        assert not (there / ".course" / "update").exists()
-        assert "There is nothing to update." in update(killed)
-        moments += 1
-    assert moments > 8
+                assert there[name] == content, (moment, name)
+        assert marks(killed) == marks(whole), moment
+        assert not (killed.directory / ".course" / "update").exists(), moment
+        moment += 1
+    assert moment > 20
 
 
 def test_a_stopped_update_is_told_and_finished_unless_a_file_has_changed_since(
     tmp_path: Path, fresh: Course
 ) -> None:
-    from autograder.course.course_update import plan_update
-    from autograder.course.pending_update import write_down
-
     rebuild(tmp_path, MORE_POINTS)
     plan = plan_update(fresh, tmp_path / "assignments")
     write_down(fresh.directory, plan.files, ())
@@ -335,3 +350,19 @@ def test_a_stopped_update_is_told_and_finished_unless_a_file_has_changed_since(
     readme.write_text(text)
     assert "Finished an update that was stopped." in update(fresh)
     assert attn("course", "check", fresh.directory).code == 0
+
+
+def test_a_gradebook_that_cannot_be_written_stops_the_update_which_then_goes_on(
+    root: Path, course: Course
+) -> None:
+    rebuild(root, *OTHER_STEP)
+    with sqlite3.connect(course.directory / "gradebook.db") as database:
+        refusal = "begin select raise(abort, 'no'); end"
+        database.execute(f"create trigger no before delete on grade {refusal}")
+    run = attn("course", "update", course.directory, "--yes")
+    assert run.code == 2 and "the gradebook's cells cannot be changed: no" in run.out
+    assert attn("course", "check", course.directory).code == 1
+    with sqlite3.connect(course.directory / "gradebook.db") as database:
+        database.execute("drop trigger no")
+    assert "Finished an update that was stopped." in update(course)
+    release_and_grade(course)

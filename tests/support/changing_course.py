@@ -126,6 +126,7 @@ def write_source(course: Course, notebook: NotebookNode) -> None:
 
 def step_cell(notebook: NotebookNode, grade_id: str) -> NotebookNode:
     """Return the cell that nbgrader knows by this name."""
+    cell: NotebookNode
     (cell,) = (c for c in notebook.cells if grade_of(c) == grade_id)
     return cell
 
