@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.course import check, update
+from autograder.cli.course_commands import check, update
 from autograder.cli.kit import FOLDER, OUT, exercise_folders, source_folders
 
 SOLUTIONS = click.option(

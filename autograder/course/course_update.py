@@ -106,7 +106,9 @@ def plan_update(
     made = read_configuration(course.directory)
     path = course.directory / CONFIG
     text = read_small(path, LARGEST_FACTS).decode("utf-8")
-    configuration = merge_configuration(made, text, course_configuration(course, names))
+    configuration = merge_configuration(
+        made, text, course_configuration(course, names), replace=replace
+    )
     place = course.directory / FACTS
     facts = read_small(place, LARGEST_FACTS).decode("utf-8")
     if new:

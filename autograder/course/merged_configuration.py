@@ -45,17 +45,20 @@ class MergedConfiguration:
     kept: tuple[str, ...]
 
 
-def merge_configuration(made: str | None, course: str, now: str) -> MergedConfiguration:
+def merge_configuration(
+    made: str | None, course: str, now: str, *, replace: bool = False
+) -> MergedConfiguration:
     """Return the text `course` with the changes of the kit from `made` to `now`.
 
-    Without `made`, nobody knows which values are the instructor's: those that differ stay. Raise
-    `KitError` when `course` is not Python.
+    Without `made`, nobody knows which values are the instructor's: those that differ stay, unless
+    `replace` says otherwise. Entries that a dictionary of the kit's lacks are added in any case.
+    Raise `KitError` when `course` is not Python.
     """
     then = {part.name: part for part in _parts(made)} if made is not None else {}
     there = {part.name: part for part in _parts(course)}
     wanted = _parts(now)
     changes, kept = [], []
-    edits: list[tuple[int, int, tuple[str, ...]]] = []  # from line, to line, new lines
+    edits: list[_Edit] = []
     behind = 0
     for part in wanted:
         mine, before = there.get(part.name), then.get(part.name)
@@ -67,10 +70,10 @@ def merge_configuration(made: str | None, course: str, now: str) -> MergedConfig
         behind = max(behind, mine.end)
         if mine.value == part.value or part.name == COURSE_ID:
             continue
-        lines = _with_entries(mine, part) if part.name == KEPT else None
-        if lines is None and before is not None and mine.value == before.value:
-            lines = part.lines
-        if lines is not None:
+        own = replace and part.name != KEPT
+        lines = part.lines if own or (before and mine.value == before.value) else None
+        lines = lines or _with_entries(mine, before, part)
+        if lines:
             edits.append((mine.first, mine.end, lines))
             changes.append(f"{part.name} has changed")
         elif part.name != KEPT and (before is None or before.value != part.value):
@@ -81,6 +84,10 @@ def merge_configuration(made: str | None, course: str, now: str) -> MergedConfig
             edits.append((there[name].first, there[name].end, ()))
             changes.append(f"{name} is no longer needed")
     return MergedConfiguration(_edited(course, edits), tuple(changes), tuple(kept))
+
+
+# From which line to which (not included), counted from 0, and what stands there instead.
+_Edit = tuple[int, int, tuple[str, ...]]
 
 
 def _parts(text: str) -> list[ConfigurationPart]:
@@ -105,27 +112,33 @@ def _parts(text: str) -> list[ConfigurationPart]:
     return found
 
 
-def _with_entries(mine: ConfigurationPart, wanted: ConfigurationPart) -> tuple[str, ...] | None:
-    """Return the setting with the kit's entries that it lacks; None when it lacks none.
+def _with_entries(
+    mine: ConfigurationPart, before: ConfigurationPart | None, wanted: ConfigurationPart
+) -> tuple[str, ...]:
+    """Return the setting with the kit's entries that it lacks; nothing when it lacks none.
 
-    Also None when its value is not a plain dictionary: then nobody knows what it has.
+    An entry that the kit had written before has been taken out by the instructor. Nothing, too,
+    when a value is not a plain dictionary: then nobody knows what it has.
     """
-    values = []
-    for part in (mine, wanted):
-        node = ast.parse("\n".join(part.lines)).body[0]
-        assert isinstance(node, ast.Assign)
-        try:
-            values.append(ast.literal_eval(node.value))
-        except ValueError:
-            return None
-    own, kits = values
-    if not isinstance(own, dict) or all(name in own for name in kits):
+    own, kits = _dictionary(mine), _dictionary(wanted)
+    had = (_dictionary(before) if before else None) or {}
+    if own is None or kits is None:
+        return ()
+    new = {name: value for name, value in kits.items() if name not in own and name not in had}
+    entries = (f"    {name!r}: {value!r}," for name, value in (own | new).items())
+    return (f"{mine.name} = {{", *entries, "}") if new else ()
+
+
+def _dictionary(part: ConfigurationPart) -> dict[object, object] | None:
+    node = ast.parse("\n".join(part.lines)).body[0]
+    try:
+        value = ast.literal_eval(node.value) if isinstance(node, ast.Assign) else None
+    except ValueError:
         return None
-    entries = (f"    {name!r}: {files!r}," for name, files in {**kits, **own}.items())
-    return (f"{KEPT} = {{", *entries, "}")
+    return value if isinstance(value, dict) else None
 
 
-def _edited(text: str, edits: list[tuple[int, int, tuple[str, ...]]]) -> str:
+def _edited(text: str, edits: list[_Edit]) -> str:
     """Replace lines, the last ones first; what is added at one place stays in its order."""
     lines = text.split("\n")
     for start, end, new in reversed(sorted(edits, key=lambda edit: edit[:2])):

@@ -60,7 +60,8 @@ def check(directory: Path, assignments: Path | None) -> None:
 @click.option(
     "--replace-text",
     is_flag=True,
-    help="Take the kit's text in every cell and file of the kit, also where you have changed it.",
+    help="Take the kit's text in all cells, files and settings of the kit, also where you have "
+    "changed it.",
 )
 def update(
     directory: Path,
