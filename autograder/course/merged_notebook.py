@@ -103,8 +103,9 @@ class _Merge:
             self.changes.append("the steps are in another order")
         notebook = copy.deepcopy({k: v for k, v in self.course.items() if k != "cells"})
         result = NotebookNode(notebook)
-        result.cells = [cell for _, cell in _with_missing(cells, missing, self.now)]
-        _distinct_ids(result, [cell.get("id") for cell in self.now])
+        placed = _with_missing(cells, missing, self.now)
+        result.cells = [cell for _, cell in placed]
+        _distinct_ids(result, [number is not None for number, _ in placed])
         return MergedNotebook(
             result, tuple(self.changes), tuple(self.kept), result.cells != self.course.cells
         )
@@ -225,16 +226,16 @@ def _with_missing(
     return result
 
 
-def _distinct_ids(notebook: NotebookNode, kits: Sequence[str | None]) -> None:
+def _distinct_ids(notebook: NotebookNode, kits: Sequence[bool]) -> None:
     """Give each cell an id of its own; the kit's cells keep theirs. Before 4.5, there are none."""
     if (notebook.nbformat, notebook.nbformat_minor) < (4, 5):
         for cell in notebook.cells:
             cell.pop("id", None)
         return
-    taken: set[str] = set()
-    for cell in notebook.cells:
+    taken = {cell["id"] for cell, is_kits in zip(notebook.cells, kits) if is_kits}
+    for cell, is_kits in zip(notebook.cells, kits):
         name, count = cell["id"], 1
-        while name in taken:
+        while not is_kits and name in taken:
             count += 1
             name = f"{OWN}{count}-{cell['id']}"[:64]
         cell["id"] = name

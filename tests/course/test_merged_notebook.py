@@ -149,3 +149,14 @@ def test_without_ids_as_in_an_old_notebook_cells_are_found_by_their_words() -> N
     merged = merge(kits(), course, now)
     nbformat.validate(merged.notebook)
     assert texts(merged.notebook) == texts(now)
+
+
+def test_the_kits_cell_keeps_its_id_where_one_of_the_instructors_has_it_too() -> None:
+    course = kits()
+    now = kits((*STEPS, "fourth"))
+    course.cells.insert(0, new_markdown_cell("mine", id=now.cells[10].id))
+    merged = merge(kits(), course, now)
+    nbformat.validate(merged.notebook)
+    assert texts(merged.notebook) == ["mine", *texts(now)]
+    assert [cell.id for cell in merged.notebook.cells[1:]] == [cell.id for cell in now.cells]
+    assert not merge(now, merged.notebook, now).other
