@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from autograder.cli.course_commands import check, update
 from autograder.cli.kit import FOLDER, OUT, exercise_folders, source_folders
 
 SOLUTIONS = click.option(
@@ -26,7 +27,11 @@ def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
 
 @click.group()
 def course() -> None:
-    """Make an nbgrader course."""
+    """Make an nbgrader course, and keep it up to date."""
+
+
+course.add_command(check)
+course.add_command(update)
 
 
 @course.command("new")

@@ -17,6 +17,7 @@ from pathlib import Path
 import tomli_w
 
 from autograder.course.configuration import render_configuration
+from autograder.course.kit_copy import configuration_copy, copy_files
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
@@ -53,7 +54,8 @@ class Course:
             raise KitError(
                 f"{name!r} is not an exercise of this course",
                 place=str(self.directory / FACTS),
-                cure=f"use one of: {', '.join(self.exercises)}, or add it to that list",
+                cure=f"use one of: {', '.join(self.exercises)}, or add it with "
+                f"`attn course update --exercise {name}`",
             )
         return find_exercise(name, self.solutions)
 
@@ -122,9 +124,15 @@ def create_course(
     facts = _facts(recorded, exercises)
     directory.mkdir(parents=True, exist_ok=True)
     course = Course(directory.resolve(), solutions.resolve(), exercises)
+    notes: dict[Path, bytes] = {}
     for name in exercises:
         shutil.copytree(assignments / name, course.source(name), ignore=NOT_COPIED)
-    write_whole(directory / CONFIG, _config(course))
+        notes |= copy_files(name, made_files(assignments / name), solutions / name)
+    configuration = course_configuration(course, exercises)
+    write_whole(directory / CONFIG, configuration)
+    # What the kit wrote, so that a later version can tell it from the instructor's own.
+    for path, content in (notes | configuration_copy(configuration)).items():
+        write_whole(directory / path, content.decode("utf-8"))
     # The facts come last: with them, the directory is a course.
     write_whole(directory / FACTS, facts)
     return course
@@ -232,7 +240,18 @@ def _facts(solutions: Path, exercises: tuple[str, ...]) -> str:
     return HEAD + tomli_w.dumps(facts)
 
 
-def _config(course: Course) -> str:
-    kept = {name: [script_name(name)] for name in course.exercises}
+def made_files(folder: Path) -> dict[str, bytes]:
+    """Return the files that a course gets of an exercise, by their names below `folder`."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and not any(NOT_COPIED(str(folder), [part]) for part in inside.parts):
+            found[inside.as_posix()] = path.read_bytes()
+    return found
+
+
+def course_configuration(course: Course, exercises: tuple[str, ...]) -> str:
+    """Return the `nbgrader_config.py` that the kit writes for a course with these exercises."""
+    kept = {name: [script_name(name)] for name in exercises}
     course_id = re.sub(r"[^\w-]+", "-", course.directory.name).strip("-") or "attention"
     return render_configuration(course_id, kept)

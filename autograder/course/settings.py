@@ -31,6 +31,10 @@ SECONDS_TO_WAIT = 30
 _DRIVERS = {"MySQLdb": "mysqlclient", "psycopg": "'psycopg[binary]'", "psycopg2": "psycopg2-binary"}
 
 
+class UnknownAssignment(KitError):
+    """The gradebook does not have the exercise, or there is no gradebook: nothing was released."""
+
+
 def read_settings(course: Course) -> Config:
     """Run the configuration files; the course's own only if the gradebook that it names exists.
 
@@ -164,8 +168,8 @@ def _first_line(error: SQLAlchemyError) -> str:
     return terminal_line(str(cause).partition("\n")[0], 300)
 
 
-def _not_released(course: Course, exercise: str) -> KitError:
-    return KitError(
+def _not_released(course: Course, exercise: str) -> UnknownAssignment:
+    return UnknownAssignment(
         f"{exercise} is not in the gradebook",
         place=str(course.directory),
         cure=f"release it first: in the course, run `nbgrader generate_assignment {exercise}`",

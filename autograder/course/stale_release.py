@@ -41,15 +41,11 @@ def refuse_stale_release(course: Course, exercise: Exercise, notebook: api.Noteb
     cells = check_cells(release_notebook(course, exercise.name))
     released = {step: float(cell.metadata.nbgrader["points"]) for step, cell in cells.items()}
     again = (
-        f"run `attn build`, copy its {file} into source/{exercise.name}/, and in the course run "
+        "run `attn build`, and in the course `attn course update` and "
         f"`nbgrader generate_assignment {exercise.name} --force`; then grade"
     )
     for place, points in (("the gradebook", entered), ("the released notebook", released)):
         if fact := _difference(exercise, points, place):
-            steps = {step.name for step in exercise.steps} != set(points)
-            if steps and notebook.submissions:
-                again = "make a new course for the new steps: nbgrader changes no cells once "
-                again += "somebody has been graded"
             raise KitError(
                 fact,
                 place=str(exercise.folder / "exercise.toml"),

@@ -66,7 +66,7 @@ def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -
         raise KitError(
             f"the notebook of {verdict.exercise} does not check the steps that were judged",
             place=f"it checks {', '.join(checks) or 'none'}; the verdict has {', '.join(names)}",
-            cure="run `attn build`, copy the new notebook into source/ and release it again",
+            cure="run `attn build`, and in the course `attn course update`; then release it again",
         )
     for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
         cell.outputs, cell.execution_count = [], count

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import json
 import platform
+import tomllib
 from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from autograder import __version__
-from autograder.model.exercise import shared_folders
+from autograder.model.exercise import MANIFEST, shared_folders
 
 _LIBRARIES = ("numpy", "torch", "pytest")
 
@@ -23,6 +26,27 @@ def exercise_hash(folder: Path) -> str:
     own = sorted([*folder.glob("*.py"), *folder.glob("*.toml")])
     shared = [path for each in shared_folders(folder) for path in sorted(each.rglob("*.py"))]
     return _hash([*own, *shared], _engine_hash())
+
+
+def judging_hash(folder: Path) -> str:
+    """Return a hash of what decides whether a step is right, but not of its points and words.
+
+    Comments, and prose that stands in them, do not count; neither do titles, hints and minutes.
+    """
+    own = [(file.name, file) for file in sorted(folder.glob("*.py"))]
+    shared = [
+        (path.relative_to(each.parent).as_posix(), path)
+        for each in shared_folders(folder)
+        for path in sorted(each.rglob("*.py"))
+    ]
+    programs = {name: ast.dump(ast.parse(path.read_bytes())) for name, path in [*own, *shared]}
+    facts = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    for step in facts.get("steps", ()):
+        for words in ("title", "points", "hints", "minutes"):
+            step.pop(words, None)
+    facts.pop("title", None)
+    text = json.dumps([programs, facts, _engine_hash()], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def engine_versions() -> dict[str, str]:

@@ -1,0 +1,250 @@
+"""`attn course check` and `attn course update`: what is behind in a course, and bringing it on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from autograder.cli.kit import FOLDER, OUT
+from autograder.errors import KitError
+from autograder.model.sanitize import terminal_line
+
+if TYPE_CHECKING:
+    from autograder.course.course_update import CourseUpdate
+    from autograder.course.creation import Course
+
+COURSE = click.argument("directory", type=FOLDER, default=Path("."))
+ASSIGNMENTS = click.option(
+    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+)
+MOST_MARKS = 40  # sentences about marks in a terminal
+LONGEST = 400
+UP_TO_DATE, BEHIND = 0, 1
+
+
+@click.command("check")
+@COURSE
+@ASSIGNMENTS
+def check(directory: Path, assignments: Path | None) -> None:
+    """Say what in the course DIRECTORY is up to date and what is stale.
+
+    Nothing is written. Exits with 0 if nothing is stale, otherwise with 1.
+    """
+    from autograder.course.course_update import plan_update
+    from autograder.course.pending_update import pending_update
+
+    with _course(directory) as course:
+        if pending_update(course.directory):
+            _say("An update of this course was stopped.")
+            _say(f"To finish it: attn course update {directory}")
+            sys.exit(BEHIND)
+        found = _assignments(course, assignments)
+        if _tell_unbuilt(course, found):
+            sys.exit(BEHIND)
+        behind = _tell_state(plan_update(course, found), directory)
+    sys.exit(BEHIND if behind else UP_TO_DATE)
+
+
+@click.command("update")
+@COURSE
+@ASSIGNMENTS
+@click.option("--exercise", "exercises", multiple=True, help="An exercise to add to the course.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--replace-text",
+    is_flag=True,
+    help="Take the kit's text in all cells, files and settings of the kit, also where you have "
+    "changed it.",
+)
+def update(
+    directory: Path,
+    assignments: Path | None,
+    exercises: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    replace_text: bool,
+) -> None:
+    """Bring the course DIRECTORY up to date with the kit and its exercises.
+
+    Shows what changes, what has to be released again and which marks move, and asks before it does
+    anything. Your own cells, words and settings stay, and what was there before is kept. Exits with
+    1 if there is something to do that was not done.
+    """
+    from autograder.course.course_update import (
+        do_update,
+        finish_update,
+        note_what_the_kit_wrote,
+        plan_update,
+    )
+    from autograder.course.creation import read_course
+    from autograder.course.pending_update import pending_update
+
+    with _course(directory) as course:
+        pending = pending_update(course.directory)
+        if pending and not dry_run:
+            finish_update(course, pending)
+            _say(f"Finished an update that was stopped. What was there before: {pending.backup}")
+            course = read_course(directory)
+        elif pending:
+            _say("An update of this course was stopped. Without --dry-run, it is finished first.")
+            sys.exit(BEHIND)
+        found = _assignments(course, assignments)
+        plan = plan_update(course, found, exercises, replace=replace_text)
+        if not plan.stale:
+            if not dry_run:
+                note_what_the_kit_wrote(plan)
+            _say("There is nothing to update.")
+            _tell_next(plan, directory)
+            sys.exit(UP_TO_DATE)
+        _tell_changes(plan)
+        _tell_marks(plan)
+        if dry_run or not (yes or _agreed()):
+            _say("Nothing was changed.")
+            sys.exit(BEHIND)
+        kept = do_update(plan)
+        _say(f"Done. What was there before: {kept}")
+        _tell_next(plan, directory)
+
+
+@contextmanager
+def _course(directory: Path) -> Iterator[Course]:
+    """Read the course, and keep every other run of the kit out of it meanwhile."""
+    from autograder.course.creation import read_course
+    from autograder.grading.lock import WAITS, class_lock
+    from autograder.model.import_path import refuse_modules_in
+
+    if not directory.is_dir():
+        raise KitError(
+            "there is no such folder", place=str(directory), cure="name a course directory"
+        )
+    refuse_modules_in(directory.absolute())
+    with class_lock(directory, lambda: _say(WAITS)):
+        yield read_course(directory)
+
+
+def _assignments(course: Course, named: Path | None) -> Path:
+    found = named or course.solutions.parent / "assignments"
+    if not found.is_dir():
+        raise KitError(
+            "what students get of the exercises is not beside their solutions",
+            place=str(found),
+            cure="name that folder with --assignments",
+        )
+    return found.resolve()
+
+
+def _agreed() -> bool:
+    """Ask; without a terminal, nobody can answer."""
+    if not sys.stdin.isatty():
+        _say("To do this without a terminal, add --yes.")
+        return False
+    return click.confirm("Do this?", default=False)
+
+
+def _tell_unbuilt(course: Course, assignments: Path) -> bool:
+    """Print which exercises have to be built before the course can be compared with them."""
+    from autograder.course.exercise_update import unbuilt
+
+    any_unbuilt = False
+    for name in course.exercises:
+        if words := unbuilt(course.solutions, assignments, name):
+            any_unbuilt = True
+            _changes(f"{name} has changed since it was built", words)
+    if any_unbuilt:
+        _say(f"Build it first: attn build {course.solutions}")
+        _say("Then check again: the course is compared with what was built.")
+    return any_unbuilt
+
+
+def _tell_state(update: CourseUpdate, directory: Path) -> bool:
+    """Print what is stale and what is not, with the command that settles it."""
+    behind = update.stale
+    for each in update.exercises:
+        state = update.states[each.name]
+        words = [*each.changes, *each.kept]
+        _list(f"{each.name}: source/", words)
+        if not state.released:
+            _say(f"{each.name}: not released yet.")
+            continue
+        _list(f"{each.name}: the release", state.differences)
+        _list(f"{each.name}: the gradebook", state.gradebook)
+        behind = behind or bool(state.differences or state.gradebook)
+    noted = [] if update.configuration_noted else ["the kit has no note of what it wrote here"]
+    settings = [*noted, *update.configuration.changes, *update.configuration.kept]
+    _list("nbgrader_config.py", settings)
+    if update.stale:
+        _say(f"To bring it up to date: attn course update {directory}")
+    elif behind:
+        _tell_next(update, directory)
+    return behind
+
+
+def _tell_changes(update: CourseUpdate) -> None:
+    for each in update.exercises:
+        _changes(f"{each.name}: in source/", each.changes)
+        _changes(f"{each.name}: yours, and stays", each.kept)
+        state = update.states.get(each.name)
+        if state and state.refused:
+            _changes(f"{each.name}: in the gradebook, for all who have handed in", state.gradebook)
+    _changes("nbgrader_config.py", update.configuration.changes)
+    _changes("nbgrader_config.py: yours, and stays", update.configuration.kept)
+    for name in update.release_again:
+        _say(f"{name} has to be released again.")
+
+
+def _tell_marks(update: CourseUpdate) -> None:
+    from autograder.course.mark_forecast import judged_again, mark_forecasts
+
+    for each in update.exercises:
+        state = update.states.get(each.name)
+        if not state or not state.released:
+            continue
+        if judged_again(update.course, each):
+            words = "the checks, or the kit, have changed: the next `attn grade` judges all again."
+            _say(f"{each.name}: {words}")
+        if not state.gradebook:
+            continue
+        moved = mark_forecasts(update.course, each)
+        if not moved:
+            _say(f"{each.name}: no mark moves.")
+            continue
+        lines = [forecast.words for forecast in moved]
+        more = [f"and {len(lines) - MOST_MARKS} more"] if len(lines) > MOST_MARKS else []
+        _changes(f"{each.name}: marks that move", [*lines[:MOST_MARKS], *more])
+
+
+def _tell_next(update: CourseUpdate, directory: Path) -> None:
+    again = update.release_again
+    new = [each.name for each in update.exercises if each.new]
+    for name in (*again, *new):
+        force = "" if name in new else " --force"
+        _say(f"next: cd {directory} && nbgrader generate_assignment {name}{force}")
+    for name in again:
+        one = "" if len(update.exercises) == 1 else f" --exercise {name}"
+        _say(f"then: attn grade {directory}{one}")
+
+
+def _list(head: str, words: list[str] | tuple[str, ...]) -> None:
+    if words:
+        _changes(f"{head} is stale", words)
+    else:
+        _say(f"{head} is up to date.")
+
+
+def _changes(head: str, words: list[str] | tuple[str, ...]) -> None:
+    if words:
+        _say(f"{head}:")
+    for each in words:
+        _say(f"  {each}")
+
+
+def _say(words: str) -> None:
+    indent = len(words) - len(words.lstrip())
+    OUT.print(Text(" " * indent + terminal_line(words, LONGEST)), soft_wrap=True)

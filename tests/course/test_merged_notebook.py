@@ -1,0 +1,162 @@
+"""A newer notebook of the kit comes into an instructor's own: cell by cell, and nothing twice."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.course.kit_cells import STEPS_LIST
+from autograder.course.merged_notebook import merge
+from support.released_course import ROOT
+
+STEPS = ("first", "second", "third")
+
+
+def kits(steps: Sequence[str] = STEPS, prose: str = "about", points: float = 2) -> NotebookNode:
+    """A notebook as the kit makes it: ids that count cells, a text and a check for each step."""
+    cells = [new_markdown_cell("# Title", id="prose-000")]
+    for number, step in enumerate(steps):
+        facts = {"schema_version": 3, "task": False, "grade_id": step}
+        solution = facts | {"solution": True, "grade": False, "locked": False}
+        check = facts | {"solution": False, "grade": True, "locked": True, "points": points}
+        check["grade_id"] = f"check_{step}"
+        cells += [
+            new_markdown_cell(f"{prose} {step}", id=f"prose-{2 * number + 1:03}"),
+            new_code_cell(f"def {step}(): ...", id=f"s-{step}", metadata={"nbgrader": solution}),
+            new_code_cell(f"check({step})", id=f"c-{step}", metadata={"nbgrader": check}),
+        ]
+    notebook: NotebookNode = new_notebook(cells=cells)
+    return notebook
+
+
+def texts(notebook: NotebookNode) -> list[str]:
+    return [cell.source for cell in notebook.cells]
+
+
+def with_own(notebook: NotebookNode, after: str, text: str) -> NotebookNode:
+    result = copy.deepcopy(notebook)
+    place = texts(result).index(after) + 1
+    result.cells.insert(place, new_markdown_cell(text, id=text.replace(" ", "-")))
+    return result
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("assignments/*/*.ipynb")), ids=lambda p: p.stem)
+def test_the_list_of_steps_is_known_by_its_form_when_nobody_knows_who_wrote_it(path: Path) -> None:
+    now = nbformat.read(path, as_version=4)
+    course = copy.deepcopy(now)
+    (listed,) = (cell for cell in course.cells if cell.id == STEPS_LIST)
+    assert "points" in listed.source
+    listed.source = listed.source.replace("points", "pointers")
+    merged = merge(None, course, now)
+    assert merged.changes == ("the list of the steps has changed",) and merged.kept == ()
+    listed.source += "\n\nMine."
+    merged = merge(None, course, now)
+    assert merged.changes == () and len(merged.kept) == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_same_notebook_is_left_as_it_is(known: bool) -> None:
+    course = with_own(kits(), "check(first)", "own words")
+    merged = merge(kits() if known else None, course, kits())
+    assert not merged.other and merged.changes == merged.kept == ()
+    assert merged.notebook == course
+
+
+def test_a_new_step_comes_behind_what_the_instructor_wrote_below_the_one_before() -> None:
+    course = with_own(kits(), "check(first)", "below the first")
+    now = kits(("first", "new", "second", "third"))
+    merged = merge(kits(), course, now)
+    nbformat.validate(merged.notebook)
+    assert texts(merged.notebook) == texts(with_own(now, "check(first)", "below the first"))
+    assert "the step `new` is new" in merged.changes
+    assert not merge(now, merged.notebook, now).other
+
+
+@pytest.mark.parametrize("gone", STEPS)
+def test_a_step_that_is_gone_takes_its_text_along_but_no_words_of_the_instructors(
+    gone: str,
+) -> None:
+    course = with_own(kits(), f"check({gone})", "mine")
+    now = kits([step for step in STEPS if step != gone])
+    merged = merge(kits(), course, now)
+    assert sorted(texts(merged.notebook)) == sorted([*texts(now), "mine"])
+    assert f"the step `{gone}` is gone" in merged.changes
+    course.cells[texts(course).index(f"about {gone}")].source = "about it, in my words"
+    merged = merge(kits(), course, now)
+    nbformat.validate(merged.notebook)
+    assert "about it, in my words" in texts(merged.notebook)
+    assert any("stays as a cell of yours" in words for words in merged.kept)
+    again = merge(now, merged.notebook, now)
+    assert not again.other and again.kept == ()
+
+
+def test_steps_in_another_order_take_along_what_follows_them() -> None:
+    course = with_own(kits(), "check(second)", "below the second")
+    now = kits(("second", "first", "third"))
+    merged = merge(kits(), course, now)
+    assert texts(merged.notebook) == texts(with_own(now, "check(second)", "below the second"))
+
+
+def test_an_order_of_the_instructors_own_stays() -> None:
+    course = kits(("third", "first", "second"))
+    merged = merge(kits(), course, kits(points=5))
+    assert texts(merged.notebook) == texts(course)
+    assert merged.changes == tuple(f"`{step}` is worth 5, before 2" for step in STEPS)
+
+
+def test_words_that_both_have_changed_stay_and_are_told_once() -> None:
+    course = kits()
+    course.cells[1].source = "my words"
+    now = kits(prose="more about")
+    merged = merge(kits(), course, now)
+    assert merged.notebook.cells[1].source == "my words" and len(merged.kept) == 1
+    assert merged.notebook.cells[4].source == "more about second"
+    assert merge(now, merged.notebook, now).kept == ()
+    assert merge(kits(), course, now, replace=True).notebook.cells[1].source == "more about first"
+
+
+def test_a_text_that_the_instructor_has_taken_out_stays_out_but_a_check_comes_back() -> None:
+    course = kits()
+    course.cells = [c for c in course.cells if c.source not in ("about second", "check(second)")]
+    merged = merge(kits(), course, kits(prose="more about"))
+    assert "more about second" not in texts(merged.notebook)
+    assert "check(second)" in texts(merged.notebook)
+
+
+def test_a_question_and_an_exercise_of_the_instructors_are_never_taken_for_the_kits() -> None:
+    course = with_own(kits(), "check(third)", "a question")
+    facts = {"grade": True, "solution": True, "locked": False, "points": 3, "task": False}
+    course.cells[-1].metadata["nbgrader"] = facts | {"grade_id": "why", "schema_version": 3}
+    tried = facts | {"grade": False, "grade_id": "tried", "schema_version": 3}
+    course.cells.append(new_code_cell("# try it", id="t", metadata={"nbgrader": tried}))
+    for made in (kits(), None):
+        merged = merge(made, course, kits(("first", "third")), replace=True)
+        assert texts(merged.notebook)[-2:] == ["a question", "# try it"]
+
+
+def test_without_ids_as_in_an_old_notebook_cells_are_found_by_their_words() -> None:
+    course = kits()
+    course.nbformat_minor = 4
+    for cell in course.cells:
+        del cell["id"]
+    now = kits(("first", "new", "second", "third"))
+    merged = merge(kits(), course, now)
+    nbformat.validate(merged.notebook)
+    assert texts(merged.notebook) == texts(now)
+
+
+def test_the_kits_cell_keeps_its_id_where_one_of_the_instructors_has_it_too() -> None:
+    course = kits()
+    now = kits((*STEPS, "fourth"))
+    course.cells.insert(0, new_markdown_cell("mine", id=now.cells[10].id))
+    merged = merge(kits(), course, now)
+    nbformat.validate(merged.notebook)
+    assert texts(merged.notebook) == ["mine", *texts(now)]
+    assert [cell.id for cell in merged.notebook.cells[1:]] == [cell.id for cell in now.cells]
+    assert not merge(now, merged.notebook, now).other
