@@ -19,7 +19,7 @@ from autograder.checks.marks import needs_only_ours
 from autograder.judging.answer_digest import answer_digest
 from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import Agrees
-from autograder.model.request import Respondent
+from autograder.model.request import Respondent, Returned
 from autograder.model.verdict import Outcome, StepVerdict
 
 _ANSWERED = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES)
@@ -41,8 +41,8 @@ class CommonAnswers:
     def noted(self, step: StepVerdict) -> StepVerdict:
         """Return the verdict with the digest of its answer, if it is a mistake without a name.
 
-        Without one stay right steps, known mistakes, what raises or does not end, and what only a
-        standing check sees, whose sentence says what it is.
+        Without one stay right steps, known mistakes, what raises or does not end, now or when it
+        was judged, and what only a standing check sees, whose sentence says what it is.
         """
         failing = step.failing
         if failing is None or failing.finding is None or step.by_layer:
@@ -55,6 +55,8 @@ class CommonAnswers:
             return step
         leaning_on = self.leaning(step.name)
         replies = [self.respondent.ask(each.request, leaning_on) for each in questions]
+        if not all(isinstance(reply, Returned) for reply in replies):
+            return step  # whatever keeps it from returning now is no answer
         return replace(step, answer=answer_digest(replies))
 
     def _questions(self, step: str, check: str) -> tuple[CheckQuestion, ...]:

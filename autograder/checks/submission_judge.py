@@ -72,7 +72,8 @@ class SubmissionJudge:
         told, remarks = self._told(earned, respondent)
         if seeds.common is not None:
             answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
-            told = tuple(map(answers.noted, told))
+            told, more = _noted(answers, told)
+            remarks = (*remarks, *more)
         return JudgedSteps(told, chain, time.monotonic() - begun, remarks)
 
     def _whole(self, steps: tuple[StepVerdict, ...], respondent: Respondent) -> ChainVerdict:
@@ -153,6 +154,18 @@ class SubmissionJudge:
             return any(run.verdict.outcome not in UNSEEN for run in runs)
         finally:
             runner.draw_from(kept)
+
+
+def _noted(
+    answers: CommonAnswers, steps: tuple[StepVerdict, ...]
+) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
+    """Note the answers of mistakes without a name; where we fail to, a remark says so."""
+    try:
+        return tuple(map(answers.noted, steps)), ()
+    except (KitError, MemoryError):
+        raise  # about the exercise, or a bound of this process
+    except Exception as error:  # a fault of ours: what is only told never costs a grade
+        return steps, (remark_on(error),)
 
 
 def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:

@@ -60,6 +60,30 @@ def test_right_steps_and_known_mistakes_have_none() -> None:
     assert "scale_scores" not in answers(named)
 
 
+LATER = """
+calls = 0
+def compute_attention_weights(scores):
+    global calls
+    calls += 1
+    if calls > 12:
+        {then}
+    weights = softmax(scores)
+    return weights**1.3 / (weights**1.3).sum(axis=-1, keepdims=True) * 0.9
+"""
+
+
+@pytest.mark.parametrize(
+    "then", ["raise ValueError", "return np.zeros(3)", "import os; os._exit(0)"]
+)
+def test_what_a_step_does_when_it_has_been_called_often_changes_no_points(then: str) -> None:
+    texts = [SHARPER, LATER.format(then=then)]
+    first, second = graded(
+        NUMPY, *(written(NUMPY, compute_attention_weights=each) for each in texts)
+    )
+    assert [step.points for step in first.steps] == [step.points for step in second.steps]
+    assert second.remarks == first.remarks
+
+
 @pytest.mark.slow  # PyTorch is imported
 def test_a_layer_of_pytorch_has_one_too() -> None:
     steps = reference_steps(TORCH)
