@@ -50,7 +50,11 @@ def tell(class_: Path, mistake: str, words: str, remove: bool, **graded: Any) ->
 
     It stands on their pages, also on those of later runs. Without WORDS, your editor opens.
     """
+    if "/" not in mistake:
+        raise click.UsageError("name the mistake as the class page does, such as softmax/3f2a9c01")
     if not words.strip() and not remove:
+        if not sys.stdin.isatty():
+            raise click.UsageError("write the words in quotes, after the mistake")
         words = click.edit("") or ""
         if not words.strip():
             raise click.UsageError("nothing was written; to take words away, add --remove")

@@ -56,7 +56,7 @@ def draft_text(
         if not mistake.name and (draft := _draft(mistake, example, told)):
             drafts[mistake.step].append(textwrap.indent(draft, "    "))
     classes = [f"class {step}:\n" + "\n\n".join(found) for step, found in drafts.items()]
-    return "\n\n\n".join([_HEAD, *classes]) + "\n" if classes else ""
+    return "\n\n\n".join([_HEAD.rstrip(), *classes]) + "\n" if classes else ""
 
 
 def _draft(mistake: Misunderstanding, example: str, told: dict[str, str]) -> str:
@@ -76,4 +76,5 @@ def _docstring(mistake: Misunderstanding, told: dict[str, str]) -> str:
     who = count(len(mistake.students), "student")
     words = told.get(mistake_name(mistake)) or f"{mistake.sentence} (of {who})"
     paragraphs = [textwrap.fill(each, _WIDTH) for each in clean(words, 2_000).split("\n") if each]
-    return textwrap.indent("\n\n".join(paragraphs), " " * 8).lstrip() + "\n" + " " * 8
+    # As deep as the function's body is before it is put into its class.
+    return textwrap.indent("\n\n".join(paragraphs), " " * 4).lstrip() + "\n" + " " * 4

@@ -30,7 +30,10 @@ CLASS = {
 def attn(*words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "autograder.cli", *map(str, words)]
     environment = os.environ | {"COLUMNS": "200"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    nothing = subprocess.DEVNULL
+    return subprocess.run(
+        command, env=environment, stdin=nothing, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -93,6 +96,22 @@ def test_a_mistake_that_nobody_made_is_refused_with_those_that_there_are(homewor
     assert "nobody in this class has made the mistake 'softmax/abc'" in run.stderr
     assert called(homework) in run.stderr
     assert not (results(homework) / PARAGRAPHS).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["Look at the paper."], "name the mistake as the class page does"),
+        (["softmax/abc"], "write the words in quotes"),
+        (["softmax/abc", "  "], "write the words in quotes"),
+    ],
+)
+def test_without_a_mistake_or_words_nothing_is_begun(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    run = attn("tell", tmp_path, *words)
+    assert run.returncode == 2
+    assert said in " ".join(run.stderr.split())
 
 
 def test_a_report_judges_nobody_and_says_who_is_not_judged(homework: Path) -> None:
