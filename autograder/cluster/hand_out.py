@@ -1,7 +1,7 @@
 """Which hand-ins wait for a worker, and how often each was on one that did not finish.
 
-A worker that ends is no verdict on anybody: what it had is handed out again, one by one, so that
-a hand-in that ends every worker is found and holds up nobody else.
+A worker that ends is no verdict on anybody: what it had is handed out again, one by one, and after
+all others, so that a hand-in that ends every worker is found and holds up nobody else.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 
-MOST_TRIES = 5  # workers that may end with a hand-in before it is given up
+# Workers that may end with a hand-in before it is given up. Machines that are taken away at any
+# moment end workers through no fault of a hand-in, so it is many.
+MOST_TRIES = 10
 
 
 class HandOut:
@@ -48,10 +50,10 @@ class HandOut:
         Those are not handed out again, and not settled yet.
         """
         given_up = []
-        for place in reversed([each for each in places if each in self._unsettled]):
+        for place in (each for each in places if each in self._unsettled):
             self._tries[place] += 1
             if self._tries[place] < MOST_TRIES:
-                self._waiting.appendleft([place])
+                self._waiting.append([place])
             else:
                 given_up.append(place)
         return given_up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -9,10 +10,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from autograder.learning.commands.watching import Signals, Watch
+from autograder.learning.state.session import open_session
+from autograder.learning.terminal.view import View
+from autograder.model.exercise import read_exercise
 from support.learner_workspace import (
     ATTN,
     NAME,
@@ -152,6 +159,19 @@ def test_what_a_step_does_ends_in_words_and_the_watch_goes_on(workspace: Path) -
     terminal.process.sendcontrol("c")
     assert terminal.ends() == 0
     assert left_in(workspace) == {}
+
+
+def test_ctrl_c_counts_also_while_python_runs_a_destructor(workspace: Path) -> None:
+    class Destroyed:
+        def __del__(self) -> None:  # an exception is lost here
+            signal.raise_signal(signal.SIGINT)
+
+    exercise = read_exercise(workspace / NAME)
+    session = open_session(workspace, print)
+    watcher = Watch(View(session, exercise), Console(file=io.StringIO()))
+    with closing(watcher), Signals(watcher):
+        Destroyed()
+        watcher.run()  # it ends
 
 
 def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:

@@ -74,7 +74,7 @@ def watch(folder: Path, words: str | None, console: Console, say: Say) -> None:
         folders = [exercise.folder for exercise in session.workspace.exercises]
         stack.enter_context(Saves(folders, watcher.saved))
         stack.enter_context(Signals(watcher))
-        with suppress(KeyboardInterrupt):  # Ctrl-C quits like q
+        with suppress(KeyboardInterrupt):  # Ctrl-C for the second time
             watcher.run()
 
 
@@ -244,17 +244,22 @@ def answered(view: View, answer: BackgroundAnswer) -> View:
 
 
 class Signals:
-    """A context in which a terminal's signals become events, and SIGTERM shuts down cleanly."""
+    """A context in which signals become events; Ctrl-C quits like q.
+
+    An exception raised by a handler would be lost if Python were just running a destructor. So only
+    the second request to end raises one, in case nobody handles events any more.
+    """
 
     def __init__(self, watcher: Watch) -> None:
         self._watcher = watcher
+        self._leaving = False
         self._before: dict[int, signal._HANDLER] = {}
 
     def __enter__(self) -> None:
         for name in ("SIGWINCH", "SIGCONT"):
             self._take(name, lambda number, frame: self._watcher.redraw())
-        for name in ("SIGTERM", "SIGHUP"):
-            self._take(name, _leave)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            self._take(name, self._leave)
 
     def __exit__(self, *error: object) -> None:
         for number, handler in self._before.items():
@@ -265,6 +270,8 @@ class Signals:
         if number is not None:
             self._before[number] = signal.signal(number, handler)
 
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    def _leave(self, number: int, frame: FrameType | None) -> None:
+        if self._leaving:
+            raise KeyboardInterrupt
+        self._leaving = True
+        self._watcher.press(END_OF_INPUT)
