@@ -220,6 +220,7 @@ def homework(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_on_a_cluster_goes_on_after_ctrl_c(homework: Path, tmp_path: Path) -> None:
     # On a busy machine, a run may be over before it can be interrupted; then another one is begun.
     outputs = (tmp_path / str(number) for number in range(5))

@@ -95,6 +95,7 @@ def test_an_exercise_that_is_not_built_again_is_told_with_the_command(root: Path
     assert f"attn build {root / 'solutions'}" in told
 
 
+@pytest.mark.slow
 def test_a_source_that_was_edited_has_to_be_released_again_and_is_not_taken_for_stale(
     root: Path,
 ) -> None:

@@ -98,6 +98,7 @@ def release_and_grade(course: Course) -> str:
     return run.out
 
 
+@pytest.mark.slow
 def test_changed_points_are_taken_in_and_the_marks_are_those_announced(
     root: Path, course: Course
 ) -> None:
@@ -112,6 +113,7 @@ def test_changed_points_are_taken_in_and_the_marks_are_those_announced(
     assert attn("course", "check", course.directory).code == 0
 
 
+@pytest.mark.slow
 def test_steps_come_and_go_though_students_have_handed_in(root: Path, course: Course) -> None:
     before = marks(course)
     rebuild(root, *OTHER_STEP)
@@ -224,6 +226,7 @@ def test_a_configuration_of_an_earlier_kit_gets_what_it_lacks_and_keeps_own_line
     assert "There is nothing to update." in update(fresh)
 
 
+@pytest.mark.slow
 def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh: Course) -> None:
     facts = fresh.directory / "attn.toml"
     facts.write_text("layer_earns_steps = false # we agreed on that\n" + facts.read_text())

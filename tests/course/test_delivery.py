@@ -78,6 +78,7 @@ def test_release_feedback_hands_it_out_for_each_and_ends_well(
     assert len(list(folder.iterdir())) == 3  # the third is of a hand-in without a secret
 
 
+@pytest.mark.slow
 def test_generate_feedback_shows_the_mark_and_the_comment_of_now(course: Course) -> None:
     assert grade(course).returncode == 0
     with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as gradebook:

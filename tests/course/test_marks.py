@@ -140,6 +140,7 @@ def test_before_anybody_changes_a_mark_only_the_open_question_is_told(
     assert "in the gradebook than" not in run.stdout and "*" not in run.stdout
 
 
+@pytest.mark.slow
 def test_points_by_hand_extra_credit_and_an_own_question_count_everywhere(
     course: Course, book: Gradebook
 ) -> None:
@@ -230,6 +231,7 @@ def test_nbgrader_autograde_refuses_them_too(course: Course) -> None:
     assert "is worth 3 now, and 2 in the gradebook" in run.stderr
 
 
+@pytest.mark.slow
 def test_steps_that_changed_after_the_release_are_refused(tmp_path: Path) -> None:
     course = released_course(tmp_path / "course")
     exercise = course.exercise(NAME)
