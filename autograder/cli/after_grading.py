@@ -22,6 +22,7 @@ def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
             "--allow-protection", type=click.Choice(["process"]), help="If it was graded so."
         ),
         click.option("--steps-earn-alone", is_flag=True, help="If it was graded so."),
+        click.option("--partial-points", is_flag=True, help="If it was graded so."),
     )
     for option in reversed(options):
         command = option(command)
@@ -66,9 +67,12 @@ def _report(class_: Path, graded: dict[str, Any], mistake: str = "", words: str 
     from autograder.grading.class_task import GradingOptions
 
     place = ClassPlace(class_, graded["exercise"], graded["solutions"], graded["output"])
-    earns = False if graded["steps_earn_alone"] else None
     isolated = graded["allow_protection"] != "process"
-    options = GradingOptions(allow_process=not isolated, layer_earns_steps=earns)
+    options = GradingOptions(
+        allow_process=not isolated,
+        layer_earns_steps=False if graded["steps_earn_alone"] else None,
+        partial_points=graded["partial_points"] or None,
+    )
     reported = report_class(place, options, OUT, mistake, words)
     OUT.print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
     sys.exit(0 if reported.complete else 1)

@@ -124,6 +124,11 @@ def release(
     help="Do not let a right class earn the points of its steps [default: as the course says].",
 )
 @click.option(
+    "--partial-points",
+    is_flag=True,
+    help="Points also for a part of a step's checks [default: as the course says].",
+)
+@click.option(
     "--cluster",
     metavar="ADDRESS",
     help="Judge on the workers of a Dask scheduler, such as tcp://10.0.0.5:8786; or `local`.",
@@ -137,6 +142,7 @@ def grade(
     allow_protection: str | None,
     again: bool,
     steps_earn_alone: bool,
+    partial_points: bool,
     cluster: str | None,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
@@ -152,8 +158,9 @@ def grade(
             processes,
             allow_protection == "process",
             again,
-            layer_earns_steps=False if steps_earn_alone else None,
             cluster=cluster,
+            layer_earns_steps=False if steps_earn_alone else None,
+            partial_points=partial_points or None,
         ),
         console=OUT,
     )

@@ -5,6 +5,7 @@ Nobody is judged here: verdicts come from the journal, marks from the gradebook.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from autograder.grading.class_task import GradingOptions, kept_task
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.model.sanitize import terminal_line
-from autograder.model.symbols import count
+from autograder.model.symbols import count, number
 from autograder.model.verdict import Verdict
+from autograder.reports.gradebook_entry import ClassGradebook, entry_of
 from autograder.reports.misunderstandings import mistakes_at
 from autograder.reports.paragraphs import Paragraph, write_paragraph
 
@@ -65,7 +67,27 @@ def report_class(
             if mistake:
                 _tell(found, verdicts, mistake, words, console)
             gradebook = found.read()
+            _refuse_other_points(found, verdicts, gradebook)
             return write_results(found, pool, submissions, verdicts, gradebook, console)
+
+
+def _refuse_other_points(
+    found: FoundClass, verdicts: tuple[Verdict, ...], gradebook: ClassGradebook
+) -> None:
+    """Raise `KitError` when the gradebook has automatic points that these verdicts do not give."""
+    for verdict in verdicts:
+        entry = entry_of(verdict, gradebook.entries)
+        if entry is None or verdict.infrastructure:
+            continue
+        points = sum(cell.automatic or 0.0 for cell in entry.cells if cell.step)
+        if not math.isclose(points, verdict.points):
+            name = terminal_line(verdict.student, 60)
+            raise KitError(
+                f"the gradebook has {number(points)} automatic points for {name}, and by the "
+                f"course's settings of now it would be {number(verdict.points)}",
+                place=str(found.task.graded),
+                cure="run `attn grade` on the same class, which judges nobody again",
+            )
 
 
 def _tell(

@@ -50,6 +50,12 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# Being late costs nothing, unless you take away the "# " of these lines and of those you need.
+# c.AssignLatePenalties.plugin_class = "autograder.course.late_policy.LatePolicy"
+# c.LatePolicy.percent_per_day = 10
+# c.LatePolicy.grace_minutes = 15
+# c.LatePolicy.most_percent = 100
+
 # Grading is refused on a machine that cannot isolate submissions (`attn doctor` says what is
 # missing). The next line grades anyway. It is only for code that you trust; every page says so:
 # c.WriteVerdict.allow_protection = "process"

@@ -63,6 +63,6 @@ def course_task(
         target,
         output is not None,
         course.secret_folder,
-        course.layer_earns_steps,
+        course.rules,
     )
     return CourseTask(course, task)

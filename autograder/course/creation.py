@@ -18,10 +18,12 @@ import tomli_w
 
 from autograder.course.configuration import render_configuration
 from autograder.course.kit_copy import configuration_copy, copy_files
+from autograder.course.marking_settings import read_rules
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
 from autograder.model.files import read_small, write_whole
+from autograder.model.marking import DEFAULT_RULES, MarkingRules
 from autograder.model.sanitize import SURROGATES, file_name
 from autograder.submission.student_name import name_of, student_of
 
@@ -29,21 +31,17 @@ FORMAT_VERSION = 1
 GRADEBOOK = "gradebook.db"
 HEAD = "# What grading this course relies on. Keep the solutions out of source/.\n"
 LARGEST_FACTS = 1 << 16  # bytes
-EARNS = "layer_earns_steps"  # the setting: does a right layer earn the points of its steps?
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 
 @dataclass(frozen=True)
 class Course:
-    """An nbgrader course directory, where its solutions are, and its settings.
-
-    With `layer_earns_steps`, a right layer earns the points of the steps that it does.
-    """
+    """An nbgrader course directory, where its solutions are, and what it gives points for."""
 
     directory: Path
     solutions: Path
     exercises: tuple[str, ...]
-    layer_earns_steps: bool = True
+    rules: MarkingRules = DEFAULT_RULES
 
     def exercise(self, name: str) -> Exercise:
         """Read the instructor's copy of the exercise `name`.
@@ -166,14 +164,10 @@ def read_course(directory: Path) -> Course:
             place=str(path),
             cure='write it as exercises = ["numpy_single_head"]',
         )
-    earns = facts.get(EARNS, True)
-    if type(earns) is not bool:
-        raise KitError(
-            f"{EARNS} is neither true nor false", place=str(path), cure=f"write {EARNS} = true"
-        )
+    rules = read_rules(facts, path)
     root = directory.resolve()
     refuse_solutions_within(root / solutions, root)
-    return Course(root, (root / solutions).resolve(), tuple(exercises), earns)
+    return Course(root, (root / solutions).resolve(), tuple(exercises), rules)
 
 
 def _may_have_handed_in(folder: Path, exercise: str) -> bool:

@@ -32,9 +32,9 @@ def judge(
     """
     submissions = read_class(grader(), exercise, course_roster([(student, folder)]))
     journal = _prepared(course.graded(exercise.name) / JOURNAL)
-    secret, earns = input_secret(course.secret_folder), course.layer_earns_steps
-    run = GradingRun(journal, secret, allow_process, course.directory, earns)
-    return grade_class(exercise, submissions, run=run, pool=grader())[0]
+    secret, rules = input_secret(course.secret_folder), course.rules
+    run = GradingRun(journal, secret, allow_process, course.directory, rules.layer_earns_steps)
+    return rules.marked(grade_class(exercise, submissions, run=run, pool=grader())[0])
 
 
 @cache

@@ -22,6 +22,7 @@ from autograder.grading.grader_pool import GraderPool
 from autograder.grading.roster import course_roster
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem, read_small
+from autograder.model.marking import is_partly_marked, part_of
 from autograder.model.sanitize import terminal_line
 from autograder.model.symbols import number
 from autograder.model.verdict import Verdict
@@ -110,13 +111,20 @@ def _forecast(
         elif cell.by_hand is not None or not cell.step or not cell.automatic:
             after += cell.points
         else:
-            after += wanted[name] + cell.extra
+            after += _earned(cell, wanted[name], verdict) + cell.extra
     again = _why_again(course, entry, verdict, code, same_checks)
     if any(name not in map(_name, entry.cells) for name in wanted):
         again = again or "there are new questions"
     return MarkForecast(
         entry.student, entry.points, max(0.0, after - entry.penalty), again, tuple(by_hand)
     )
+
+
+def _earned(cell: EnteredCell, points: float, verdict: Verdict | None) -> float:
+    """Return what a step earns that had automatic points, if it is worth `points` now."""
+    steps = verdict.steps if verdict else ()
+    found = next((step for step in steps if step.name == cell.step), None)
+    return part_of(points, found) if found and is_partly_marked(found) else points
 
 
 def _why_again(
@@ -135,8 +143,11 @@ def _why_again(
         return "the checks, or the kit, have changed"
     if entry.penalty:
         return "late"
-    if not course.layer_earns_steps and any(step.by_layer for step in verdict.steps):
+    if not course.rules.layer_earns_steps and any(step.by_layer for step in verdict.steps):
         return "layer_earns_steps has changed"
+    partly = any(map(is_partly_marked, verdict.steps))
+    if course.rules.marked(verdict) != verdict or (partly and not course.rules.partial_points):
+        return "partial_points has changed"
     return ""
 
 

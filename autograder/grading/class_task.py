@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_k
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.roster import HandIn
 from autograder.model.exercise import Exercise
+from autograder.model.marking import DEFAULT_RULES, MarkingRules
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.sandbox import Zygote
@@ -31,21 +32,22 @@ _MOST_NAMED = 5
 @dataclass(frozen=True)
 class GradingOptions:
     """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
-    whether to judge `again` what has been judged before, whether a right layer earns the points of
-    the steps that it does (None: as the course says), and on which `cluster` (None: only here)."""
+    whether to judge `again` what has been judged before, on which `cluster` (None: only here), and
+    what there are points for, as in `MarkingRules` (None: as the course says)."""
 
     processes: int | None = None
     allow_process: bool = False
     again: bool = False
-    layer_earns_steps: bool | None = None
     cluster: str | None = None
+    layer_earns_steps: bool | None = None
+    partial_points: bool | None = None
 
 
 @dataclass(frozen=True)
 class ClassTask:
     """One class and one exercise: who handed in what and where, where results go (and whether
-    somebody named that folder), where the secret of its inputs lies, and whether its course lets a
-    right layer earn the points of the steps that it does."""
+    somebody named that folder), where the secret of its inputs lies, and what its course gives
+    points for."""
 
     exercise: Exercise
     hand_ins: tuple[HandIn, ...]
@@ -53,12 +55,13 @@ class ClassTask:
     output: Path
     output_named: bool
     secret: Path
-    layer_earns_steps: bool = True
+    rules: MarkingRules = DEFAULT_RULES
 
-    def earns(self, options: GradingOptions) -> bool:
-        """Whether a right layer earns the points of its steps: options overrule the course."""
-        chosen = options.layer_earns_steps
-        return self.layer_earns_steps if chosen is None else chosen
+    def rules_for(self, options: GradingOptions) -> MarkingRules:
+        """What there are points for: options overrule the course."""
+        names = [each.name for each in fields(MarkingRules)]
+        chosen = {name: getattr(options, name) for name in names}
+        return replace(self.rules, **{k: v for k, v in chosen.items() if v is not None})
 
 
 def grade_task(
@@ -86,18 +89,25 @@ def grade_task(
         count = f"{len(kept)} of {len(submissions)} submissions"
         console.print(Text(f"{count} were judged before and have not changed since"))
     left = [submission for submission in submissions if submission.student not in kept]
+    rules = task.rules_for(options)
     run = GradingRun(
         journal.path,
         input_secret(task.secret),
         options.allow_process,
         task.graded,
-        task.earns(options),
+        rules.layer_earns_steps,
     )
-    bar = ClassProgress(console, exercise.name, len(submissions), kept.values())
+    bar = ClassProgress(console, exercise.name, len(submissions), map(rules.marked, kept.values()))
     with _usable(journal), journal.held_open(), bar:
-        judged = grade_class(exercise, left, run=run, pool=judges or pool, on_verdict=bar.add)
+        judged = grade_class(
+            exercise,
+            left,
+            run=run,
+            pool=judges or pool,
+            on_verdict=lambda verdict: bar.add(rules.marked(verdict)),
+        )
     known = kept | {verdict.student: verdict for verdict in judged}
-    return submissions, tuple(known[submission.student] for submission in submissions)
+    return submissions, tuple(rules.marked(known[each.student]) for each in submissions)
 
 
 def kept_task(
@@ -118,7 +128,8 @@ def kept_task(
         more = ", ..." if len(left) > _MOST_NAMED else ""
         changed = f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
         raise _not_judged(task, f"{changed} ({shown}{more})")
-    return submissions, tuple(kept[submission.student] for submission in submissions)
+    marked = task.rules_for(options).marked
+    return submissions, tuple(marked(kept[submission.student]) for submission in submissions)
 
 
 def _not_judged(task: ClassTask, fact: str) -> KitError:
@@ -144,7 +155,7 @@ def _kept(
     journal: Journal, task: ClassTask, submissions: Sequence[Submission], options: GradingOptions
 ) -> dict[str, Verdict]:
     """Return the verdicts that the journal holds, by student; none when all is judged again."""
-    exercise, earns = task.exercise, task.earns(options)
+    exercise, earns = task.exercise, task.rules_for(options).layer_earns_steps
     digest = exercise_hash(exercise.folder)
     keys = {
         submission.student: judging_key(submission, digest, options.allow_process, earns)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.model.exercise import Exercise
+from autograder.model.marking import is_partly_marked
 from autograder.model.symbols import OUR_FAULT
 from autograder.model.verdict import Finding, LayerVerdict, Outcome, StepVerdict, Verdict
 from autograder.reports.finding import told
@@ -142,7 +143,12 @@ def first_line(verdict: Verdict) -> tuple[int, str]:
 
 
 def step_note(exercise: Exercise, verdict: Verdict, step: StepVerdict) -> str:
-    """Return what to add to "right" for a step that had correct inputs or earlier steps."""
+    """Return what to add to "right" for a step that had correct inputs or earlier steps.
+
+    Where it is not right and has points all the same, return what they are for.
+    """
+    if is_partly_marked(step):
+        return f"in {len(step.checks) - step.checks_passed} of {len(step.checks)} checks"
     if step.outcome is not Outcome.PASSED:
         return ""
     if step.leaning:

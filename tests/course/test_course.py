@@ -727,7 +727,7 @@ def test_a_course_says_whether_a_right_layer_earns_its_steps(
 ) -> None:
     text = f"format_version = 1\nsolutions = '../s'\nexercises = []\n{line}"
     (tmp_path / "attn.toml").write_text(text)
-    assert read_course(tmp_path).layer_earns_steps is earns
+    assert read_course(tmp_path).rules.layer_earns_steps is earns
 
 
 def test_an_exercise_that_is_not_built_makes_no_course(tmp_path: Path) -> None:

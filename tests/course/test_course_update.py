@@ -239,7 +239,7 @@ def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh:
     told = update(fresh, "--exercise", "sixth")
     assert "sixth: in source/:" in told and "nbgrader generate_assignment sixth\n" in told
     course = again(fresh)
-    assert course.exercises == (FIFTH, "sixth") and not course.layer_earns_steps
+    assert course.exercises == (FIFTH, "sixth") and not course.rules.layer_earns_steps
     assert "# we agreed on that" in facts.read_text()
     assert (course.source("sixth") / "sixth.ipynb").is_file()
     config = (course.directory / "nbgrader_config.py").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shutil
 import subprocess
@@ -123,6 +124,27 @@ def shown(course: Course, student: str, run: subprocess.CompletedProcess[str]) -
     )
 
 
+def autograde(course: Course) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nbgrader", "autograde", NAME, "--force"],
+        cwd=course.directory,
+        env=command_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def report(course: Course) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "autograder.cli", "report", str(course.directory)],
+        env=os.environ | {"COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def same(mark: str) -> Shown:
     return Shown(mark, mark, mark, mark, mark)
 
@@ -218,14 +240,7 @@ def test_nbgrader_autograde_refuses_them_too(course: Course) -> None:
     file = course.solutions / NAME / "exercise.toml"
     text = file.read_text()
     file.write_text(text.replace("points = 2", "points = 3", 1))
-    run = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "autograde", NAME, "--force"],
-        cwd=course.directory,
-        env=command_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = autograde(course)
     file.write_text(text)
     assert run.returncode != 0
     assert "is worth 3 now, and 2 in the gradebook" in run.stderr
@@ -300,3 +315,39 @@ def test_without_the_released_notebook_nobody_is_graded(tmp_path: Path) -> None:
     (course.release(NAME) / f"{NAME}.ipynb").unlink()
     run = grade(course)
     assert run.returncode == 2 and "the released notebook" in run.stderr
+
+
+@pytest.mark.slow
+def test_points_for_a_part_of_the_checks_are_the_same_everywhere(course: Course) -> None:
+    hand_in_of(course, "part", "mistake_weights_too_large")
+    assert shown(course, "part", grade(course)) == same("20/25")
+    facts = course.directory / "attn.toml"
+    facts.write_text("partial_points = true\n" + facts.read_text())
+    early = report(course)
+    assert early.returncode == 2 and "part" in early.stderr and "attn grade" in early.stderr
+    run = grade(course)
+    assert "4 of 4 submissions were judged before" in run.stdout
+    assert shown(course, "part", run) == same("21/25")
+    assert shown(course, RIGHT, run) == same("22/25")
+    page = (course.graded(NAME) / "feedback" / "part.html").read_text()
+    assert "in 1 of 2 checks" in page and "1 of 2 points" in page
+    assert shown(course, "part", report(course)) == same("21/25")
+    by_nbgrader = autograde(course)
+    assert by_nbgrader.returncode == 0, by_nbgrader.stderr
+    assert shown(course, "part", report(course)) == same("21/25")
+
+
+@pytest.mark.slow
+def test_the_late_policy_of_the_configuration_costs_what_it_says(
+    course: Course, book: Gradebook
+) -> None:
+    configuration = course.directory / "nbgrader_config.py"
+    offered = r"^# (c\.(?:AssignLatePenalties|LatePolicy)\..*)$"
+    lines = re.findall(offered, configuration.read_text(), re.MULTILINE)
+    assert len(lines) >= 2, "the configuration offers the policy"
+    configuration.write_text(configuration.read_text() + "\n".join(["", *lines, ""]))
+    (course.submitted(NAME, LATE) / "timestamp.txt").write_text("2026-03-02 12:00:00 UTC")
+    book.update_or_create_assignment(NAME, duedate="2026-03-01 12:30:00 UTC")
+    run = grade(course)
+    assert shown(course, LATE, run) == same("19.8/25")
+    assert "2.2 points off for being late." in " ".join(run.stdout.split())

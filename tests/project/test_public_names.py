@@ -37,6 +37,7 @@ NOTEBOOKS = {
 COURSES = {
     ("autograder.course.autograde", "install"),
     ("autograder.course.export", "CleanCsv"),
+    ("autograder.course.late_policy", "LatePolicy"),
     ("autograder.course.page", "PlainText"),
     ("autograder.course.page", "clean_html"),
     ("autograder.course.page", "clean_markdown"),
