@@ -46,6 +46,10 @@ COURSES = {
     ("autograder.course.preprocessors", "OntoSkeleton"),
     ("autograder.course.preprocessors", "WriteVerdict"),
 }
+CAME_LATER = {
+    ("autograder.course.late_policy", "LatePolicy"),
+    ("autograder.course.page", "highlight_code"),
+}
 # Of 0.1.0, `autograder.wire` and `autograder.checks.misconception` are gone: see CHANGELOG.md.
 EXERCISES = {
     ("autograder.checks", "shared_beside"),
@@ -154,8 +158,7 @@ def test_the_courses_of_today_name_only_what_stays() -> None:
 
 def test_a_course_of_the_first_version_names_only_what_stays() -> None:
     named = named_in_configuration(OLD_CONFIGURATION.read_text(encoding="utf-8"))
-    # The one name that came later.
-    assert named == COURSES - {("autograder.course.page", "highlight_code")}
+    assert named == COURSES - CAME_LATER
 
 
 @pytest.mark.usefixtures("stock_nbgrader")
