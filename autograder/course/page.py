@@ -16,6 +16,7 @@ from bleach import clean
 from nbconvert.filters import Highlight2HTML, markdown2html
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
+from nbgrader.utils import is_grade, is_solution
 
 from autograder.model import sanitize as plain
 
@@ -27,6 +28,7 @@ TAGS = frozenset((*INLINE, *BLOCKS, *HEADINGS, *TABLES))
 LINK = re.compile(r"(?:https?://|mailto:|#)\S*", re.IGNORECASE)
 # The classes of highlighted code. Formgrader's scripts find buttons and cells by other classes.
 CODE_CLASS = re.compile(r"highlight(?: hl-\w+)?|[a-z]{1,2}[a-z0-9]?")
+SCORE = re.compile(r"\d{1,9}\.\d{1,20}")
 # In characters. The libraries that make pages take quadratic time, or worse, in these.
 MOST_PROSE, MOST_CODE, LONGEST_LINE = 10_000, 100_000, 1000
 # The texts of a student's that the templates show unchanged.
@@ -57,7 +59,10 @@ def highlight_code(source: str, language: str | None = None, metadata: object = 
 
 
 class PlainText(Preprocessor):
-    """Removes characters that hide or reverse text in cells, and shows names as plain text."""
+    """Removes characters that hide or reverse text in cells, and shows names as plain text.
+
+    The number from which nbgrader reads a score is left out: the page shows the score beside it.
+    """
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
@@ -66,11 +71,18 @@ class PlainText(Preprocessor):
         for cell in nb.cells:
             # Somebody who grades by hand must see the code that runs, in the right order.
             cell.source = plain.clean(cell.source, len(cell.source) + 1)
+            if is_grade(cell) and not is_solution(cell) and cell.cell_type == "code":
+                cell.outputs = [each for each in cell.outputs if not _is_score(each)]
         found = {name: str(resources[name]) for name in NAMES if resources.get(name)}
         resources.update(
             {name: escape(plain.clean_line(text, 1000)) for name, text in found.items()}
         )
         return nb, resources
+
+
+def _is_score(output: NotebookNode) -> bool:
+    text = output.get("data", {}).get("text/plain", "")
+    return output.output_type == "execute_result" and bool(SCORE.fullmatch(text))
 
 
 def _of_a_link(tag: str, name: str, value: str) -> bool:

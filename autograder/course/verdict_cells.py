@@ -99,7 +99,9 @@ def finished(path: Path) -> bool:
 
 def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict) -> None:
     details = step_text(step).finding.details
-    page = "".join(f"<p>{html(part)}</p>" for part in words) + folded_html("Details", details)
+    page = "".join(f"<p>{html(part)}</p>" for part in words) + folded_html(
+        "Click for details", details
+    )
     data = {"text/plain": "\n\n".join((*words, *details)), "text/html": page}
     score = repr(_score(step, float(cell.metadata.nbgrader["points"])))
     cell.outputs = [
