@@ -31,8 +31,9 @@ def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
 
 
 def _is_written(uses: str, cells: Iterable[str]) -> bool:
-    name = re.compile(rf"\b{re.escape(uses.rpartition('.')[2])}\b")
-    return any(name.search(cell) for cell in cells)
+    word = uses.rpartition(".")[2]
+    name = re.compile(rf"\b{re.escape(word)}\b")
+    return any(word in cell and name.search(cell) for cell in cells)
 
 
 def _names(cell: str) -> Iterator[str]:
