@@ -48,13 +48,15 @@ EnterGrades = Callable[[Sequence[Submission], Sequence[Verdict], GraderPool], Cl
 class FoundClass:
     """What there is to grade, how a gradebook gets the grades, and how it is read.
 
-    `deliver` puts the pages of students where they are handed out from.
+    `deliver` puts the pages of students where they are handed out from. With `last_counts`, the
+    gradebook has the points of the verdicts, and not of other attempts.
     """
 
     task: ClassTask
     enter: EnterGrades
     read: Callable[[], ClassGradebook]
     deliver: Callable[[Sequence[Verdict]], None]
+    last_counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,7 @@ def _in_course(
     from autograder.course.delivered_page import deliver_pages
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
+    from autograder.course.graded_attempts import counted_points
 
     found = course_task(path, exercise, solutions, output)
     name = found.task.exercise.name
@@ -161,14 +164,16 @@ def _in_course(
     def enter(
         submissions: Sequence[Submission], verdicts: Sequence[Verdict], pool: GraderPool
     ) -> ClassGradebook:
-        write_gradebook(found.course, name, verdicts, submissions, pool)
+        course, facts = found.course, found.task.exercise
+        counted = counted_points(course.graded(name), facts, verdicts, course.attempts)
+        write_gradebook(course, name, verdicts, submissions, pool, counted)
         return read()
 
     def deliver(verdicts: Sequence[Verdict]) -> None:
         judged = (each.student for each in verdicts if not each.infrastructure)
         deliver_pages(found.course, name, judged)
 
-    return FoundClass(found.task, enter, read, deliver)
+    return FoundClass(found.task, enter, read, deliver, found.course.attempts.only_the_last)
 
 
 def write_results(

@@ -67,7 +67,8 @@ def report_class(
             if mistake:
                 _tell(found, verdicts, mistake, words, console)
             gradebook = found.read()
-            _refuse_other_points(found, verdicts, gradebook)
+            if found.last_counts:
+                _refuse_other_points(found, verdicts, gradebook)
             return write_results(found, pool, submissions, verdicts, gradebook, console)
 
 
@@ -79,7 +80,7 @@ def _refuse_other_points(
         entry = entry_of(verdict, gradebook.entries)
         if entry is None or verdict.infrastructure:
             continue
-        points = sum(cell.automatic or 0.0 for cell in entry.cells if cell.step)
+        points = entry.automatic
         if not math.isclose(points, verdict.points):
             name = terminal_line(verdict.student, 60)
             raise KitError(

@@ -17,8 +17,9 @@ from pathlib import Path
 import tomli_w
 
 from autograder.course.configuration import render_configuration
+from autograder.course.graded_attempts import LAST_COUNTS, AttemptRules
 from autograder.course.kit_copy import configuration_copy, copy_files
-from autograder.course.marking_settings import read_rules
+from autograder.course.marking_settings import read_attempt_rules, read_rules
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
@@ -42,6 +43,7 @@ class Course:
     solutions: Path
     exercises: tuple[str, ...]
     rules: MarkingRules = DEFAULT_RULES
+    attempts: AttemptRules = LAST_COUNTS
 
     def exercise(self, name: str) -> Exercise:
         """Read the instructor's copy of the exercise `name`.
@@ -164,10 +166,10 @@ def read_course(directory: Path) -> Course:
             place=str(path),
             cure='write it as exercises = ["numpy_single_head"]',
         )
-    rules = read_rules(facts, path)
+    rules, attempts = read_rules(facts, path), read_attempt_rules(facts, path)
     root = directory.resolve()
     refuse_solutions_within(root / solutions, root)
-    return Course(root, (root / solutions).resolve(), tuple(exercises), rules)
+    return Course(root, (root / solutions).resolve(), tuple(exercises), rules, attempts)
 
 
 def _may_have_handed_in(folder: Path, exercise: str) -> bool:

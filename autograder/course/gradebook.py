@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from autograder.course.creation import Course
+from autograder.course.graded_attempts import StepPoints
 from autograder.course.graded_notebook import (
     WRITABLE,
     GradedNotebook,
@@ -52,10 +53,12 @@ def write_gradebook(
     verdicts: Iterable[Verdict],
     submissions: Iterable[Submission],
     pool: GraderPool | None = None,
+    counted: Mapping[str, StepPoints] = {},
 ) -> tuple[str, ...]:
     """Write every verdict into the gradebook and its notebook into `autograded/`.
 
-    The processes of `pool` make the notebooks; without a pool, one new process does.
+    The processes of `pool` make the notebooks; without a pool, one new process does. Where another
+    attempt than the one that was judged counts, its points are in `counted`, by student.
 
     Return the students who got no grade because a fault of ours kept them from being judged.
     Their entries in the gradebook and in `autograded/` stay as they are. Raise `KitError` when
@@ -74,7 +77,12 @@ def write_gradebook(
         by_hand = _graded_by_hand(gradebook.db, notebook)
         for start in range(0, len(judged), BATCH):
             part = [
-                JudgedSubmission(handed_in[each.student], each, each.student in by_hand)
+                JudgedSubmission(
+                    handed_in[each.student],
+                    each,
+                    each.student in by_hand,
+                    counted=counted.get(each.student),
+                )
                 for each in judged[start : start + BATCH]
             ]
             batch = graded_notebooks(course, exercise, part, staging / str(start), graders)

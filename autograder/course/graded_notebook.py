@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from nbgrader import utils
 
 from autograder.course.creation import Course, notebook_name
+from autograder.course.graded_attempts import StepPoints
 from autograder.course.intake import (
     CHANGED,
     ChangedFile,
@@ -50,13 +51,14 @@ class JudgedSubmission:
     """A submission and the verdict on it.
 
     `by_hand` says whether a person has given some of its points, `shown` whether its notebook has
-    what the student wrote.
+    what the student wrote. `counted` are the points of each step where another attempt counts.
     """
 
     submission: Submission
     verdict: Verdict
     by_hand: bool = False
     shown: bool = True
+    counted: StepPoints | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def _graded(
     folder: Path,
 ) -> GradedNotebook:
     """Fill in the verdict; read scores and comments as nbgrader's SaveAutoGrades does."""
-    filled = with_verdict(notebook, judged.verdict, exercise)
+    filled = with_verdict(notebook, judged.verdict, exercise, judged.counted)
     scores: dict[str, float | None] = {}
     comments: dict[str, str | None] = {}
     for cell in filled.cells:

@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.course.graded_attempts import StepPoints
 from autograder.course.skeleton import with_own_cells
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
@@ -47,9 +48,15 @@ def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
     return found
 
 
-def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -> NotebookNode:
+def with_verdict(
+    notebook: NotebookNode,
+    verdict: Verdict,
+    exercise: Exercise,
+    counted: StepPoints | None = None,
+) -> NotebookNode:
     """Return `notebook` with `verdict` in its check cells and no other output.
 
+    The scores are those of the verdict, or of the attempt that is `counted` in its place.
     Raise `KitError` when no grade may be written: a fault of ours kept a step from being judged,
     or the check cells do not belong to the verdict's steps.
     """
@@ -71,19 +78,24 @@ def with_verdict(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -
     for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
         cell.outputs, cell.execution_count = [], count
     for step in verdict.steps:
-        _write(checks[step.name], _words(step, verdict, exercise), step)
+        points = counted.get(step.name, 0.0) if counted else step.points
+        _write(checks[step.name], _words(step, verdict, exercise), step, points)
     return result
 
 
 def shows(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -> bool:
-    """Whether the check cells of a graded notebook have this verdict, and no other."""
+    """Whether the check cells of a graded notebook have this verdict's words, and no other's."""
     if verdict.infrastructure:
         return False
     try:
         own, made = check_cells(notebook), check_cells(with_verdict(notebook, verdict, exercise))
     except KitError:  # it checks other steps
         return False
-    return all(own[step].outputs == made[step].outputs for step in made)
+    return all(_without_score(own[step]) == _without_score(made[step]) for step in made)
+
+
+def _without_score(cell: NotebookNode) -> list[NotebookNode]:
+    return [output for output in cell.outputs if output.output_type != "execute_result"]
 
 
 def finished(path: Path) -> bool:
@@ -97,13 +109,13 @@ def finished(path: Path) -> bool:
         return False
 
 
-def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict) -> None:
+def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict, points: float) -> None:
     details = step_text(step).finding.details
     page = "".join(f"<p>{html(part)}</p>" for part in words) + folded_html(
         "Click for details", details
     )
     data = {"text/plain": "\n\n".join((*words, *details)), "text/html": page}
-    score = repr(_score(step, float(cell.metadata.nbgrader["points"])))
+    score = repr(_score(step.name, points, float(cell.metadata.nbgrader["points"])))
     cell.outputs = [
         _output("display_data", data),
         _output("execute_result", {"text/plain": score}, execution_count=cell.execution_count),
@@ -115,15 +127,15 @@ def _output(kind: str, data: dict[str, str], **more: int) -> NotebookNode:
     return NotebookNode(output_type=kind, metadata=NotebookNode(), data=NotebookNode(data), **more)
 
 
-def _score(step: StepVerdict, most: float) -> float:
+def _score(step: str, points: float, most: float) -> float:
     """Return points that nbgrader can read: it stops if they exceed those of the cell."""
-    if not math.isfinite(step.points):
+    if not math.isfinite(points):
         raise KitError(
-            f"the points of {step.name} are not a number",
-            place=f"a verdict that says {step.points}",
+            f"the points of {step} are not a number",
+            place=f"a verdict that says {points}",
             cure="grade this submission again",
         )
-    return min(max(float(step.points), 0.0), most)
+    return min(max(float(points), 0.0), most)
 
 
 def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str, ...]:

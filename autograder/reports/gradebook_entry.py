@@ -6,7 +6,8 @@ marks there, by hand, with extra credit or for lateness, and grade questions of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -86,6 +87,11 @@ class GradebookEntry:
         return sum(cell.max_points for cell in self.cells)
 
     @property
+    def automatic(self) -> float:
+        """The automatic points of the steps."""
+        return sum(cell.automatic or 0.0 for cell in self.cells if cell.step)
+
+    @property
     def changes(self) -> tuple[str, ...]:
         """What people gave and took for the steps, and what they have to look at again."""
         late = (f"{_points(self.penalty)} off for being late.",) if self.penalty else ()
@@ -159,8 +165,15 @@ def changes_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
     entry = entry_of(verdict, entries)
     if entry is None:
         return ()
-    earlier = "The mark is of an earlier run; this time, the work could not be judged."
-    return (*([earlier] if verdict.infrastructure else []), *entry.changes)
+    return (*_of_other_work_than(verdict, entry), *entry.changes)
+
+
+def _of_other_work_than(verdict: Verdict, entry: GradebookEntry) -> Iterator[str]:
+    if verdict.infrastructure:
+        yield "The mark is of an earlier run; this time, the work could not be judged."
+    elif entry.has_marks and not math.isclose(entry.automatic, verdict.points):
+        points = f"{number(entry.automatic)} points, this one {number(verdict.points)}"
+        yield f"The mark is of another attempt: that one earned {points}."
 
 
 def reasons_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:

@@ -351,3 +351,23 @@ def test_the_late_policy_of_the_configuration_costs_what_it_says(
     run = grade(course)
     assert shown(course, LATE, run) == same("19.8/25")
     assert "2.2 points off for being late." in " ".join(run.stdout.split())
+
+
+@pytest.mark.slow
+def test_the_best_attempt_counts_everywhere_where_the_course_says_so(course: Course) -> None:
+    with (course.directory / "attn.toml").open("a") as facts:
+        facts.write('[attempts]\ncounts = "best"\n')
+    hand_in_of(course, RIGHT, WRONG)
+    run = grade(course)
+    assert shown(course, RIGHT, run) == same("22/25")
+    words = "The mark is of another attempt: that one earned 22 points, this one 20."
+    assert f"{RIGHT}: 22 of 25, 20 automatic. {words}" in " ".join(run.stdout.split())
+    page = (course.graded(NAME) / "feedback" / f"{RIGHT}.html").read_text()
+    assert words in page and "they are not scaled" in page
+    assert shown(course, RIGHT, report(course)) == same("22/25")
+    by_nbgrader = autograde(course)
+    assert by_nbgrader.returncode == 0, by_nbgrader.stderr
+    assert shown(course, RIGHT, report(course)) == same("22/25")
+    text = (course.directory / "attn.toml").read_text()
+    (course.directory / "attn.toml").write_text(text.replace('"best"', '"last"'))
+    assert shown(course, RIGHT, grade(course)) == same("20/25")

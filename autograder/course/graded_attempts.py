@@ -1,0 +1,134 @@
+"""Which of a student's attempts counts, where a course lets somebody hand in again and again.
+
+An attempt is code that was graded. What it earned is noted, as shares of the steps' points, so it
+still counts after the files are gone and after points have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise
+from autograder.model.files import read_small, write_whole
+from autograder.model.verdict import Verdict
+
+FILE = "attempts.json"
+MOST_BYTES = 1 << 28  # 10,000 students with 50 attempts take a tenth of that
+LAST, BEST = "last", "best"
+StepPoints = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class AttemptRules:
+    """Whether the last or the best attempt `counts`, of the first `most` (None: of all)."""
+
+    counts: str = LAST
+    most: int | None = None
+
+    @property
+    def only_the_last(self) -> bool:
+        """Whether what was handed in last counts, as without any rule."""
+        return self.counts == LAST and self.most is None
+
+
+LAST_COUNTS = AttemptRules()
+
+
+@dataclass(frozen=True)
+class GradedAttempt:
+    """Code that was graded, by its hash, and its share of each step's points, from 0 to 1."""
+
+    code_hash: str
+    shares: StepPoints
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> GradedAttempt:
+        """Return what `verdict` says of its code."""
+        shares = {
+            step.name: step.points / step.max_points if step.max_points else 0.0
+            for step in verdict.steps
+        }
+        return cls(verdict.code_hash, shares)
+
+    def points(self, exercise: Exercise) -> StepPoints:
+        """Return what it earns in `exercise` as it is now, by step."""
+        shares = ((step, self.shares.get(step.name, 0.0)) for step in exercise.steps)
+        return {step.name: round(step.points * share, 4) for step, share in shares}
+
+
+def counted_points(
+    folder: Path, exercise: Exercise, verdicts: Iterable[Verdict], rules: AttemptRules
+) -> dict[str, StepPoints]:
+    """Note in `folder` what was graded; return the points of the attempt that counts, by student.
+
+    Who is not in the result has the points of the verdict. Raise `KitError` when the notes cannot
+    be read or written; then nothing has changed.
+    """
+    judged = [each for each in verdicts if not each.infrastructure]
+    path = folder / FILE
+    # Also while only the last one counts: the course may decide otherwise tomorrow.
+    noted = _read(path)
+    now = dict(noted)
+    for verdict in judged:
+        now[verdict.student] = _with(now.get(verdict.student, ()), GradedAttempt.of(verdict))
+    if now != noted:
+        _write(path, now)
+    if rules.only_the_last:
+        return {}
+    return {
+        each.student: _counting(now[each.student], exercise, rules).points(exercise)
+        for each in judged
+    }
+
+
+def _with(attempts: tuple[GradedAttempt, ...], new: GradedAttempt) -> tuple[GradedAttempt, ...]:
+    """Add an attempt; one with the same code is that one again, and keeps its place."""
+    codes = [each.code_hash for each in attempts]
+    if new.code_hash not in codes:
+        return (*attempts, new)
+    place = codes.index(new.code_hash)
+    return (*attempts[:place], new, *attempts[place + 1 :])
+
+
+def _counting(
+    attempts: tuple[GradedAttempt, ...], exercise: Exercise, rules: AttemptRules
+) -> GradedAttempt:
+    allowed = attempts[: rules.most]
+    if rules.counts == LAST:
+        return allowed[-1]
+    return max(reversed(allowed), key=lambda each: sum(each.points(exercise).values()))
+
+
+def _read(path: Path) -> dict[str, tuple[GradedAttempt, ...]]:
+    try:
+        facts = json.loads(read_small(path, MOST_BYTES).decode("utf-8"))
+        return {
+            student: tuple(_attempt(each) for each in attempts)
+            for student, attempts in facts.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise KitError(
+            f"the notes of earlier attempts cannot be read: {type(error).__name__}: {error}",
+            place=str(path),
+            cure="put back a copy of that file; or move it away, and only what is handed in from "
+            "now on counts as an attempt",
+        ) from None
+
+
+def _attempt(facts: Mapping[str, Any]) -> GradedAttempt:
+    shares = {name: float(share) for name, share in facts["shares"].items()}
+    if not all(0.0 <= share <= 1.0 for share in shares.values()):
+        raise ValueError("a share is not between 0 and 1")
+    return GradedAttempt(str(facts["code_hash"]), shares)
+
+
+def _write(path: Path, attempts: Mapping[str, tuple[GradedAttempt, ...]]) -> None:
+    facts = {student: [asdict(each) for each in of] for student, of in sorted(attempts.items())}
+    write_whole(path, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")

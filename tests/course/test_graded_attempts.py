@@ -1,0 +1,113 @@
+"""Which attempt counts where students may hand in again: the last or the best, of the first few."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.course.creation import read_course
+from autograder.course.graded_attempts import FILE, AttemptRules, counted_points
+from autograder.errors import KitError
+from autograder.model.verdict import Finding, Outcome, Verdict
+from support.verdicts import EXERCISE, verdict
+
+WRONG = Finding(Outcome.WRONG_VALUES, "It is not right.")
+BEST, LAST = AttemptRules("best"), AttemptRules()
+ALL = sum(step.points for step in EXERCISE.steps)
+
+
+def attempt(code: str, *wrong: str) -> Verdict:
+    found = verdict("ada", **dict.fromkeys(wrong, WRONG))
+    return replace(found, code_hash=code * 64)
+
+
+def mark(folder: Path, judged: Verdict, rules: AttemptRules) -> float:
+    """The points that count after an attempt was graded."""
+    counted = counted_points(folder, EXERCISE, [judged], rules)
+    return sum(counted["ada"].values()) if counted else judged.points
+
+
+FULL, ONE_WRONG, TWO_WRONG = (
+    attempt("a"),
+    attempt("b", "softmax"),
+    attempt("c", "softmax", "scale_scores"),
+)
+
+
+def test_without_a_rule_the_last_attempt_counts(tmp_path: Path) -> None:
+    assert [mark(tmp_path, each, LAST) for each in (FULL, TWO_WRONG)] == [ALL, TWO_WRONG.points]
+
+
+def test_the_best_attempt_stays_the_best_and_a_better_one_takes_its_place(tmp_path: Path) -> None:
+    marks = [mark(tmp_path, each, BEST) for each in (TWO_WRONG, ONE_WRONG, TWO_WRONG, FULL)]
+    assert marks == [TWO_WRONG.points, ONE_WRONG.points, ONE_WRONG.points, ALL]
+
+
+def test_what_was_graded_before_there_was_a_rule_counts_too(tmp_path: Path) -> None:
+    mark(tmp_path, FULL, LAST)
+    assert mark(tmp_path, TWO_WRONG, BEST) == ALL
+
+
+def test_only_the_first_attempts_count_and_the_same_code_is_no_further_one(tmp_path: Path) -> None:
+    two = AttemptRules("best", most=2)
+    marks = [mark(tmp_path, each, two) for each in (TWO_WRONG, TWO_WRONG, ONE_WRONG, FULL)]
+    assert marks == [TWO_WRONG.points, TWO_WRONG.points, ONE_WRONG.points, ONE_WRONG.points]
+    assert mark(tmp_path, FULL, AttemptRules("last", most=1)) == TWO_WRONG.points
+
+
+def test_code_that_is_judged_otherwise_now_counts_as_it_is_judged_now(tmp_path: Path) -> None:
+    mark(tmp_path, FULL, BEST)
+    judged_again = replace(TWO_WRONG, code_hash=FULL.code_hash)
+    assert mark(tmp_path, judged_again, BEST) == TWO_WRONG.points
+
+
+def test_an_attempt_keeps_its_share_when_points_change(tmp_path: Path) -> None:
+    mark(tmp_path, FULL, BEST)
+    steps = tuple(replace(step, points=2 * step.points) for step in EXERCISE.steps)
+    doubled = replace(EXERCISE, steps=steps)
+    counted = counted_points(tmp_path, doubled, [TWO_WRONG], BEST)
+    assert sum(counted["ada"].values()) == 2 * ALL
+
+
+def test_what_could_not_be_judged_is_no_attempt(tmp_path: Path) -> None:
+    mark(tmp_path, ONE_WRONG, BEST)
+    ours = replace(FULL.steps[0], outcome=Outcome.INFRASTRUCTURE, points=0.0)
+    fault = replace(FULL, steps=(ours, *FULL.steps[1:]))
+    assert counted_points(tmp_path, EXERCISE, [fault], BEST) == {}
+    assert mark(tmp_path, TWO_WRONG, BEST) == ONE_WRONG.points
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '{"ada": [{}]}', '{"ada": [{"code_hash": "a", "shares": {"softmax": 7}}]}']
+)
+def test_damaged_notes_are_refused_and_stay(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(KitError, match="earlier attempts cannot be read"):
+        mark(tmp_path, FULL, BEST)
+    assert (tmp_path / FILE).read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('counts = "first"', "neither 'last' nor 'best'"),
+        ("most = 0", "not a whole number from 1 on"),
+        ("most = true", "not a whole number from 1 on"),
+        ("least = 1", "something else than counts and most"),
+    ],
+)
+def test_a_rule_that_is_unclear_is_refused(tmp_path: Path, table: str, words: str) -> None:
+    head = "format_version = 1\nsolutions = '../s'\nexercises = []\n"
+    (tmp_path / "attn.toml").write_text(f"{head}[attempts]\n{table}\n")
+    with pytest.raises(KitError, match=words):
+        read_course(tmp_path)
+
+
+def test_a_course_says_which_attempt_counts(tmp_path: Path) -> None:
+    head = "format_version = 1\nsolutions = '../s'\nexercises = []\n"
+    (tmp_path / "attn.toml").write_text(f'{head}[attempts]\ncounts = "best"\nmost = 3\n')
+    assert read_course(tmp_path).attempts == AttemptRules("best", 3)
+    (tmp_path / "attn.toml").write_text(head)
+    assert read_course(tmp_path).attempts.only_the_last
