@@ -272,6 +272,9 @@ class Verdict:
     def from_json(cls, text: str) -> Verdict:
         """Read what `to_json` wrote; raise ValueError, KeyError or TypeError on anything else."""
         facts = json.loads(text)
+        known = (None, FORMAT_VERSION)  # the first ones do not say it
+        if isinstance(facts, dict) and facts.get("version") not in known:
+            raise ValueError("a verdict of another version")
         fields = {name: facts[name] for name in cls.__dataclass_fields__}
         fields["steps"] = tuple(_step(step) for step in facts["steps"])
         fields["chain"] = _chain(facts["chain"])

@@ -40,7 +40,7 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
     paths = [path for path in sorted(folder.glob("*.json")) if not path.name.startswith(".")]
     if not paths:
         raise KitError("there are no verdicts", place=str(folder), cure="grade the class first")
-    return sorted_roll([_read(path) for path in paths])
+    return sorted_roll([read_verdict(path) for path in paths])
 
 
 def find_verdict(folder: Path, student: str) -> Verdict | None:
@@ -51,7 +51,7 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
     path = _file(folder, student)
     if not path.is_file():
         return None
-    verdict = _read(path)
+    verdict = read_verdict(path)
     if verdict.student != student:
         raise KitError(
             f"{path.name} is not about the student that it is named after",
@@ -65,7 +65,8 @@ def _file(folder: Path, student: str) -> Path:
     return folder / f"{file_stem(student)}.json"
 
 
-def _read(path: Path) -> Verdict:
+def read_verdict(path: Path) -> Verdict:
+    """Read one verdict file; raise `KitError` when it is none, and OSError."""
     try:
         return Verdict.from_json(path.read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError) as error:

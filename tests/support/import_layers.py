@@ -29,7 +29,7 @@ LAYERS = (
     ("judging", "sandbox"),
     ("submission", "checks", "heatmaps", "building"),
     ("reports", "notebook", "grading", "doctor", "releasing"),
-    ("course", "learning", "verification", "cluster"),
+    ("course", "learning", "verification", "cluster", "platforms"),
     ("cli",),
 )
 

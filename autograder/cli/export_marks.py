@@ -1,0 +1,125 @@
+"""`attn export`: the marks of a graded class, filled into a platform's own table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.cli.kit import FOLDER, OUT
+from autograder.errors import KitError
+from autograder.model.sanitize import terminal_line
+
+if TYPE_CHECKING:
+    from autograder.platforms.mark import StudentMark
+
+_MOST = 20  # sentences of a kind
+
+
+@click.command()
+@click.argument("platform", type=click.Choice(["canvas", "moodle"]))
+@click.argument("graded", type=FOLDER)
+@click.option("--into", "table", type=FOLDER, required=True, help="The CSV from the platform.")
+@click.option("--to", "target", type=FOLDER, required=True, help="A new file for the filled copy.")
+@click.option("--column", help="The heading of the column [default: the only one that fits].")
+@click.option("--roster", type=FOLDER, help="A CSV list of who is who, as `attn collect` writes.")
+@click.option("--id-column", metavar="HEADING", help="The column of the roster with the ids.")
+@click.option("--exercise", help="Which exercise [default: the only one].")
+@click.option("--scale", is_flag=True, help="Convert the marks to the points of the column.")
+def export(
+    platform: str,
+    graded: Path,
+    table: Path,
+    target: Path,
+    column: str | None,
+    roster: Path | None,
+    id_column: str | None,
+    exercise: str | None,
+    scale: bool,
+) -> None:
+    """Fill marks into a copy of Canvas' gradebook or of Moodle's grading worksheet.
+
+    GRADED is a course, or a folder that was graded. Marks are those of the gradebook. Who has none
+    stays empty and is named. The exit code is 1 if a mark did not get into the copy.
+    """
+    from autograder.platforms.class_list import list_of, read_class_list
+    from autograder.platforms.csv_table import read_table, write_beside
+    from autograder.platforms.gradebook_column import canvas_column, moodle_column
+    from autograder.platforms.mark_export import fill
+
+    marks = _marks(graded, exercise)
+    found = read_table(table)
+    place = (canvas_column if platform == "canvas" else moodle_column)(found, column)
+    students = read_class_list(roster, id_column) if roster else list_of(marks)
+    filled = fill(found, place, marks, students, scale=scale)
+    write_beside(target, filled.content, table)
+    _print(f"column: {found.headings[place.number]}")
+    _print_some(filled.notes, "such rows")
+    _print_some(filled.problems, "such marks", "bold red")
+    _print(f"{len(filled.filled)} of {len(marks)} marks filled in: {target}")
+    sys.exit(1 if filled.problems else 0)
+
+
+def _marks(path: Path, exercise: str | None) -> Mapping[str, StudentMark]:
+    """Return the marks of a course or of a graded folder; raise `KitError` without any."""
+    from autograder.grading.graded_folder import is_course
+    from autograder.platforms.mark import class_marks
+    from autograder.reports.gradebook_entry import ClassGradebook
+    from autograder.reports.verdict_files import read_verdicts
+
+    if not path.is_dir():
+        raise KitError(
+            "there is no such folder", place=str(path), cure="name a course, or a graded folder"
+        )
+    if is_course(path):
+        return _marks_of_course(path, exercise)
+    beside = path.resolve().with_name(f"{path.resolve().name}-graded")
+    results = path if (path / "verdicts").is_dir() else beside
+    verdicts = read_verdicts(results / "verdicts")
+    if exercise and verdicts[0].exercise != exercise:
+        raise KitError(
+            f"these are the results of {verdicts[0].exercise}, not of {exercise}",
+            place=str(results),
+            cure="name the folder of the other results",
+        )
+    return class_marks(verdicts, ClassGradebook())
+
+
+def _marks_of_course(path: Path, exercise: str | None) -> Mapping[str, StudentMark]:
+    from autograder.course.creation import read_course
+    from autograder.course.gradebook_entries import read_gradebook
+    from autograder.platforms.mark import class_marks
+    from autograder.reports.verdict_files import read_verdicts
+
+    course = read_course(path)
+    if exercise is None and len(course.exercises) != 1:
+        raise KitError(
+            "the course has several exercises",
+            place=str(path),
+            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
+        )
+    name = course.exercise(exercise or course.exercises[0]).name
+    folder = course.graded(name) / "verdicts"
+    gradebook = read_gradebook(course, name)
+    there = set(course.students(name))
+    verdicts = read_verdicts(folder) if folder.is_dir() else ()
+    marks = class_marks([each for each in verdicts if each.student in there], gradebook)
+    if not marks:
+        raise KitError(
+            f"nobody has a mark in {name}", place=str(path), cure=f"run `attn grade {path}` first"
+        )
+    return marks
+
+
+def _print(line: str, style: str | None = None) -> None:
+    OUT.print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
+
+
+def _print_some(lines: Sequence[str], what: str, style: str | None = None) -> None:
+    for line in lines[:_MOST]:
+        _print(line, style)
+    if len(lines) > _MOST:
+        _print(f"{len(lines) - _MOST} more {what}", style)

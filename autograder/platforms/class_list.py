@@ -1,0 +1,222 @@
+"""The list of a class as CSV: which of a platform's names and numbers is which student's.
+
+Columns are found by their headings: those of nbgrader's own list (`id`, `first_name`, ...), of the
+gradebook that Canvas exports, of Moodle's grading worksheet, of the rosters of Gradescope and of
+GitHub Classroom, and of the list that `attn collect` writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.model.sanitize import clean_line
+from autograder.platforms.csv_table import CsvTable, read_table
+from autograder.platforms.identity import (
+    CANVAS,
+    EMAIL,
+    GITHUB,
+    KINDS,
+    LOGIN,
+    MOODLE,
+    SIS,
+    STUDENT,
+    Identity,
+    plain,
+    spellings,
+)
+
+# What headings mean, in small letters and with spaces for "_" and "-".
+_HEADINGS = {
+    **dict.fromkeys(("student id", "id", "nbgrader id", "studentid"), STUDENT),
+    **dict.fromkeys(("canvas id", "canvas user id"), CANVAS),
+    **dict.fromkeys(("moodle participant", "identifier"), MOODLE),
+    **dict.fromkeys(
+        ("sis user id", "sis id", "sid", "id number", "idnumber", "student number"), SIS
+    ),
+    **dict.fromkeys(
+        ("sis login id", "login", "login id", "lms user id", "username", "user"), LOGIN
+    ),
+    **dict.fromkeys(("email", "email address", "e mail", "mail"), EMAIL),
+    **dict.fromkeys(("github username", "github", "github login"), GITHUB),
+}
+_NAMES = ("name", "full name", "student name")
+_FIRST, _LAST = ("first name", "firstname"), ("last name", "lastname", "surname")
+_PARTICIPANT = re.compile(r"\D{0,60}?(\d{1,12})")
+_PARTICIPANT_WORD = re.compile(r"(\D{3,60}?)\s?\d{1,12}")
+# Where the list has no ids of its own, the students' ids are what it has first of these.
+_IDS = (STUDENT, LOGIN, SIS, EMAIL, GITHUB, CANVAS)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One student of the list: the id in the course, and who that is."""
+
+    student: str
+    identity: Identity
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Who somebody is: the id in the course, or "" and the reason why that is not known."""
+
+    student: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ClassList:
+    """The students of a class; `ids` says in words which column their ids come from."""
+
+    students: tuple[Listed, ...]
+    ids: str = ""
+
+    def find(self, person: Identity, *, by_name: bool = True) -> Resolved:
+        """Return which student `person` is, by identifiers or else by the whole name."""
+        found = {each.student for each in self.students if each.identity.shares_with(person)}
+        if len(found) > 1:
+            return Resolved("", f"several students could be meant: {_some(found)}")
+        if not found and by_name:
+            found = self._named(person.name)
+            if len(found) > 1:
+                return Resolved("", f"several students have this name: {_some(found)}")
+        return Resolved(found.pop()) if found else Resolved("", "not in the list of the class")
+
+    def _named(self, name: str) -> set[str]:
+        wanted = spellings(name)
+        every = ((each.student, spellings(each.identity.name)) for each in self.students)
+        return {student for student, known in every if wanted & known}
+
+
+def identities(table: CsvTable, *, worksheet: bool = False) -> tuple[Identity, ...]:
+    """Return who each row of a table is about, in order; the row of headings is left out.
+
+    `worksheet` says that it is Moodle's, whose headings may be in any language.
+    """
+    kinds = column_kinds(table)
+    participants = _participants(table) if worksheet else None
+    if participants is not None:
+        kinds[participants] = MOODLE
+    names = _name_columns(table)
+    found = []
+    for row in table.rows[1:]:
+        values: dict[str, frozenset[str]] = {}
+        for number, kind in kinds.items():
+            value = plain(table.value(row, number))
+            if kind == MOODLE and (match := _PARTICIPANT.fullmatch(value)):
+                value = match[1]
+            if value:
+                values[kind] = values.get(kind, frozenset()) | {value}
+        name = " ".join(filter(None, (table.value(row, number) for number in names)))
+        found.append(Identity(clean_line(name, 200), values))
+    return tuple(found)
+
+
+def column_kinds(table: CsvTable) -> dict[int, str]:
+    """Return which columns hold identifiers, and of which kind."""
+    headings = [_heading(each) for each in table.headings]
+    kinds = {at: _HEADINGS[each] for at, each in enumerate(headings) if each in _HEADINGS}
+    canvas = "section" in headings or "sis login id" in headings
+    for number, kind in kinds.items():
+        if kind == STUDENT and headings[number] == "id" and canvas:
+            kinds[number] = CANVAS
+        if headings[number] == "identifier" and GITHUB in kinds.values():
+            kinds[number] = STUDENT  # GitHub Classroom calls the course's own id so
+    if "student" in headings and _name_columns(table) != [headings.index("student")]:
+        kinds[headings.index("student")] = STUDENT
+    for number in range(len(headings)):
+        if number not in kinds and EMAIL not in kinds.values():
+            values = [value for value in table.column(number) if value]
+            if values and all(re.fullmatch(r"[^@\s]+@[^@\s]+", value) for value in values):
+                kinds[number] = EMAIL  # headings may be in any language
+    return kinds
+
+
+def _participants(table: CsvTable) -> int | None:
+    """Return the column of Moodle's numbers, "Participant 12", in whatever language it is."""
+    for number in range(len(table.headings)):
+        found = [_PARTICIPANT_WORD.fullmatch(value) for value in table.column(number)]
+        words = {match[1] if match else "" for match in found}
+        if len(words) == 1 and "" not in words:
+            return number
+    return None
+
+
+def read_class_list(path: Path, id_column: str | None = None) -> ClassList:
+    """Read the list of a class; `id_column` is the heading of the ids that the course uses.
+
+    Raise `KitError` when no column holds ids, or one id belongs to two.
+    """
+    table = read_table(path)
+    column = _named_column(table, id_column) if id_column else _id_column(table)
+    merged: dict[str, Identity] = {}
+    for row, identity in zip(table.rows[1:], identities(table)):
+        student = table.value(row, column)
+        if student:
+            known = {**identity.identifiers}
+            known[STUDENT] = known.get(STUDENT, frozenset()) | {plain(student)}
+            whole = Identity(identity.name, known)
+            merged[student] = _merged(merged[student], whole) if student in merged else whole
+    listed = tuple(Listed(student, identity) for student, identity in merged.items())
+    return ClassList(listed, table.headings[column])
+
+
+def list_of(students: Iterable[str]) -> ClassList:
+    """Return a list that knows only ids, of which each may be of any kind but a Moodle number."""
+    kinds = [kind for kind in KINDS if kind != MOODLE]
+    return ClassList(
+        tuple(Listed(each, Identity.of("", **dict.fromkeys(kinds, each))) for each in students)
+    )
+
+
+def _merged(one: Identity, other: Identity) -> Identity:
+    """Return a student who stands in the list twice, for example in two sections."""
+    kinds = {*one.identifiers, *other.identifiers}
+    empty: frozenset[str] = frozenset()
+    values = {k: one.identifiers.get(k, empty) | other.identifiers.get(k, empty) for k in kinds}
+    return Identity(one.name or other.name, values)
+
+
+def _heading(text: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", text.casefold())).strip()
+
+
+def _name_columns(table: CsvTable) -> list[int]:
+    headings = [_heading(each) for each in table.headings]
+    whole = [at for at, each in enumerate(headings) if each in _NAMES]
+    first = [at for at, each in enumerate(headings) if each in _FIRST]
+    last = [at for at, each in enumerate(headings) if each in _LAST]
+    found = whole[:1] or [*first[:1], *last[:1]]
+    return found or [at for at, each in enumerate(headings) if each == "student"][:1]
+
+
+def _named_column(table: CsvTable, name: str) -> int:
+    if name in table.headings:
+        return table.headings.index(name)
+    raise KitError(
+        f"the list has no column {clean_line(name, 80)!r}",
+        place=str(table.path),
+        cure=f"use one of: {_some(table.headings, 20)}",
+    )
+
+
+def _id_column(table: CsvTable) -> int:
+    kinds = column_kinds(table)
+    for wanted in _IDS:
+        for number, kind in sorted(kinds.items()):
+            if kind == wanted and any(table.column(number)):
+                return number
+    raise KitError(
+        "no column of the list holds the students' ids",
+        place=str(table.path),
+        cure="give the column the heading student_id, or name it with --id-column",
+    )
+
+
+def _some(values: Iterable[str], most: int = 5) -> str:
+    every: Sequence[str] = sorted(values) if isinstance(values, set) else list(values)
+    words = ", ".join(clean_line(value, 60) for value in every[:most])
+    return f"{words} and {len(every) - most} more" if len(every) > most else words

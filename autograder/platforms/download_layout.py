@@ -1,0 +1,233 @@
+"""Which platform a download comes from, and whose each of its files is.
+
+What is known of each layout, and from where:
+
+- Canvas, `lib/content_zipper.rb` of canvas-lms: `NAME[_LATE]_USER_FILE_filename` in one folder.
+  NAME is "Doe, Jane" without anything but letters and digits, in small letters; with anonymous
+  grading, `[LATE_]anon_XXXXX_FILE_filename`. What was typed there is `..._text.html` or
+  `..._link.html`. Canvas adds `-1`, `-2` to a file's name when a student hands it in again.
+- Moodle, `mod/assign/classes/downloader.php`: `Full Name_12345_assignsubmission_file/name`; up to
+  4.0 the folder ends in `file_`; without folders, `Full Name_12345_assignsubmission_file_name`. The
+  number is the participant's, and "_" in a name becomes a space.
+- Gradescope, "Download Submissions": `assignment_N_export/submission_12345/...` with
+  `submission_metadata.yml` beside them (see gradescope_metadata.py).
+- GitHub Classroom's assistant and `gh classroom clone`: one folder `assignment-username` each.
+- plain: a folder, or a file, or a zip, named after its student.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.platforms.archive import common_length
+from autograder.platforms.identity import CANVAS, GITHUB, MOODLE, Identity
+from autograder.platforms.zip_entry import Parts
+from autograder.submission.file_text import bare, is_submission
+
+METADATA = "submission_metadata.yml"
+_CANVAS = re.compile(
+    r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)", re.S
+)
+_CANVAS_ANONYMOUS = re.compile(
+    r"(?P<late>LATE_)?(?P<user>anon_[A-Za-z0-9]+)_(?P<file>\d+)_(?P<rest>.+)", re.S
+)
+_CANVAS_TYPED = re.compile(
+    r"(?:(?P<name>.+?)_)??(?P<late>LATE_)?(?P<user>\d+|anon_[A-Za-z0-9]+)_(?P<rest>(?:text|link)\.html)",
+    re.S,
+)
+_MOODLE = re.compile(
+    r"(?P<name>.+?)(?:_(?P<user>\d+))?_assignsubmission_(?P<kind>[a-z0-9]+)_?(?P<rest>.*)", re.S
+)
+_GRADESCOPE = re.compile(r"submission_\d+")
+
+
+class Platform(enum.StrEnum):
+    """Where a download comes from."""
+
+    CANVAS = "canvas"
+    MOODLE = "moodle"
+    GRADESCOPE = "gradescope"
+    GITHUB = "github"
+    PLAIN = "plain"
+
+
+SHOWN = {
+    Platform.CANVAS: "Canvas",
+    Platform.MOODLE: "Moodle",
+    Platform.GRADESCOPE: "Gradescope",
+    Platform.GITHUB: "GitHub Classroom",
+    Platform.PLAIN: "no platform: files or folders named after students",
+}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Whose a file is, and where it lies in what they handed in.
+
+    `owner` tells owners apart within the download. Several `people` hand in together. `newer` is
+    larger for what was handed in later, where that is known. `typed` is text that was typed into
+    the platform, which is no file of the student's.
+    """
+
+    owner: str
+    people: tuple[Identity, ...]
+    inner: Parts
+    newer: int = 0
+    late: bool = False
+    typed: bool = False
+
+
+@dataclass(frozen=True)
+class DownloadLayout:
+    """How a download is laid out.
+
+    `outer` are the folders around everything, `prefix` begins the names of repositories, `people`
+    are those whom Gradescope names, by folder.
+    """
+
+    platform: Platform
+    outer: Parts = ()
+    prefix: str = ""
+    people: Mapping[str, tuple[Identity, ...]] | None = None
+
+    def placed(self, parts: Parts) -> Placed | None:
+        """Return whose the file at `parts` is; None when its name does not say so."""
+        if parts[: len(self.outer)] != self.outer or len(parts) == len(self.outer):
+            return None
+        inside = parts[len(self.outer) :]
+        return _PLACING[self.platform](self, inside)
+
+    def owner_of(self, parts: Parts) -> str:
+        """Return whose the file is, for counting; "" for nobody's."""
+        placed = self.placed(parts)
+        return placed.owner if placed else ""
+
+
+def recognised(
+    paths: Sequence[Parts], platform: Platform | None = None, *, repositories: bool = False
+) -> DownloadLayout:
+    """Return the layout of a download by the paths in it, or that of the `platform` named.
+
+    `repositories` says whether git's own files are in it. Raise `KitError` when there is no file.
+    """
+    if not paths:
+        raise KitError(
+            "the zip holds no file that anybody has handed in",
+            place="the whole zip",
+            cure="download the submissions again, with all students selected",
+        )
+    outer = _outer(paths)
+    inside = [parts[len(outer) :] for parts in paths]
+    found = platform or _platform(inside, repositories)
+    # One folder with files in it is a class, or else one student.
+    alone = all(len(parts) == 1 for parts in inside) and not _looks_like_a_class(inside)
+    if outer and (found is Platform.GITHUB or found is Platform.PLAIN) and alone:
+        outer = outer[:-1]
+        inside = [parts[len(outer) :] for parts in paths]
+    prefix = _prefix(inside) if found is Platform.GITHUB else ""
+    return DownloadLayout(found, outer, prefix)
+
+
+def _outer(paths: Sequence[Parts]) -> Parts:
+    """Return the folders that lie around everything, but none that is a student's."""
+    common: Parts = paths[0][: common_length([parts[:-1] for parts in paths])]
+    for number, name in enumerate(common):
+        if _MOODLE.fullmatch(name) or _GRADESCOPE.fullmatch(name) or name.lower().endswith(".zip"):
+            return common[:number]
+    return common
+
+
+def _looks_like_a_class(inside: Sequence[Parts]) -> bool:
+    """Whether files in one folder are one for each student: several hand-ins, named otherwise."""
+    files = (Path(parts[0]) for parts in inside)
+    return len({bare(file).stem for file in files if is_submission(file)}) > 1
+
+
+def _platform(inside: Sequence[Parts], repositories: bool) -> Platform:
+    tops = {parts[0] for parts in inside}
+    if METADATA in tops and any(_GRADESCOPE.fullmatch(top) for top in tops):
+        return Platform.GRADESCOPE
+    if any(_MOODLE.fullmatch(top) for top in tops):
+        return Platform.MOODLE
+    files = {parts[0] for parts in inside if len(parts) == 1}
+    canvas = sum(_canvas(name) is not None for name in files)
+    if canvas and canvas * 2 > len(files) and len(files) * 2 > len(tops):
+        return Platform.CANVAS
+    return Platform.GITHUB if repositories and _prefix(inside) else Platform.PLAIN
+
+
+def _prefix(inside: Sequence[Parts]) -> str:
+    """Return what the names of all repositories begin with, up to a "-"."""
+    tops = sorted({parts[0] for parts in inside if len(parts) > 1})
+    common = tops[0][: common_length(tops)] if len(tops) > 1 else ""
+    return common[: common.rfind("-") + 1]
+
+
+def _canvas(name: str) -> re.Match[str] | None:
+    return (
+        _CANVAS_ANONYMOUS.fullmatch(name)
+        or _CANVAS.fullmatch(name)
+        or _CANVAS_TYPED.fullmatch(name)
+    )
+
+
+def _in_canvas(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    found = _canvas(inside[0])
+    if found is None:
+        return None
+    facts = found.groupdict()
+    name, user = facts.get("name") or "", facts["user"]
+    person = Identity.of(name or user, **{CANVAS: user})
+    newer = int(facts.get("file") or 0)
+    rest = (facts["rest"], *inside[1:])
+    return Placed(user, (person,), rest, newer, bool(facts["late"]), "file" not in facts)
+
+
+def _in_moodle(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    found = _MOODLE.fullmatch(inside[0])
+    if found is None:
+        return None
+    facts = found.groupdict()
+    name, user = facts["name"], facts["user"] or ""
+    person = Identity.of(name, **{MOODLE: user})
+    inner = (*((facts["rest"],) if facts["rest"] else ()), *inside[1:])
+    if not inner:
+        return None
+    return Placed(f"{name}_{user}", (person,), inner, typed=facts["kind"] != "file")
+
+
+def _in_gradescope(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    people = (layout.people or {}).get(inside[0])
+    if len(inside) < 2 or not _GRADESCOPE.fullmatch(inside[0]):
+        return None
+    return Placed(inside[0], people or (Identity.of(inside[0]),), inside[1:])
+
+
+def _in_github(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    if len(inside) < 2:
+        return None
+    login = inside[0].removeprefix(layout.prefix) or inside[0]
+    return Placed(inside[0], (Identity.of(login, **{GITHUB: login}),), inside[1:])
+
+
+def _in_plain(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    top = inside[0]
+    if len(inside) > 1:
+        name = top[: -len(".zip")] if top.lower().endswith(".zip") else top
+        return Placed(name, (Identity.plain(name),), inside[1:])
+    name = bare(Path(top)).stem
+    return Placed(name, (Identity.plain(name),), (top,))
+
+
+_PLACING = {
+    Platform.CANVAS: _in_canvas,
+    Platform.MOODLE: _in_moodle,
+    Platform.GRADESCOPE: _in_gradescope,
+    Platform.GITHUB: _in_github,
+    Platform.PLAIN: _in_plain,
+}

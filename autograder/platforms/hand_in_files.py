@@ -1,0 +1,134 @@
+"""Which of a student's files lie where in the folder that is graded.
+
+The grader reads what lies at the top of a student's folder (`submission/file_choice.py`), and a
+file named after the exercise counts before others. So a folder around everything is left out, and
+where no hand-in lies at the top, those that lie nearest to it are put there.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from autograder.model.sanitize import UNSEEN
+from autograder.platforms.archive import UnpackedFile, common_length
+from autograder.platforms.zip_entry import Parts
+from autograder.submission.file_text import bare, is_submission
+
+_AGAIN = re.compile(r"(?P<stem>.+)-(?P<number>\d{1,4})")
+_MOST_BYTES = 150
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """A file of a student's: its content, its path in what was handed in, and how new it is."""
+
+    file: UnpackedFile
+    inner: Parts
+    newer: int = 0
+
+
+@dataclass(frozen=True)
+class Laid:
+    """Where each file goes in the student's folder, and which an uploaded later one replaces."""
+
+    files: tuple[tuple[PurePosixPath, UnpackedFile], ...]
+    replaced: tuple[tuple[UnpackedFile, str], ...] = ()
+
+
+def laid_out(delivered: Sequence[Delivered], exercise: str | None) -> Laid:
+    """Return where the files of one student go; of a file handed in again, the last counts."""
+    kept, replaced = _latest(delivered, exercise)
+    common = common_length([each.inner[:-1] for each in kept])
+    inner = {id(each): _names(each.inner[common:]) for each in kept}
+    wanted = [each for each in kept if _counts(inner[id(each)], exercise)]
+    wanted = wanted or [each for each in kept if _counts(inner[id(each)], None)]
+    nearest = min((len(inner[id(each)]) for each in wanted), default=1)
+    if nearest > 1:
+        for each in wanted:
+            if len(inner[id(each)]) == nearest:
+                inner[id(each)] = inner[id(each)][-1:]
+    taken: set[str] = set()
+    files = []
+    for each in kept:
+        path = _free(inner[id(each)], taken)
+        files.append((path, each.file))
+    return Laid(tuple(files), tuple(replaced))
+
+
+def _latest(
+    delivered: Sequence[Delivered], exercise: str | None
+) -> tuple[list[Delivered], list[tuple[UnpackedFile, str]]]:
+    """Return the files with the names that they were handed in under; of each, the newest."""
+    names = {each.inner for each in delivered}
+    by_name: dict[Parts, list[Delivered]] = {}
+    for each in delivered:
+        by_name.setdefault(_first_name(each.inner, names, exercise), []).append(each)
+    kept: list[Delivered] = []
+    replaced: list[tuple[UnpackedFile, str]] = []
+    for inner, versions in by_name.items():
+        *older, last = sorted(versions, key=lambda each: (each.newer, _number(each.inner)))
+        kept.append(Delivered(last.file, inner, last.newer))
+        replaced += [(each.file, f"{last.file.parts[-1]} was handed in later") for each in older]
+    return kept, replaced
+
+
+def _first_name(inner: Parts, names: Iterable[Parts], exercise: str | None) -> Parts:
+    """Return the name without the `-1` that Canvas adds when a file is handed in again."""
+    if len(inner) != 1:
+        return inner
+    file = Path(inner[0])
+    found = _AGAIN.fullmatch(bare(file).stem)
+    if found is None or not is_submission(file):
+        return inner
+    first = (found["stem"] + bare(file).suffix,)
+    return first if found["stem"] == exercise or first in names else inner
+
+
+def _number(inner: Parts) -> int:
+    found = _AGAIN.fullmatch(bare(Path(inner[-1])).stem)
+    return int(found["number"]) if found else 0
+
+
+def _counts(inner: Parts, exercise: str | None) -> bool:
+    file = Path(inner[-1])
+    return is_submission(file) and exercise in (None, bare(file).stem)
+
+
+def _names(inner: Parts) -> Parts:
+    return tuple(safe_name(part) for part in inner)
+
+
+def safe_name(name: str) -> str:
+    """Return a name of one file or folder that any disk keeps, with its suffix."""
+    clean = "".join(
+        "_" if letter in '/\\:*?"<>|' or unicodedata.category(letter) in (*UNSEEN, "Cs") else letter
+        for letter in name
+    ).strip(" ")
+    clean = f"_{clean}" if clean.startswith((".", "-")) or not clean else clean
+    path = PurePosixPath(clean)
+    short = path.stem.encode("utf-8")[:_MOST_BYTES].decode("utf-8", "ignore")
+    return short + path.suffix.encode("utf-8")[:20].decode("utf-8", "ignore")
+
+
+def _free(inner: Parts, taken: set[str]) -> PurePosixPath:
+    """Return a path that no other file has, also where small and large letters are the same."""
+    path = PurePosixPath(*inner)
+    number = 1
+    while _blocked(path, taken):
+        number += 1
+        path = PurePosixPath(
+            *inner[:-1], f"{Path(inner[-1]).stem}~{number}{Path(inner[-1]).suffix}"
+        )
+    taken.add(str(path).casefold())
+    taken.update(f"{str(folder).casefold()}/" for folder in path.parents if folder.name)
+    return path
+
+
+def _blocked(path: PurePosixPath, taken: set[str]) -> bool:
+    own = str(path).casefold()
+    folders = (str(folder).casefold() for folder in path.parents if folder.name)
+    return own in taken or f"{own}/" in taken or any(folder in taken for folder in folders)

@@ -1,0 +1,30 @@
+"""A verdict as the summary of a job on GitHub: `attn result ... >> "$GITHUB_STEP_SUMMARY"`.
+
+A summary is Markdown, and a student's text in it must not become a heading, a link or a picture. So
+the table is one block of HTML, in which GitHub reads no Markdown, without an empty line.
+"""
+
+from __future__ import annotations
+
+from autograder.model.sanitize import clean_line
+from autograder.model.symbols import number, step_mark
+from autograder.model.verdict import Verdict
+from autograder.platforms.step_result import remarks_of, step_results
+from autograder.reports.finding import html
+
+
+def job_summary(verdict: Verdict) -> str:
+    """Return the summary: the points, and for each step how it ended and the first finding."""
+    name = html(clean_line(verdict.exercise, 100))
+    points = f"{number(verdict.points)} of {number(verdict.max_points)} points"
+    head = f"{name}: {'not judged to the end' if verdict.infrastructure else points}"
+    rows = [
+        f"<tr><td>{result.number}</td><td>{step_mark(step).sign}</td><td>{html(result.title)}</td>"
+        f"<td>{number(result.points)}/{number(result.max_points)}</td>"
+        f"<td>{html(result.text)}</td></tr>"
+        for step, result in zip(verdict.steps, step_results(verdict))
+    ]
+    remarks = [f"<p>{html(remark)}</p>" for remark in remarks_of(verdict)]
+    titles = "".join(f"<th>{each}</th>" for each in ("step", "", "", "points", "look at"))
+    table = ["<table>", f"<tr>{titles}</tr>", *rows, "</table>"]
+    return "\n".join([f"<h2>{head}</h2>", *table, *remarks]) + "\n"

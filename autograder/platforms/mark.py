@@ -1,0 +1,64 @@
+"""The marks of a class, as another gradebook gets them: a mark, or the reason why there is none.
+
+A mark is the gradebook's, as on every page of ours. What is not known is never a zero: who could
+not be judged, or waits for a person to grade a question, has no mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.model.symbols import count
+from autograder.model.verdict import Verdict
+from autograder.reports.gradebook_entry import (
+    ClassGradebook,
+    entry_of,
+    max_points_of,
+    points_of,
+)
+
+NOT_JUDGED = "the work could not be judged"
+NOT_GRADED = "the work is not graded yet"
+
+
+@dataclass(frozen=True)
+class StudentMark:
+    """A student's points, or None and why; `max_points` without extra credit."""
+
+    student: str
+    points: float | None
+    max_points: float
+    reason: str = ""
+
+
+def class_marks(
+    verdicts: Sequence[Verdict], gradebook: ClassGradebook
+) -> Mapping[str, StudentMark]:
+    """Return the mark of everybody who has a verdict or an entry in the gradebook, by student."""
+    marks = {verdict.student: _mark(verdict, gradebook) for verdict in verdicts}
+    for student, entry in gradebook.entries.items():
+        if student not in marks:  # graded by `nbgrader autograde`, or not at all
+            points = entry.points if entry.has_marks else None
+            mark = StudentMark(
+                student, points, entry.max_points, NOT_GRADED if points is None else ""
+            )
+            marks[student] = _complete(mark, entry.waiting)
+    return marks
+
+
+def _mark(verdict: Verdict, gradebook: ClassGradebook) -> StudentMark:
+    entry = entry_of(verdict, gradebook.entries)
+    points = points_of(verdict, gradebook.entries)
+    most = max_points_of(verdict, gradebook.entries)
+    mark = StudentMark(verdict.student, points, most, NOT_JUDGED if points is None else "")
+    return _complete(mark, entry.waiting if entry else ())
+
+
+def _complete(mark: StudentMark, waiting: Sequence[str]) -> StudentMark:
+    """Return the mark, or none as long as somebody has to grade a part of it."""
+    if mark.points is None or not waiting:
+        return mark
+    first = f"`{waiting[0]}`" if len(waiting) == 1 else count(len(waiting), "question")
+    verb = "is" if len(waiting) == 1 else "are"
+    return StudentMark(mark.student, None, mark.max_points, f"{first} {verb} not graded yet")

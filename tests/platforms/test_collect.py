@@ -1,0 +1,304 @@
+"""`attn collect` on what the platforms give to download, and on what nobody would wish to get."""
+
+from __future__ import annotations
+
+import csv
+import stat
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.platforms import archive
+from support.platform_downloads import attn, download, tree, zipped
+from support.released_course import NAME, released_course
+
+CANVAS = {
+    "doejane_111_9001_numpy_single_head.ipynb": "jane, first",
+    "doejane_111_9005_numpy_single_head-1.ipynb": "jane, second",
+    "curiemarie_LATE_222_9002_numpy_single_head-2.py": "marie",
+    "noetheremmy_333_9003_notes.pdf": "emmy",
+}
+MOODLE = {
+    "Jane Doe_501_assignsubmission_file_/numpy_single_head.ipynb": "jane",
+    "Marie Curie_502_assignsubmission_file/homework/a.py": "marie",
+    "José Núñez_503_assignsubmission_file_numpy_single_head.py": "josé",
+    "Jane Doe_501_assignsubmission_onlinetext_/onlinetext.html": "typed",
+}
+GRADESCOPE = {
+    "assignment_7_export/submission_metadata.yml": (
+        "submission_71:\n  :submitters:\n  - :name: Jane Doe\n    :sid: '4711'\n"
+        "    :email: jane@uni.edu\n  :created_at: 2026-04-26 17:34:00.861687000 Z\n"
+        "submission_72:\n  :submitters:\n  - :name: Marie Curie\n    :email: marie@uni.edu\n"
+        "  - :name: Emmy Noether\n    :sid: 4712\n"
+    ),
+    "assignment_7_export/submission_71/numpy_single_head.py": "jane",
+    "assignment_7_export/submission_72/numpy_single_head.py": "marie and emmy",
+}
+GITHUB = {
+    "attention-ada/.github/workflows/x.yml": "hidden",
+    "attention-ada/numpy_single_head/numpy_single_head.ipynb": "ada",
+    "attention-ada/setup.py": "setup",
+    "attention-bob-lee/numpy_single_head.py": "bob",
+}
+
+
+def collect(zip_file: Path, folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return attn("collect", zip_file, "--to", folder, "--exercise", NAME, *words)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def not_taken(folder: Path) -> dict[str, str]:
+    return {row["file"]: row["reason"] for row in table(folder / "not-taken.csv")}
+
+
+def test_a_canvas_download_becomes_a_folder_for_each_student(tmp_path: Path) -> None:
+    run = collect(download(tmp_path / "submissions.zip", CANVAS), tmp_path / "hw")
+    assert run.returncode == 0 and "recognised: Canvas" in run.stdout, run.stdout + run.stderr
+    assert tree(tmp_path / "hw") == {
+        "doejane/numpy_single_head.ipynb": "jane, second",
+        "curiemarie/numpy_single_head.py": "marie",
+        "noetheremmy/notes.pdf": "emmy",
+    }
+    assert "marked late by the platform: curiemarie" in run.stdout
+    (lost,) = not_taken(tmp_path / "hw").values()
+    assert lost == "doejane_111_9005_numpy_single_head-1.ipynb was handed in later"
+
+
+def test_a_moodle_download_is_read_with_folders_and_without(tmp_path: Path) -> None:
+    run = collect(download(tmp_path / "moodle.zip", MOODLE), tmp_path / "hw")
+    assert run.returncode == 0 and "recognised: Moodle" in run.stdout, run.stdout + run.stderr
+    assert tree(tmp_path / "hw") == {
+        "jane_doe/numpy_single_head.ipynb": "jane",
+        "marie_curie/a.py": "marie",
+        "jose_nunez/numpy_single_head.py": "josé",
+    }
+    assert "typed into the platform" in str(not_taken(tmp_path / "hw"))
+
+
+def test_a_group_in_gradescope_has_handed_in_for_each_of_its_members(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "First Name,Last Name,SID,Email\nJane,Doe,4711,jane@uni.edu\n"
+        "Marie,Curie,99,marie@uni.edu\nEmmy,Noether,4712,e@uni.edu\n",
+        "utf-8",
+    )
+    run = collect(download(tmp_path / "g.zip", GRADESCOPE), tmp_path / "hw", "--roster", roster)
+    assert run.returncode == 0 and "recognised: Gradescope" in run.stdout, run.stdout + run.stderr
+    assert tree(tmp_path / "hw") == {
+        "4711/numpy_single_head.py": "jane",
+        "99/numpy_single_head.py": "marie and emmy",
+        "4712/numpy_single_head.py": "marie and emmy",
+    }
+    rows = {row["student_id"]: row for row in table(tmp_path / "hw" / "collected.csv")}
+    assert rows["4711"]["handed_in"] == "2026-04-26 17:34:00 UTC"
+
+
+def test_repositories_of_github_classroom_are_known_by_what_they_share(tmp_path: Path) -> None:
+    run = collect(download(tmp_path / "repos.zip", GITHUB), tmp_path / "hw")
+    assert run.returncode == 0 and "recognised: GitHub Classroom" in run.stdout, run.stdout
+    assert tree(tmp_path / "hw") == {
+        "ada/numpy_single_head.ipynb": "ada",
+        "ada/setup.py": "setup",
+        "bob-lee/numpy_single_head.py": "bob",
+    }
+
+
+def test_folders_files_and_zips_named_after_students_need_no_platform(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {
+        "hw1/ada/numpy_single_head.py": "ada",
+        "hw1/bob.zip": zipped({"work/numpy_single_head.py": "bob", "__MACOSX/._x": "x"}),
+        "hw1/carl.py": "carl",
+    }
+    run = collect(download(tmp_path / "hw1.zip", files), tmp_path / "hw")
+    assert run.returncode == 0 and "no platform" in run.stdout, run.stdout + run.stderr
+    assert tree(tmp_path / "hw") == {
+        "ada/numpy_single_head.py": "ada",
+        "bob/numpy_single_head.py": "bob",
+        "carl/carl.py": "carl",
+    }
+
+
+def test_who_is_not_in_the_roster_or_not_alone_there_is_told_and_not_guessed(
+    tmp_path: Path,
+) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "\ufeffStudent;ID;SIS Login ID;Section\n"
+        "Doe, Jane;111;jdoe;A\nDoe, Jane;112;jdoe2;A\nCurie, Marie;;mcurie;A\n"
+        "Curie, Marie;;mcurie2;A\n",
+        "utf-8",
+    )
+    run = collect(download(tmp_path / "c.zip", CANVAS), tmp_path / "hw", "--roster", roster)
+    assert run.returncode == 1
+    assert set(tree(tmp_path / "hw")) == {"jdoe/numpy_single_head.ipynb"}
+    assert "curiemarie: several students have this name: mcurie, mcurie2" in run.stdout
+    assert "noetheremmy: not in the list of the class" in run.stdout
+    assert "curiemarie: several" in str(not_taken(tmp_path / "hw"))
+
+
+def test_a_later_download_needs_a_word_before_it_replaces_what_is_there(tmp_path: Path) -> None:
+    first = download(tmp_path / "1.zip", {"ada/x.py": "one", "bob/x.py": "bob"})
+    second = download(tmp_path / "2.zip", {"ada/x.py": "two", "bob/x.py": "bob"})
+    assert collect(first, tmp_path / "hw").returncode == 0
+    kept = collect(second, tmp_path / "hw")
+    assert kept.returncode == 1 and "nothing says that this one is later (ada)" in kept.stdout
+    assert "1 student: there already, and the same" in kept.stdout
+    assert tree(tmp_path / "hw")["ada/x.py"] == "one"
+    assert collect(second, tmp_path / "hw", "--replace").returncode == 0
+    assert tree(tmp_path / "hw") == {"ada/x.py": "two", "bob/x.py": "bob"}
+
+
+def test_the_list_of_who_is_who_is_a_roster_for_the_next_download(tmp_path: Path) -> None:
+    collect(download(tmp_path / "c.zip", CANVAS), tmp_path / "hw")
+    listed = tmp_path / "hw" / "collected.csv"
+    run = collect(tmp_path / "c.zip", tmp_path / "again", "--roster", listed)
+    assert run.returncode == 0, run.stdout
+    assert tree(tmp_path / "again") == tree(tmp_path / "hw")
+
+
+def test_the_list_of_who_is_who_keeps_those_of_an_earlier_download(tmp_path: Path) -> None:
+    late = {"turingalan_LATE_444_9009_numpy_single_head.py": "alan"}
+    for name, files in {"1.zip": CANVAS, "2.zip": late}.items():
+        assert collect(download(tmp_path / name, files), tmp_path / "hw").returncode == 0
+    rows = table(tmp_path / "hw" / "collected.csv")
+    assert [row["canvas_id"] for row in rows] == ["111", "222", "333", "444"]
+
+
+def test_no_name_makes_the_folder_look_like_a_course(tmp_path: Path) -> None:
+    files = {"attn.toml.py": "x = 1", "nbgrader_config.py/x.py": "x = 1", "collected.csv.py": "x"}
+    assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").returncode == 0
+    assert {path.name for path in (tmp_path / "hw").iterdir() if path.is_dir()} == {
+        *("attn_toml", "nbgrader_config_py", "collected_csv")
+    }
+
+
+@pytest.mark.slow
+def test_in_a_course_the_moment_decides_which_hand_in_is_later(tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course")
+    zip_file = download(tmp_path / "g.zip", GRADESCOPE)
+    words = ("collect", zip_file, "--course", course.directory)
+    run = attn(*words)
+    assert run.returncode == 0, run.stdout + run.stderr
+    jane = course.submitted(NAME, "jane_doe")
+    assert (jane / "timestamp.txt").read_text() == "2026-04-26 17:34:00.861687 UTC\n"
+    (jane / "numpy_single_head.py").write_text("earlier")
+    (jane / "timestamp.txt").write_text("2026-04-25 10:00:00 UTC")
+    assert "1 student: in place of an earlier one (jane_doe)" in attn(*words).stdout
+    assert (jane / "numpy_single_head.py").read_text() == "jane"
+    (jane / "numpy_single_head.py").write_text("later")
+    (jane / "timestamp.txt").write_text("2026-04-27 10:00:00 UTC")
+    run = attn(*words)
+    assert run.returncode == 1 and "a later hand-in is there (jane_doe)" in run.stdout
+    assert (jane / "numpy_single_head.py").read_text() == "later"
+
+
+# --- what nobody would wish to get --------------------------------------------------------------
+
+
+def test_names_that_lead_out_links_and_hidden_files_are_listed_not_written(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("eve/link.py")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    path = tmp_path / "hostile.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("ada/x.py", "ada")
+        for name in ("../../out.py", "/abs.py", "ada/../../out.py", "..\\out.py", "C:\\x\\y.py"):
+            made.writestr(name, "out")
+        made.writestr(link, "/etc/passwd")
+        made.writestr("ada/.ipynb_checkpoints/x-checkpoint.ipynb", "old")
+        made.writestr("__MACOSX/ada/._x.py", "mac")
+    run = collect(path, tmp_path / "deep" / "hw")
+    assert run.returncode == 1 and "eve: nothing that was handed in could be unpacked" in run.stdout
+    assert tree(tmp_path / "deep") == {"hw/ada/x.py": "ada"}
+    assert not list(tmp_path.glob("*.py"))
+    reasons = not_taken(tmp_path / "deep" / "hw")
+    assert len(reasons) == 8
+    assert reasons["eve/link.py"].startswith("it is a link")
+    out = [name for name, reason in reasons.items() if "leads out" in reason]
+    assert len(out) == 5 and "../../out.py" in out and "../out.py" in out
+
+
+def test_a_bomb_costs_its_owner_a_file_and_nobody_else_anything(tmp_path: Path) -> None:
+    bomb = zipped({"x.py": bytes(32 * archive.MB)})
+    deep = zipped({"x.py": "deep"})
+    for _ in range(archive.DEEPEST + 1):
+        deep = zipped({"more.zip": deep})
+    files: dict[str, bytes | str] = {
+        "ada/x.py": "ada",
+        "eve/bomb.zip": bomb,
+        "fay/deep.zip": deep,
+        "gus/broken.zip": b"PK no zip",
+    }
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.returncode == 1 and tree(tmp_path / "hw") == {"ada/x.py": "ada"}
+    assert "as a zip bomb is (eve/bomb.zip/x.py)" in run.stdout
+    assert "a zip inside more than 3 others" in run.stdout
+    assert "it is called a zip, but cannot be read as one (gus/broken.zip)" in run.stdout
+
+
+def test_one_student_cannot_use_up_what_is_there_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MOST_FILES_EACH", 2)
+    files: dict[str, bytes | str] = {f"eve/{number}.py": "x" for number in range(4)}
+    path = download(tmp_path / "c.zip", {**files, "ada/x.py": "ada"})
+    with (
+        archive.opened_zip(path) as opened,
+        archive.unpacked(opened, lambda parts: parts[0]) as found,
+    ):
+        taken = ["/".join(file.parts) for file in found.files]
+    assert taken == ["eve/0.py", "eve/1.py", "ada/x.py"]
+    assert {left.reason for left in found.left_out} == {"more than 2 files of one student"}
+
+
+def test_names_from_macos_and_msdos_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = download(tmp_path / "names.zip", {"ada/dos_e.py": "1", "bob/mac_EE.py": "2"})
+    content = path.read_bytes().replace(b"mac_EE.py", "mac_é.py".encode())  # and no UTF-8 flag
+    path.write_bytes(content.replace(b"dos_e.py", "dos_é.py".encode("cp437")))
+    assert collect(path, tmp_path / "hw").returncode == 0
+    assert tree(tmp_path / "hw") == {"ada/dos_é.py": "1", "bob/mac_é.py": "2"}
+
+
+def test_a_file_name_does_not_make_somebody_another_student(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {
+        "doejane_111_9001_x.py": "jane",
+        "evileve_222_9009_doejane_111_9999_x.py": "eve",
+        "evileve_222_9010_zip.zip": zipped({"doejane_111_9999_x.py": "eve, too"}),
+    }
+    assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").returncode == 0
+    assert tree(tmp_path / "hw") == {
+        "doejane/x.py": "jane",
+        "evileve/doejane_111_9999_x.py": "eve",
+        "evileve/zip.zip/doejane_111_9999_x.py": "eve, too",
+    }
+
+
+def test_two_who_would_be_one_student_are_told_and_not_mixed(tmp_path: Path) -> None:
+    files = {"Ada/x.py": "one", "ada/x.py": "two", "bob/x.py": "bob"}
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.returncode == 1 and tree(tmp_path / "hw") == {"bob/x.py": "bob"}
+    assert run.stdout.count("several in the download would be") == 2
+
+
+def test_an_encrypted_file_is_told(tmp_path: Path) -> None:
+    path = download(tmp_path / "e.zip", {"ada/x.py": "ada", "eve/x.py": "eve"})
+    content = bytearray(path.read_bytes())
+    at = content.rfind(b"PK\x01\x02")
+    content[at + 8] |= 1
+    path.write_bytes(bytes(content))
+    run = collect(path, tmp_path / "hw")
+    assert run.returncode == 1 and "it is encrypted (eve/x.py)" in run.stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04" + bytes(30)])
+def test_what_is_no_zip_is_refused_with_a_cure(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(content)
+    run = collect(path, tmp_path / "hw")
+    assert run.returncode == 2 and "cure:  download it again" in run.stderr
+    assert not (tmp_path / "hw").exists()
