@@ -34,7 +34,9 @@ from autograder.reports.class_page import class_page, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page, feedback_text, write_page
 from autograder.reports.grades_csv import grades_csv, write_grades
+from autograder.reports.misunderstandings import mistakes_at
 from autograder.reports.page_script import class_script
+from autograder.reports.paragraphs import Paragraph
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
 
@@ -786,6 +788,14 @@ def test_the_text_for_a_mail_says_what_the_page_says(wrong: dict[int, Wrong]) ->
     told = [part for each in findings for part in (each.right, each.fact, each.look) if part]
     for sentence in ("Feedback for ben", "of 22 points", "A remark of ours.", *told):
         assert sentence in running
+
+
+def test_every_line_of_the_instructors_words_stands_at_its_step_in_the_mail() -> None:
+    judged = verdict("ben", {1: QUERY_AXIS}, breaks(1))
+    (code,) = mistakes_at(judged.steps[0])
+    told = Paragraph(judged.steps[0].name, code, "Look again.\n\nThen come to me.")
+    lines = feedback_text(EXERCISE, judged, None, [told]).splitlines()
+    assert "    From your instructor: Look again." in lines and "    Then come to me." in lines
 
 
 def _words(text: str) -> set[str]:
