@@ -34,12 +34,16 @@ UP_TO_DATE, BEHIND = 0, 1
 def check(directory: Path, assignments: Path | None) -> None:
     """Say what in the course DIRECTORY is up to date and what is stale.
 
-    Nothing is written. Exits with 0 if nothing is stale, otherwise with 1.
+    Also says what every user of this machine may read, and students should not. Nothing is written.
+    Exits with 0 if nothing is stale, otherwise with 1.
     """
     from autograder.course.course_update import plan_update
+    from autograder.course.open_to_all import open_to_all
     from autograder.course.pending_update import pending_update
 
     with _course(directory) as course:
+        for sentence in open_to_all(course):
+            _say(f"If students work on this machine: {sentence}.")
         if pending_update(course.directory):
             _say("An update of this course was stopped.")
             _say(f"To finish it: attn course update {directory}")

@@ -37,6 +37,7 @@ from autograder.grading.graded_folder import FACTS
 from autograder.grading.grader_pool import Loss
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.watched_process import WorkProgress
+from autograder.model.group_shared import share
 from autograder.submission.reading import read_submission
 
 PREFIX = ".submissions-"
@@ -124,13 +125,11 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
     They are read in a grader process. If reading one takes too long, the released notebook is
     laid out instead, and the verdict says why.
     """
-    for left_by_a_killed_run in course.directory.glob(f"{PREFIX}*"):
-        shutil.rmtree(left_by_a_killed_run)
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory) as directory:
+    with _folder_for_a_while(course) as directory:
         for exercise in sorted({exercise for exercise, _ in matched}):
             release = release_notebook(course, exercise)
             students = [name for listed, name in matched if listed == exercise]
-            targets = [Path(directory) / student / exercise for student in students]
+            targets = [directory / student / exercise for student in students]
             grader().run(
                 partial(_lay_out_batch, course, exercise),
                 list(zip(students, targets)),
@@ -139,7 +138,24 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
                 lost=partial(_lay_out_release, release, exercise, targets),
                 batch=len(students),
             )
-        yield Path(directory).name
+        yield directory.name
+
+
+@contextmanager
+def _folder_for_a_while(course: Course) -> Iterator[Path]:
+    try:
+        for left_by_a_killed_run in course.directory.glob(f"{PREFIX}*"):
+            shutil.rmtree(left_by_a_killed_run)
+        folder = tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory)
+        share(Path(folder.name))
+    except OSError as error:
+        raise KitError(
+            f"the submissions cannot be laid out: {error.strerror}",
+            place=error.filename or str(course.directory),
+            cure="free disk space, or get permission to write there; then run the command again",
+        ) from error
+    with folder as name:
+        yield Path(name)
 
 
 def _lay_out_release(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from string import Template
 
+_SHARED = "c.CourseDirectory.groupshared = True  # where several instructors share this folder"
 TEMPLATE = """\
 # How nbgrader runs this course. This file is yours; each part says why it is here.
 from autograder.course.autograde import install
@@ -16,6 +17,7 @@ from autograder.course.autograde import install
 c = get_config()  # noqa: F821 (nbgrader provides it)
 
 c.CourseDirectory.course_id = $course_id
+$shared
 # The gradebook is gradebook.db beside this file. For PostgreSQL:
 # c.CourseDirectory.db_url = "postgresql://user@host/gradebook"
 
@@ -80,11 +82,12 @@ install()
 """
 
 
-def render_configuration(course_id: str, kept: dict[str, list[str]]) -> str:
-    """Return the file for the course `course_id`.
+def render_configuration(course_id: str, kept: dict[str, list[str]], *, shared: bool) -> str:
+    """Return the file for the course `course_id`, whose folder a group may have `shared`.
 
     `kept` lists, for each exercise, the submitted files that nbgrader must not overwrite.
     """
+    group = _SHARED if shared else f"# {_SHARED}"
     return Template(TEMPLATE).substitute(
-        course_id=json.dumps(course_id), kept=json.dumps(kept, indent=4)
+        course_id=json.dumps(course_id), kept=json.dumps(kept, indent=4), shared=group
     )

@@ -16,6 +16,7 @@ from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.verdict_cells import shows
 from autograder.errors import KitError
 from autograder.grading.graded_folder import FACTS
+from autograder.model.group_shared import following
 from autograder.reports.feedback import write_page
 from autograder.reports.gradebook_entry import GradebookEntries
 from autograder.reports.paragraphs import read_paragraphs
@@ -31,6 +32,11 @@ class CourseFeedback(AnyName, GenerateFeedback):
     """
 
     kit_pages = Bool(True, help="Hand out the kit's pages; False: nbgrader's own.").tag(config=True)
+
+    def start(self) -> None:
+        """Make the pages; in a shared course, the other instructors can use them too."""
+        with following(Path(self.coursedir.root)):
+            super().start()
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """Return whether nbgrader has to make a page of its own."""

@@ -24,6 +24,7 @@ from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
 from autograder.model.exercise import Exercise, find_exercise
 from autograder.model.files import read_small, write_whole
+from autograder.model.group_shared import following, is_shared, share, share_all
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
 from autograder.model.sanitize import SURROGATES, file_name
 from autograder.submission.student_name import name_of, student_of
@@ -123,19 +124,28 @@ def create_course(
     recorded = solutions if solutions.is_absolute() else _relative(solutions, directory)
     facts = _facts(recorded, exercises)
     directory.mkdir(parents=True, exist_ok=True)
+    share(directory)
     course = Course(directory.resolve(), solutions.resolve(), exercises)
+    with following(course.directory):
+        _fill(course, assignments, solutions)
+        # The facts come last: with them, the directory is a course.
+        write_whole(directory / FACTS, facts)
+    return course
+
+
+def _fill(course: Course, assignments: Path, solutions: Path) -> None:
+    """Write what a new course holds."""
+    directory, exercises = course.directory, course.exercises
     notes: dict[Path, bytes] = {}
     for name in exercises:
         shutil.copytree(assignments / name, course.source(name), ignore=NOT_COPIED)
+        share_all(course.source(name))
         notes |= copy_files(name, made_files(assignments / name), solutions / name)
     configuration = course_configuration(course, exercises)
     write_whole(directory / CONFIG, configuration)
     # What the kit wrote, so that a later version can tell it from the instructor's own.
     for path, content in (notes | configuration_copy(configuration)).items():
         write_whole(directory / path, content.decode("utf-8"))
-    # The facts come last: with them, the directory is a course.
-    write_whole(directory / FACTS, facts)
-    return course
 
 
 def read_course(directory: Path) -> Course:
@@ -250,4 +260,4 @@ def course_configuration(course: Course, exercises: tuple[str, ...]) -> str:
     """Return the `nbgrader_config.py` that the kit writes for a course with these exercises."""
     kept = {name: [script_name(name)] for name in exercises}
     course_id = re.sub(r"[^\w-]+", "-", course.directory.name).strip("-") or "attention"
-    return render_configuration(course_id, kept)
+    return render_configuration(course_id, kept, shared=is_shared(course.directory))

@@ -33,6 +33,7 @@ from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool
 from autograder.model.exercise import Exercise
+from autograder.model.group_shared import share
 from autograder.model.verdict import Verdict
 from autograder.reports.roll import class_roll
 from autograder.submission.reading import Submission
@@ -103,6 +104,7 @@ def _staging(course: Course) -> Iterator[Path]:
         for left_by_a_killed_run in course.directory.glob(f"{STAGING}*"):
             shutil.rmtree(left_by_a_killed_run)
         with tempfile.TemporaryDirectory(prefix=STAGING, dir=course.directory) as folder:
+            share(Path(folder))  # a killed run leaves it, and the next one has to remove it
             yield Path(folder)
     except OSError as error:
         raise KitError(

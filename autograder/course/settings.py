@@ -24,6 +24,7 @@ from autograder.course.creation import Course
 from autograder.course.gradebook_address import gradebook_address, within
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG
+from autograder.model.group_shared import share
 from autograder.model.sanitize import terminal_line
 
 SECONDS_TO_WAIT = 30
@@ -91,6 +92,8 @@ def open_gradebook(
         raise _not_released(course, exercise)
     with _database(db_url):
         opened = api.Gradebook(_patient(db_url), directory.course_id)
+    if file := _file_of(db_url):
+        share(file)
     with opened as gradebook:
         try:
             with _database(db_url):
@@ -119,6 +122,12 @@ def _exists(db_url: str) -> bool:
             return bool(inspect(engine).has_table(api.Assignment.__tablename__))
         finally:
             engine.dispose()
+
+
+def _file_of(db_url: str) -> Path | None:
+    address = make_url(db_url)
+    sqlite = address.get_backend_name() == "sqlite" and address.database
+    return Path(address.database or "") if sqlite else None
 
 
 @contextmanager

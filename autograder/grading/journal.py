@@ -21,6 +21,7 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.grading.kept_verdict import is_sound
 from autograder.model.exercise import Exercise
+from autograder.model.group_shared import share
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission, hash_of
 
@@ -159,6 +160,7 @@ class Journal:
 
     def _check(self) -> None:
         with self._open() as connection:
+            share(self.path)  # before there are files beside it, which SQLite makes alike
             connection.execute("pragma journal_mode = wal")
             (version,) = connection.execute("pragma user_version").fetchone()
             if version not in (0, VERSION):

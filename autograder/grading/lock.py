@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from autograder.model.group_shared import following
+
 WAITS = "another run is grading this class: waiting for it to finish"
 
 
@@ -21,6 +23,7 @@ WAITS = "another run is grading this class: waiting for it to finish"
 def class_lock(folder: Path, waits: Callable[[], None]) -> Iterator[None]:
     """Hold the class in `folder`; call `waits` first when another run holds it, and wait for it.
 
+    What is made meanwhile can be used by all who share that folder.
     Raise OSError when the folder cannot be read or its file system has no locks.
     """
     if sys.platform == "win32":  # has no such lock, and no grading
@@ -35,7 +38,8 @@ def class_lock(folder: Path, waits: Callable[[], None]) -> Iterator[None]:
         except BlockingIOError:
             waits()
             fcntl.flock(held, fcntl.LOCK_EX)
-        yield
+        with following(folder):
+            yield
     finally:
         os.close(held)
 

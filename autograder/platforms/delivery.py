@@ -16,6 +16,7 @@ from tempfile import mkdtemp
 
 from autograder.errors import KitError
 from autograder.model.files import write_whole
+from autograder.model.group_shared import share
 from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
 from autograder.platforms.csv_table import read_table
 from autograder.platforms.identity import CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
@@ -64,6 +65,7 @@ def deliver(
     try:
         destination.root.mkdir(parents=True, exist_ok=True)
         staging = Path(mkdtemp(prefix=".attn-collect-", dir=destination.root))
+        share(staging)
         try:
             return tuple(
                 (each, _deliver(each, destination, staging)) for each in collection.hand_ins

@@ -244,7 +244,7 @@ def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh:
     assert (course.source("sixth") / "sixth.ipynb").is_file()
     config = (course.directory / "nbgrader_config.py").read_text()
     assert config == render_configuration(
-        "course", {name: [f"{name}.py"] for name in (FIFTH, "sixth")}
+        "course", {name: [f"{name}.py"] for name in (FIFTH, "sixth")}, shared=False
     )
     assert "There is nothing to update." in update(fresh, "--exercise", "sixth")
     run = attn("course", "update", fresh.directory, "--yes", "--exercise", "seventh")

@@ -13,7 +13,7 @@ from autograder.errors import KitError
 from support.released_course import NAME, ROOT
 
 OLD_CONFIGURATION = ROOT / "tests" / "golden" / "nbgrader_config_0.1.0.txt"
-MADE = render_configuration("ml", {"one": ["one.py"]})
+MADE = render_configuration("ml", {"one": ["one.py"]}, shared=False)
 LINE = "c.HTMLExporter.sanitize_html = True"
 
 
@@ -52,7 +52,7 @@ def test_what_the_kit_no_longer_sets_goes_unless_it_was_changed() -> None:
 
 def test_an_exercise_is_added_to_the_files_that_are_kept_beside_the_instructors_own() -> None:
     mine = MADE.replace('"one.py"', '"one.py", "data.csv"')
-    now = render_configuration("ml", {"one": ["one.py"], "two": ["two.py"]})
+    now = render_configuration("ml", {"one": ["one.py"], "two": ["two.py"]}, shared=False)
     for made in (MADE, None):
         text = merge_configuration(made, mine, now).text
         assert "'one': ['one.py', 'data.csv']" in text and "'two': ['two.py']" in text
@@ -65,7 +65,7 @@ def test_an_exercise_is_added_to_the_files_that_are_kept_beside_the_instructors_
 def test_a_configuration_of_the_first_version_gets_the_filter_that_came_later() -> None:
     old = OLD_CONFIGURATION.read_text(encoding="utf-8")
     assert "highlight_code" not in old
-    now = render_configuration("ml", {NAME: [f"{NAME}.py"]})
+    now = render_configuration("ml", {NAME: [f"{NAME}.py"]}, shared=False)
     merged = merge_configuration(None, old, now)
     assert "'highlight_code': 'autograder.course.page.highlight_code'" in merged.text
     assert 'course_id = "attention-2026"' in merged.text

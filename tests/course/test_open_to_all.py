@@ -1,0 +1,74 @@
+"""What every user of a machine may read of a course is said, and nothing that they may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from autograder.course.creation import Course
+from autograder.course.open_to_all import open_to_all
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A folder that nobody is kept out of; pytest's own are closed."""
+    with TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
+def course(root: Path) -> Course:
+    """A course and its solutions in it."""
+    made = Course(root / "course", root / "solutions", ("toy",))
+    for file in (
+        made.solutions / "toy" / "solution.py",
+        made.secret_folder / "input.secret",
+        made.directory / "gradebook.db",
+        made.graded("toy") / "grades.csv",
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o600)
+    made.hand_ins.mkdir(mode=0o700)
+    for folder in (path for path in root.rglob("*") if path.is_dir()):
+        folder.chmod(0o700 if folder == made.hand_ins else 0o755)
+    return made
+
+
+def test_a_course_that_is_closed_to_others_is_not_spoken_of(course: Course) -> None:
+    assert open_to_all(course) == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("solutions/toy/solution.py", "the solution of toy"),
+        ("course/graded/input.secret", "the secret of the hidden inputs"),
+        ("course/gradebook.db", "the gradebook"),
+        ("course/graded/toy/grades.csv", "the results of toy"),
+        ("course/submitted", "what students handed in"),
+    ],
+)
+def test_each_thing_that_everybody_may_read_is_named(course: Course, file: str, words: str) -> None:
+    path = course.directory.parent / file
+    path.chmod(0o755 if path.is_dir() else 0o644)
+    (said,) = open_to_all(course)
+    assert said == f"every user of this machine may read {words} ({path})"
+
+
+def test_a_closed_folder_above_keeps_everybody_out(course: Course) -> None:
+    (course.solutions / "toy" / "solution.py").chmod(0o644)
+    course.solutions.chmod(0o750)
+    assert open_to_all(course) == ()
+
+
+def test_what_a_link_leads_to_counts(course: Course, root: Path) -> None:
+    elsewhere = root / "elsewhere.py"
+    elsewhere.touch(0o644)
+    solution = course.solutions / "toy" / "solution.py"
+    solution.unlink()
+    solution.symlink_to(elsewhere)
+    assert len(open_to_all(course)) == 1

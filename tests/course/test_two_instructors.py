@@ -1,0 +1,141 @@
+"""Two instructors share a course: their group may write its folder, whatever their own settings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.course.assignment_release import command_environment
+from autograder.course.creation import read_course
+from demo.sample_class import hand_in
+from support.machines import in_view
+from support.released_course import NAME, ROOT, sample_class
+
+ADA, BOB, GROUP = 12346, 12347, 12400
+STUDENTS = ("correct_einsum", "mistake_not_scaled")
+ATTN, NBGRADER = (sys.executable, "-m", "autograder.cli"), (sys.executable, "-m", "nbgrader")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can work as two other users"),
+]
+
+
+class SharedFolder:
+    """A folder of the group's, in which both work, each with a home and with umask 022."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self.path = folder / "shared"
+        self.homes = {user: folder / f"home-{user}" for user in (ADA, BOB)}
+        for user, home in self.homes.items():
+            home.mkdir()
+            os.chown(home, user, user)
+        self.path.mkdir()
+        os.chown(self.path, ADA, GROUP)
+        self.path.chmod(0o2770)
+        shutil.copytree(ROOT / "solutions", folder / "solutions")
+        shutil.copytree(ROOT / "assignments", folder / "assignments")
+        self._seen = (folder,)
+
+    def run(self, user: int, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.words(user, *command), env=self.env(user), capture_output=True, text=True
+        )
+
+    def words(self, user: int, *command: str) -> list[str]:
+        inside = ("sh", "-c", 'umask 022; cd "$0"; exec "$@"', str(self.place), *command)
+        who = f"--reuid {user} --regid {user} --groups {GROUP}"
+        return in_view(inside, folders=self._seen, run_as=who)
+
+    def env(self, user: int) -> dict[str, str]:
+        return {**command_environment(), "HOME": str(self.homes[user]), "COLUMNS": "200"}
+
+    @property
+    def place(self) -> Path:
+        course = self.path / "course"
+        return course if course.exists() else self.path
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
+    """A released course of Ada's, in which two students have handed in."""
+    folder = SharedFolder(tmp_path_factory.mktemp("group"))
+    beside = folder.path.parent
+    where = ("--solutions", str(beside / "solutions"), "--assignments", str(beside / "assignments"))
+    done = folder.run(ADA, *ATTN, "course", "new", "course", "--exercise", NAME, *where)
+    assert done.returncode == 0, done.stderr
+    done = folder.run(ADA, *NBGRADER, "generate_assignment", NAME)
+    assert done.returncode == 0, done.stderr
+    course = read_course(folder.place)
+    for student in sample_class(*STUDENTS):
+        hand_in(
+            student,
+            course.exercise(NAME),
+            course.release(NAME),
+            course.submitted(NAME, student.name),
+        )
+    return folder
+
+
+def closed_to_the_group(folder: Path) -> list[str]:
+    """The files that the group cannot write; graded notebooks are nobody's to write."""
+    inside = (path for path in folder.rglob("*") if "submitted" not in path.parts)
+    return [
+        str(path.relative_to(folder))
+        for path in inside
+        if not path.stat().st_mode & stat.S_IWGRP
+        and not {"autograded", "feedback"} & set(path.relative_to(folder).parts[:1])
+    ]
+
+
+def test_each_goes_on_where_the_other_has_stopped(shared: SharedFolder) -> None:
+    for user in (ADA, BOB, ADA):
+        for command in (
+            (*ATTN, "grade", ".", "--again"),
+            (*NBGRADER, "autograde", NAME, "--force"),
+            (*ATTN, "report", "."),
+            (*ATTN, "course", "check", "."),
+            (*NBGRADER, "generate_feedback", NAME, "--force"),
+        ):
+            done = shared.run(user, *command)
+            assert done.returncode == 0, f"{user}: {command}\n{done.stdout}{done.stderr}"
+    assert closed_to_the_group(shared.place) == []
+    secret = shared.place / "graded" / "input.secret"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o660
+
+
+def test_both_at_once_wait_for_each_other(shared: SharedFolder) -> None:
+    command = (*ATTN, "grade", ".", "--again")
+    both = [
+        subprocess.Popen(
+            shared.words(user, *command),
+            env=shared.env(user),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for user in (ADA, BOB)
+    ]
+    said = [run.communicate()[0] for run in both]
+    assert [run.returncode for run in both] == [0, 0], said
+    assert sum("waiting for it to finish" in words for words in said) == 1
+    assert all("22/22" in words and "20/22" in words for words in said)
+
+
+def test_what_a_killed_run_of_one_left_is_removed_by_the_other(shared: SharedFolder) -> None:
+    for name in (".graded-left", ".submissions-left"):
+        left = shared.place / name
+        left.mkdir(mode=0o770)
+        left.chmod(0o770)
+        (left / "x.ipynb").write_text("{}")
+        for path in (left, left / "x.ipynb"):
+            os.chown(path, ADA, GROUP)
+    assert shared.run(BOB, *ATTN, "grade", ".", "--again").returncode == 0
+    assert shared.run(BOB, *NBGRADER, "autograde", NAME, "--force").returncode == 0
+    assert not list(shared.place.glob(".*-left"))
