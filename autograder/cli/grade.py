@@ -153,7 +153,7 @@ def _in_course(
     from autograder.course.delivered_page import deliver_pages
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
-    from autograder.course.graded_attempts import counted_points
+    from autograder.course.graded_attempts import noted_attempts
 
     found = course_task(path, exercise, solutions, output)
     name = found.task.exercise.name
@@ -165,8 +165,10 @@ def _in_course(
         submissions: Sequence[Submission], verdicts: Sequence[Verdict], pool: GraderPool
     ) -> ClassGradebook:
         course, facts = found.course, found.task.exercise
-        counted = counted_points(course.graded(name), facts, verdicts, course.attempts)
+        notes = noted_attempts(course.graded(name), verdicts)
+        counted = notes.counted(facts, verdicts, course.attempts)
         write_gradebook(course, name, verdicts, submissions, pool, counted)
+        notes.save()
         return read()
 
     def deliver(verdicts: Sequence[Verdict]) -> None:

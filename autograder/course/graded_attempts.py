@@ -61,29 +61,51 @@ class GradedAttempt:
         return {step.name: round(step.points * share, 4) for step, share in shares}
 
 
-def counted_points(
-    folder: Path, exercise: Exercise, verdicts: Iterable[Verdict], rules: AttemptRules
-) -> dict[str, StepPoints]:
-    """Note in `folder` what was graded; return the points of the attempt that counts, by student.
+@dataclass(frozen=True)
+class AttemptNotes:
+    """The attempts of a class in the file `path`, by student; `changed` since they were read."""
 
-    Who is not in the result has the points of the verdict. Raise `KitError` when the notes cannot
-    be read or written; then nothing has changed.
+    path: Path
+    attempts: Mapping[str, tuple[GradedAttempt, ...]]
+    changed: bool = False
+
+    def counted(
+        self, exercise: Exercise, verdicts: Iterable[Verdict], rules: AttemptRules
+    ) -> dict[str, StepPoints]:
+        """Return the points of the attempt that counts, by student and step.
+
+        Who is not in it has the points of the verdict.
+        """
+        if rules.only_the_last:
+            return {}
+        return {
+            each.student: _counting(self.attempts[each.student], exercise, rules).points(exercise)
+            for each in verdicts
+            if not each.infrastructure
+        }
+
+    def save(self) -> None:
+        """Write the file; raise `KitError` when that is not possible."""
+        if not self.changed:
+            return
+        facts = {name: [asdict(each) for each in of] for name, of in sorted(self.attempts.items())}
+        write_whole(self.path, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+
+
+def noted_attempts(folder: Path, verdicts: Iterable[Verdict]) -> AttemptNotes:
+    """Return the notes in `folder`, with what was graded now; nothing is written yet.
+
+    Also while only the last attempt counts: the course may decide otherwise tomorrow. Raise
+    `KitError` when the notes cannot be read.
     """
-    judged = [each for each in verdicts if not each.infrastructure]
     path = folder / FILE
-    # Also while only the last one counts: the course may decide otherwise tomorrow.
     noted = _read(path)
     now = dict(noted)
-    for verdict in judged:
-        now[verdict.student] = _with(now.get(verdict.student, ()), GradedAttempt.of(verdict))
-    if now != noted:
-        _write(path, now)
-    if rules.only_the_last:
-        return {}
-    return {
-        each.student: _counting(now[each.student], exercise, rules).points(exercise)
-        for each in judged
-    }
+    for verdict in verdicts:
+        if not verdict.infrastructure:
+            attempts = now.get(verdict.student, ())
+            now[verdict.student] = _with(attempts, GradedAttempt.of(verdict))
+    return AttemptNotes(path, now, changed=now != noted)
 
 
 def _with(attempts: tuple[GradedAttempt, ...], new: GradedAttempt) -> tuple[GradedAttempt, ...]:
@@ -127,8 +149,3 @@ def _attempt(facts: Mapping[str, Any]) -> GradedAttempt:
     if not all(0.0 <= share <= 1.0 for share in shares.values()):
         raise ValueError("a share is not between 0 and 1")
     return GradedAttempt(str(facts["code_hash"]), shares)
-
-
-def _write(path: Path, attempts: Mapping[str, tuple[GradedAttempt, ...]]) -> None:
-    facts = {student: [asdict(each) for each in of] for student, of in sorted(attempts.items())}
-    write_whole(path, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")

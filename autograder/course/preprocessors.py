@@ -18,7 +18,7 @@ from traitlets import Enum, Unicode
 from traitlets.utils.importstring import import_item
 
 from autograder.course.creation import read_course
-from autograder.course.graded_attempts import counted_points
+from autograder.course.graded_attempts import noted_attempts
 from autograder.course.intake import (
     CHANGED,
     LAID_OUT,
@@ -88,8 +88,9 @@ class WriteVerdict(NbGraderPreprocessor):
             source = release_notebook(course, exercise.name)
             drop_scripts(course.autograded(exercise.name, facts["student"]))
             verdict = replace(verdict, remarks=(*verdict.remarks, CHANGED))
-        notes = course.graded(exercise.name)
-        counted = counted_points(notes, exercise, [verdict], course.attempts)
+        notes = noted_attempts(course.graded(exercise.name), [verdict])
+        counted = notes.counted(exercise, [verdict], course.attempts)
+        notes.save()
         result = with_verdict(source, verdict, exercise, counted.get(verdict.student))
         result.metadata.pop(LAID_OUT, None)
         return result, resources

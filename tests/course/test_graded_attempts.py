@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course.creation import read_course
-from autograder.course.graded_attempts import FILE, AttemptRules, counted_points
+from autograder.course.graded_attempts import FILE, AttemptRules, StepPoints, noted_attempts
 from autograder.errors import KitError
 from autograder.model.verdict import Finding, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
@@ -23,9 +23,15 @@ def attempt(code: str, *wrong: str) -> Verdict:
     return replace(found, code_hash=code * 64)
 
 
+def points_of(folder: Path, judged: Verdict, rules: AttemptRules) -> dict[str, StepPoints]:
+    notes = noted_attempts(folder, [judged])
+    notes.save()
+    return notes.counted(EXERCISE, [judged], rules)
+
+
 def mark(folder: Path, judged: Verdict, rules: AttemptRules) -> float:
     """The points that count after an attempt was graded."""
-    counted = counted_points(folder, EXERCISE, [judged], rules)
+    counted = points_of(folder, judged, rules)
     return sum(counted["ada"].values()) if counted else judged.points
 
 
@@ -67,7 +73,7 @@ def test_an_attempt_keeps_its_share_when_points_change(tmp_path: Path) -> None:
     mark(tmp_path, FULL, BEST)
     steps = tuple(replace(step, points=2 * step.points) for step in EXERCISE.steps)
     doubled = replace(EXERCISE, steps=steps)
-    counted = counted_points(tmp_path, doubled, [TWO_WRONG], BEST)
+    counted = noted_attempts(tmp_path, [TWO_WRONG]).counted(doubled, [TWO_WRONG], BEST)
     assert sum(counted["ada"].values()) == 2 * ALL
 
 
@@ -75,7 +81,7 @@ def test_what_could_not_be_judged_is_no_attempt(tmp_path: Path) -> None:
     mark(tmp_path, ONE_WRONG, BEST)
     ours = replace(FULL.steps[0], outcome=Outcome.INFRASTRUCTURE, points=0.0)
     fault = replace(FULL, steps=(ours, *FULL.steps[1:]))
-    assert counted_points(tmp_path, EXERCISE, [fault], BEST) == {}
+    assert points_of(tmp_path, fault, BEST) == {}
     assert mark(tmp_path, TWO_WRONG, BEST) == ONE_WRONG.points
 
 

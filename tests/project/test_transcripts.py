@@ -104,7 +104,7 @@ def test_a_student_sees_what_the_page_for_students_shows(
 def test_the_lines_for_a_course_work_as_they_stand(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:
-    (block,) = (each for each in blocks(text_of(INSTRUCTORS)) if "course new" in each)
+    (block,) = (each for each in blocks(text_of(INSTRUCTORS)) if "course new my-course" in each)
     before, remark, after = block.partition(
         f"# students hand in: submitted/STUDENT/{NAME}/\n",
     )
@@ -114,7 +114,9 @@ def test_the_lines_for_a_course_work_as_they_stand(
     run = typed(after, course, environment)
     assert run.returncode == 0, run.stdout + run.stderr
     assert re.search(r"^ada .* 22/22 ", run.stdout, re.MULTILINE)
-    told = {name for name in re.findall(r"^\| (`.+`) \|", text_of(INSTRUCTORS), re.MULTILINE)}
+    _, _, below = text_of(INSTRUCTORS).partition("| file | what it is |\n")
+    told = set(re.findall(r"^\| (`.+`) \|", below.partition("\n\n")[0], re.MULTILINE))
+    assert len(told) >= 6
     for name in re.findall(r"`(.+?)`", " ".join(told)):
         assert (course / "graded" / NAME / name.replace("STUDENT", "ada")).is_file(), name
     assert (course / "feedback" / "ada" / NAME / f"{NAME}.html").is_file()
