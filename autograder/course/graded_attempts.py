@@ -15,7 +15,7 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.files import read_small, write_whole
-from autograder.model.verdict import Verdict
+from autograder.model.verdict import Outcome, Verdict
 
 FILE = "attempts.json"
 MOST_BYTES = 1 << 28  # 10,000 students with 50 attempts take a tenth of that
@@ -78,11 +78,12 @@ class AttemptNotes:
         """
         if rules.only_the_last:
             return {}
-        return {
-            each.student: _counting(self.attempts[each.student], exercise, rules).points(exercise)
+        counting = {
+            each.student: _counting(attempts, each, exercise, rules)
             for each in verdicts
-            if not each.infrastructure
+            if not each.infrastructure and (attempts := self.attempts.get(each.student))
         }
+        return {student: attempt.points(exercise) for student, attempt in counting.items()}
 
     def save(self) -> None:
         """Write the file; raise `KitError` when that is not possible."""
@@ -102,10 +103,16 @@ def noted_attempts(folder: Path, verdicts: Iterable[Verdict]) -> AttemptNotes:
     noted = _read(path)
     now = dict(noted)
     for verdict in verdicts:
-        if not verdict.infrastructure:
+        if _is_attempt(verdict):
             attempts = now.get(verdict.student, ())
             now[verdict.student] = _with(attempts, GradedAttempt.of(verdict))
     return AttemptNotes(path, now, changed=now != noted)
+
+
+def _is_attempt(verdict: Verdict) -> bool:
+    """Whether there was code to grade: not where a file could not be read."""
+    read = any(step.outcome is not Outcome.REJECTED for step in verdict.steps)
+    return read and not verdict.infrastructure
 
 
 def _with(attempts: tuple[GradedAttempt, ...], new: GradedAttempt) -> tuple[GradedAttempt, ...]:
@@ -118,11 +125,11 @@ def _with(attempts: tuple[GradedAttempt, ...], new: GradedAttempt) -> tuple[Grad
 
 
 def _counting(
-    attempts: tuple[GradedAttempt, ...], exercise: Exercise, rules: AttemptRules
+    attempts: tuple[GradedAttempt, ...], last: Verdict, exercise: Exercise, rules: AttemptRules
 ) -> GradedAttempt:
     allowed = attempts[: rules.most]
-    if rules.counts == LAST:
-        return allowed[-1]
+    if rules.counts == LAST:  # which may be the code of an earlier one again
+        return next((each for each in allowed if each.code_hash == last.code_hash), allowed[-1])
     return max(reversed(allowed), key=lambda each: sum(each.points(exercise).values()))
 
 

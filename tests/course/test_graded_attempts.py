@@ -85,6 +85,20 @@ def test_what_could_not_be_judged_is_no_attempt(tmp_path: Path) -> None:
     assert mark(tmp_path, TWO_WRONG, BEST) == ONE_WRONG.points
 
 
+def test_who_goes_back_to_an_earlier_attempt_has_its_points_again(tmp_path: Path) -> None:
+    three = AttemptRules("last", most=3)
+    marks = [mark(tmp_path, each, three) for each in (FULL, TWO_WRONG, FULL)]
+    assert marks == [ALL, TWO_WRONG.points, ALL]
+
+
+def test_a_file_that_could_not_be_read_is_no_attempt(tmp_path: Path) -> None:
+    steps = tuple(replace(each, outcome=Outcome.REJECTED, points=0.0) for each in FULL.steps)
+    unread = replace(FULL, steps=steps, code_hash="")
+    assert points_of(tmp_path, unread, BEST) == {}
+    marks = [mark(tmp_path, each, AttemptRules("best", most=1)) for each in (ONE_WRONG, unread)]
+    assert marks == [ONE_WRONG.points, ONE_WRONG.points]
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[1]", '{"ada": [{}]}', '{"ada": [{"code_hash": "a", "shares": {"softmax": 7}}]}']
 )
