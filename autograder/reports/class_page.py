@@ -30,6 +30,7 @@ from autograder.reports.misunderstandings import Misunderstanding, step_counts
 from autograder.reports.page_script import class_script, script_source
 from autograder.reports.paragraphs import Paragraph, mistake_name
 from autograder.reports.roll import class_roll, shown_names
+from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode
 
 MOST_ROWS = 5_000
 MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
@@ -61,14 +62,15 @@ class ClassContext:
     """What the page shows beside the verdicts.
 
     The gradebook's `entries`, what needs the instructor, each of the class's
-    `misunderstandings` with an example of its code ("" where there is none), and what the
-    instructor wrote about them.
+    `misunderstandings` with an example of its code ("" where there is none), what the instructor
+    wrote about them, and hand-ins with similar code.
     """
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
     follow_ups: Sequence[FollowUp] = ()
     mistakes: Sequence[tuple[Misunderstanding, str]] = ()
     paragraphs: Sequence[Paragraph] = ()
+    similar: SimilarCode = NOTHING_SIMILAR
 
 
 NOTHING_ELSE = ClassContext()
@@ -152,12 +154,18 @@ def _whole_class(
     """Return what only the first part of the page shows."""
     told = {each.mistake: each.text for each in context.paragraphs}
     called = [mistake_name(each) for each, _ in context.mistakes]
+    titles = {step.name: step.title for step in exercise.steps}
     return {
         "facts": class_facts(exercise, roll, context.entries),
         "follow_ups": context.follow_ups,
         "marks": mark_distribution(roll, context.entries),
         "signs": _signs(exercise, roll),
         "counts": step_counts(exercise, roll),
+        "similar": context.similar.sentences,
+        "pairs": [
+            (_who(pair.students, names), pair.words(titles), pair.examples)
+            for pair in context.similar.pairs
+        ],
         "breaks": chain_breaks(exercise, roll),
         "links": sum(len(each.students) for each, _ in context.mistakes) <= MOST_LINKS,
         "mistakes": [

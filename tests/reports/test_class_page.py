@@ -16,6 +16,7 @@ from autograder.reports.class_rows import KINDS
 from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
 from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import has_unnamed_mistake, misunderstandings
+from autograder.reports.similar_pairs import SimilarCode, SimilarPair
 from support.verdicts import EXERCISE, verdict
 
 MEGABYTE = 1_000_000
@@ -217,3 +218,21 @@ def test_the_page_of_five_thousand_students_is_one_file_under_six_megabytes(
     assert MOST_ROWS == 5_000 and [each.name for each in tmp_path.iterdir()] == [path.name]
     assert path.read_text(encoding="utf-8").count("<tr\n") == MOST_ROWS
     assert path.stat().st_size < 6 * MEGABYTE
+
+
+def test_similar_code_is_shown_side_by_side_with_what_it_is_not() -> None:
+    verdicts = [verdict("ada"), verdict("ben"), verdict("cleo")]
+    pair = SimilarPair(
+        ("ada", "ben"), ("scale_scores", "softmax", ""), 0.873, (("softmax", "a < b", "c < d"),)
+    )
+    page = class_page(EXERCISE, verdicts, ClassContext(similar=SimilarCode((pair,), 3, 2)))
+    section = page.partition('id="similar"')[2].partition("</section>")[0]
+    assert "Worth a talk, and no more than that." in section
+    assert (
+        "87 % of their rare code is the same, in: Scaling, Softmax, 1 further function." in section
+    )
+    assert "<pre>a &lt; b</pre>" in section and "<pre>c &lt; d</pre>" in section
+    assert "2 further pairs of this kind." in section
+    assert "The code of 2 students could not be compared." in section
+    assert "cleo" not in section
+    assert 'id="similar"' not in class_page(EXERCISE, verdicts)

@@ -1,0 +1,132 @@
+"""Which hand-ins of a class share rare code: found in watched grader processes, since students
+wrote what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from autograder.building.regions import read_solution
+from autograder.building.stub import read_cells
+from autograder.cli.code_examples import without_names
+from autograder.grading.classroom import HANDLING
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.watched_process import WorkProgress
+from autograder.model.exercise import Exercise, given_text
+from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode, SimilarPair
+from autograder.submission.fingerprints import fingerprints
+from autograder.submission.reading import Submission
+from autograder.submission.resemblance import (
+    FEWEST_HAND_INS,
+    Fingerprints,
+    Resemblance,
+    resemblances,
+)
+
+MOST_PAIRS = 30  # shown on the page
+_STEPS_SHOWN = 2  # of a pair
+
+
+def find_similar_code(
+    pool: GraderPool, exercise: Exercise, submissions: Sequence[Submission]
+) -> SimilarCode:
+    """Return the pairs of hand-ins that share rare code; see `resemblances`.
+
+    Equal code counts once: it is told of elsewhere. What cannot be read or compared is left out.
+    """
+    alike = {each.code_hash: each for each in submissions if not each.rejected}
+    compared = tuple(alike.values())
+    if len(compared) < FEWEST_HAND_INS:
+        return NOTHING_SIMILAR
+    steps = frozenset(step.name for step in exercise.steps)
+    prints: list[Fingerprints | None] = [None] * len(compared)
+    pool.run(
+        partial(_take_fingerprints, steps),
+        [each.cells for each in compared],
+        HANDLING,
+        result=prints.__setitem__,
+        lost=lambda place, loss: None,
+    )
+    read = [place for place, each in enumerate(prints) if each is not None]
+    found = _compare(
+        pool, [prints[place] or {} for place in read], given_fingerprints(exercise, steps)
+    )
+    if found is None:
+        return SimilarCode(left_out=len(submissions))
+    shown = found[:MOST_PAIRS]
+    pairs = [(compared[read[each.first]], compared[read[each.second]]) for each in shown]
+    return SimilarCode(
+        _with_examples(pool, pairs, shown), len(found), left_out=len(compared) - len(read)
+    )
+
+
+def given_fingerprints(exercise: Exercise, steps: frozenset[str]) -> frozenset[int]:
+    """Return the fingerprints of what students get and of the reference: they weigh nothing."""
+    stub = [cell.source for cell in read_cells(read_solution(exercise)) if cell.code]
+    texts = ([given_text(exercise.folder)], stub)
+    every = [fingerprints(cells, steps).values() for cells in texts]
+    return frozenset().union(*(values for found in every for values in found))
+
+
+def _take_fingerprints(
+    steps: frozenset[str], hand_ins: Sequence[Sequence[str]], progress: WorkProgress
+) -> None:
+    for number, cells in enumerate(hand_ins):
+        progress.begin(number)
+        progress.done(fingerprints(cells, steps))
+
+
+def _compare(
+    pool: GraderPool, prints: Sequence[Fingerprints], given: frozenset[int]
+) -> tuple[Resemblance, ...] | None:
+    """Return the pairs; None if comparing takes more than it may."""
+    found: list[tuple[Resemblance, ...]] = []
+    pool.run(
+        partial(_compare_all, given),
+        [prints],
+        HANDLING,
+        result=lambda place, pairs: found.append(pairs),
+        lost=lambda place, loss: None,
+    )
+    return found[0] if found else None
+
+
+def _compare_all(
+    given: frozenset[int], classes: Sequence[Sequence[Fingerprints]], progress: WorkProgress
+) -> None:
+    for number, prints in enumerate(classes):
+        progress.begin(number)
+        progress.done(resemblances(prints, given))
+
+
+def _with_examples(
+    pool: GraderPool,
+    pairs: Sequence[tuple[Submission, Submission]],
+    found: Sequence[Resemblance],
+) -> tuple[SimilarPair, ...]:
+    """Return each pair with the code of the steps in which it shares most."""
+    jobs = [
+        (place, step, [submission.cells for submission in pair])
+        for place, (pair, each) in enumerate(zip(pairs, found, strict=True))
+        for step in [step for step in each.steps if step][:_STEPS_SHOWN]
+    ]
+    examples: list[list[tuple[str, str, str]]] = [[] for _ in pairs]
+
+    def keep(job: int, texts: tuple[str, str]) -> None:
+        place, step, _ = jobs[job]
+        examples[place].append((step, *texts))
+
+    pool.run(_write_examples, jobs, HANDLING, result=keep, lost=lambda place, loss: None)
+    return tuple(
+        SimilarPair((first.student, second.student), each.steps, each.part, tuple(examples[place]))
+        for place, ((first, second), each) in enumerate(zip(pairs, found, strict=True))
+    )
+
+
+def _write_examples(
+    jobs: Sequence[tuple[int, str, Sequence[Sequence[str]]]], progress: WorkProgress
+) -> None:
+    for number, (_, step, hand_ins) in enumerate(jobs):
+        progress.begin(number)
+        progress.done(tuple(without_names(cells, step) for cells in hand_ins))

@@ -1,0 +1,84 @@
+"""Pairs of hand-ins that share more rare code than people do who never met.
+
+Only fingerprints are compared. What everybody was given, and what many have, weighs nothing; the
+rest weighs more, the fewer have it. Several steps are needed, since one step can often be written
+in one natural way only. The limits were set on classes that were made up
+(docs/decisions/0021-similar-code-is-worth-a-talk.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+FEWEST_HAND_INS = 12  # in fewer, nobody can say what is rare
+SHARE_OF_OWNERS, FEWEST_OWNERS, MOST_OWNERS = 0.2, 3, 12  # more than that, and it is not rare
+FEWEST_STEPS = 3
+LEAST_PART = 0.45  # of the rare code that the two have together, by weight
+LEAST_WEIGHT = 45  # of the shared code times its part
+
+Fingerprints = Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """Two hand-ins by their places, how much rare code they share, and in which steps.
+
+    `part` is the part of the rare code of both that is shared (1: all), by weight. `steps` begin
+    with the one that shares most.
+    """
+
+    first: int
+    second: int
+    part: float
+    weight: float
+    steps: tuple[str, ...]
+
+
+def resemblances(
+    hand_ins: Sequence[Fingerprints], given: Collection[int]
+) -> tuple[Resemblance, ...]:
+    """Return the pairs that are worth a talk, the most alike first; `given` is what all have."""
+    if len(hand_ins) < FEWEST_HAND_INS:
+        return ()
+    rare = _rare(hand_ins, frozenset(given))
+    owners: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for place, mine in enumerate(rare):
+        for each in mine:
+            owners[each].append(place)
+    unit = math.log(len(hand_ins) + 2)
+    # Of what only one has, nobody can say how rare it is: as rare as what two have.
+    weights = {each: unit - math.log(max(2, len(places))) for each, places in owners.items()}
+    shared: dict[tuple[int, int], list[tuple[str, int]]] = defaultdict(list)
+    for each, places in owners.items():
+        for pair in combinations(places, 2):
+            shared[pair].append(each)
+    totals = [sum(weights[each] for each in mine) for mine in rare]
+    found = []
+    for (first, second), alike in shared.items():
+        weight = sum(weights[each] for each in alike)
+        part = weight / (totals[first] + totals[second] - weight)
+        by_step: dict[str, float] = defaultdict(float)
+        for each in alike:
+            by_step[each[0]] += weights[each]
+        steps = tuple(sorted(by_step, key=lambda step: -by_step[step]))
+        enough = len(steps) >= FEWEST_STEPS and part >= LEAST_PART
+        if enough and part * weight >= LEAST_WEIGHT:
+            found.append(Resemblance(first, second, part, weight, steps))
+    return tuple(sorted(found, key=lambda each: (-each.part * each.weight, each.first)))
+
+
+def _rare(
+    hand_ins: Sequence[Fingerprints], given: frozenset[int]
+) -> list[frozenset[tuple[str, int]]]:
+    """Return the fingerprints of each hand-in, with their steps, that few others have."""
+    most = min(MOST_OWNERS, max(FEWEST_OWNERS, int(SHARE_OF_OWNERS * len(hand_ins))))
+    every = [
+        frozenset((step, value) for step, values in mine.items() for value in values - given)
+        for mine in hand_ins
+    ]
+    count = Counter(each for mine in every for each in mine)
+    return [frozenset(each for each in mine if count[each] <= most) for mine in every]
