@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autograder.errors import KitError
 from autograder.model.exercise import GRADERS, SOLUTION, Exercise
 from autograder.model.machine_fault import fault_of
+from autograder.model.origin import at_its_origin
 from autograder.model.request import Failed, Request
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _no_fixture(check: pytest.Item, name: str) -> KitError:
 
 
 def _line_of(check: pytest.Item) -> str:
-    return f"{check.path}:{(check.location[1] or 0) + 1}"
+    return at_its_origin(f"{check.path}:{(check.location[1] or 0) + 1}")
 
 
 def file_error(path: Path, error: BaseException) -> KitError:
@@ -65,9 +66,10 @@ def file_error(path: Path, error: BaseException) -> KitError:
     )
 
 
-def wrong_checks(exercise: Exercise, fact: str, cure: str) -> KitError:
-    """Return the error that tells an author what is wrong in the grader file."""
-    return KitError(fact, place=str(exercise.folder / GRADERS), cure=cure)
+def wrong_checks(exercise: Exercise, fact: str, cure: str, line: str = "") -> KitError:
+    """Return the error that tells an author what is wrong in the grader file, and in which line."""
+    place = str(exercise.folder / GRADERS)
+    return KitError(fact, place=at_its_origin(f"{place}:{line}") if line else place, cure=cure)
 
 
 def _cure(error: BaseException) -> str:
@@ -85,7 +87,7 @@ def reference_failed(exercise: Exercise, request: Request, failed: Failed) -> Ki
         return KitError(f"the reference has no answer: {words}", place=place, cure="write it")
     return KitError(
         f"the reference raises {report.type_name} in {called}: {report.message}",
-        place=f"{place}:{report.line}, at `{report.code}`" if report.line else place,
+        place=at_its_origin(f"{place}:{report.line}, at `{report.code}`") if report.line else place,
         cure="correct the reference, or what the check gives to it",
     )
 
@@ -100,7 +102,7 @@ def place_of(error: BaseException) -> str:
     """Return the file and the line of the author's code that an exception came from, or ""."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_an_authors(frame.filename)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+    return at_its_origin(f"{own[-1].filename}:{own[-1].lineno}") if own else ""
 
 
 def _is_an_authors(file: str) -> bool:

@@ -29,10 +29,12 @@ class CollectedChecks:
     ) -> CollectedChecks:
         """Return an author's checks in order, each step's standing checks after its own.
 
-        If `public`, the standing checks are asked as worked examples. Raises `KitError` when a
+        Checks of a step that is left out are, too. If `public`, the standing checks are asked as
+        worked examples. Raises `KitError` when a
         check names no step, or a step has no check.
         """
         exercise = reference.exercise
+        items = [item for item in items if step_of(item) not in exercise.grading.left_out]
         order = {step.name: index for index, step in enumerate(exercise.steps)}
         for item in items:
             if step_of(item) not in order and not item.get_closest_marker(_CHAIN):

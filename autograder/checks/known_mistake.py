@@ -33,14 +33,15 @@ class Misconception:
 def read_misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:
     """Return the mistakes in every public class of `misconceptions.py`; each class is a step.
 
-    What a class inherits belongs to its step too. Raises `KitError` when a class is no step, two
-    mistakes have one name, or one has no words.
+    What a class inherits belongs to its step too. The class of a step that is left out is left out.
+    Raises `KitError` when a class is no step, two mistakes have one name, or one has no words.
     """
     _refuse_written_twice(Path(str(module.__file__)))
     found: list[Misconception] = []
     steps = {step.name for step in exercise.steps}
     for step, mistakes in vars(module).items():
-        if step.startswith("_") or not _belongs_here(mistakes, step in steps, module):
+        left_out = step in exercise.grading.left_out
+        if left_out or step.startswith("_") or not _belongs_here(mistakes, step in steps, module):
             continue
         if step not in steps or not inspect.isclass(mistakes):
             held = ", ".join(_own(mistakes)) if inspect.isclass(mistakes) else ""

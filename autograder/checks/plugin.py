@@ -6,6 +6,7 @@ over the submissions and runs every check against each of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +22,12 @@ from autograder.checks.memory import COLLECTING
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.submission_judge import JudgedSteps, SubmissionJudge
+from autograder.model.exercise import GRADERS
 from autograder.model.request import Respondent
 from autograder.model.verdict import StepVerdict
+
+# How pytest, and Python in a SyntaxError, name a line of the grader file.
+_LINE_OF_CHECKS = re.compile(rf'{re.escape(GRADERS)}(?::|", line )(\d+)')
 
 
 class GradingPlugin:
@@ -67,9 +72,12 @@ class GradingPlugin:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Say why a grader file cannot be collected, rather than that its checks are missing."""
         if report.failed:
-            reason = str(report.longrepr).splitlines()[-1].removeprefix("E").strip()
+            told = str(report.longrepr)
+            reason = told.splitlines()[-1].removeprefix("E").strip()
+            lines = _LINE_OF_CHECKS.findall(told)
             fact = f"the checks cannot be collected: {reason}"
-            raise wrong_checks(self.reference.exercise, fact, "correct the file")
+            cure = "correct that line" if lines else "correct the file"
+            raise wrong_checks(self.reference.exercise, fact, cure, *lines[-1:])
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Judge, in place of pytest's own loop over the checks."""

@@ -210,26 +210,35 @@ def test_exercises_judged_in_one_process_keep_their_own_checks(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("graders", "fact"),
+    ("graders", "fact", "line"),
     [
-        (GRADERS.split('\n\n@pytest.mark.step("halve")')[0], "the step halve has no check"),
-        (GRADERS + "\n\ndef test_more(student): ...\n", "the check test_more names no step"),
-        (GRADERS.replace('step("halve")', 'step("half")'), "the check test_halve names no step"),
-        ("", "the step double has no check"),
-        (GRADERS + "def broken(:\n", "cannot be collected: SyntaxError: invalid syntax"),
-        (GRADERS.replace("import pytest", "import pytest, no_such"), "No module named 'no_such'"),
-        (GRADERS.replace('mark.step("halve")', 'mark.setp("halve")'), "'setp' not found"),
+        (GRADERS.split('\n\n@pytest.mark.step("halve")')[0], "the step halve has no check", 0),
+        (GRADERS + "\n\ndef test_more(student): ...\n", "the check test_more names no step", 0),
+        (GRADERS.replace('step("halve")', 'step("half")'), "the check test_halve names no step", 0),
+        ("", "the step double has no check", 0),
+        (
+            GRADERS + "def broken(:\n",
+            "cannot be collected: SyntaxError: invalid syntax",
+            GRADERS.count("\n") + 1,
+        ),
+        (
+            GRADERS.replace("import pytest", "import pytest, no_such"),
+            "No module named 'no_such'",
+            1,
+        ),
+        (GRADERS.replace('mark.step("halve")', 'mark.setp("halve")'), "'setp' not found", 0),
     ],
     ids=["no check", "no step", "no such step", "empty", "syntax", "import", "mark"],
 )
 def test_a_grader_file_that_does_not_fit_is_told_in_fact_place_and_cure(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], graders: str, fact: str
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], graders: str, fact: str, line: int
 ) -> None:
     with pytest.raises(KitError) as caught:
         judged(toy(tmp_path, graders), RIGHT)
     error = caught.value
     assert fact in error.fact
-    assert error.place == str(tmp_path / "graders.py") and error.cure
+    place = str(tmp_path / "graders.py")
+    assert error.place == (f"{place}:{line}" if line else place) and error.cure
     assert "Traceback" not in "".join(capfd.readouterr())
 
 
