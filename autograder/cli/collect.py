@@ -50,6 +50,7 @@ def collect(
     The hand-ins go into a folder for each student, ready for `attn grade`. What is not taken is
     listed, and then the command exits with 1.
     """
+    from autograder.model.group_shared import following
     from autograder.platforms.class_list import read_class_list
     from autograder.platforms.collected_download import collected
     from autograder.platforms.delivery import deliver, write_collected, write_not_taken
@@ -58,7 +59,8 @@ def collect(
     destination, records, named, exercise = _destination(folder, course, exercise, replace)
     known = read_class_list(roster, id_column) if roster else None
     chosen = Platform(platform) if platform else None
-    with collected(download, known, chosen, exercise) as collection:
+    around = next(place for place in (records, *records.absolute().parents) if place.is_dir())
+    with following(around), collected(download, known, chosen, exercise) as collection:
         delivered = deliver(collection, destination)
         how = "recognised" if chosen is None else "read as"
         OUT.print(f"{how}: {SHOWN[collection.platform]}")
@@ -125,7 +127,9 @@ def _told(
     collection: CollectedDownload, delivered: Sequence[tuple[CollectedHandIn, Arrival]]
 ) -> bool:
     """Print what became of everybody; return whether somebody's work was not taken."""
+    from autograder.platforms.collected_download import NOBODYS
     from autograder.platforms.delivery import TAKEN
+    from autograder.submission.file_text import is_submission
 
     groups: dict[Arrival, list[str]] = defaultdict(list)
     for hand_in, arrival in delivered:
@@ -141,12 +145,15 @@ def _told(
     for person in collection.empty:
         _print(f"not taken: {person.name}: nothing that was handed in could be unpacked", True)
     reasons: dict[str, list[str]] = defaultdict(list)
+    whose = False  # somebody's work, and nobody knows whose
     for left in collection.left_out:
         reasons[left.reason].append(left.name)
     for reason, names_of in reasons.items():
-        _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", False)
+        work = reason == NOBODYS and any(is_submission(Path(name)) for name in names_of)
+        whose |= work
+        _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
     kept = any(arrival not in TAKEN for arrival in groups)
-    return bool(kept or collection.unresolved or collection.empty)
+    return bool(kept or whose or collection.unresolved or collection.empty)
 
 
 def _print(line: str, bad: bool) -> None:

@@ -1,11 +1,12 @@
-"""`attn export`: the marks of a graded class, filled into a platform's own table."""
+"""`attn export`: the marks of a graded class, in a platform's own table or as scores of LTI."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,23 +15,113 @@ from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
 if TYPE_CHECKING:
+    from autograder.platforms.csv_table import CsvTable
+    from autograder.platforms.gradebook_column import GradebookColumn
     from autograder.platforms.mark import StudentMark
 
 _MOST = 20  # sentences of a kind
 
 
-@click.command()
-@click.argument("platform", type=click.Choice(["canvas", "moodle"]))
-@click.argument("graded", type=FOLDER)
-@click.option("--into", "table", type=FOLDER, required=True, help="The CSV from the platform.")
-@click.option("--to", "target", type=FOLDER, required=True, help="A new file for the filled copy.")
-@click.option("--column", help="The heading of the column [default: the only one that fits].")
-@click.option("--roster", type=FOLDER, help="A CSV list of who is who, as `attn collect` writes.")
-@click.option("--id-column", metavar="HEADING", help="The column of the roster with the ids.")
-@click.option("--exercise", help="Which exercise [default: the only one].")
-@click.option("--scale", is_flag=True, help="Convert the marks to the points of the column.")
-def export(
-    platform: str,
+_GRADED = click.argument("graded", type=FOLDER)
+_EXERCISE = click.option("--exercise", help="Which exercise [default: the only one].")
+_ID_COLUMN = click.option(
+    "--id-column", metavar="HEADING", help="The column of the roster with the ids."
+)
+_TABLE_OPTIONS = (
+    click.option("--into", "table", type=FOLDER, required=True, help="The CSV from the platform."),
+    click.option(
+        "--to", "target", type=FOLDER, required=True, help="A new file for the filled copy."
+    ),
+    click.option("--column", help="The heading of the column [default: the only one that fits]."),
+    click.option(
+        "--roster", type=FOLDER, help="A CSV list of who is who, as `attn collect` writes."
+    ),
+    _ID_COLUMN,
+    _EXERCISE,
+    click.option("--scale", is_flag=True, help="Convert the marks to the points of the column."),
+)
+
+
+def _into_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_TABLE_OPTIONS):
+        command = option(command)
+    return _GRADED(command)
+
+
+@click.group()
+def export() -> None:
+    """Take the marks of a graded class to a learning platform.
+
+    Marks are those of the gradebook. Who has none is named, and the exit code is then 1.
+    """
+
+
+@export.command()
+@_into_a_table
+def canvas(**given: Any) -> None:
+    """Fill marks into a copy of the gradebook that Canvas exports.
+
+    GRADED is a course, or a folder that was graded. Who has no mark stays empty and is named.
+    """
+    from autograder.platforms.gradebook_column import canvas_column
+
+    _fill(canvas_column, **given)
+
+
+@export.command()
+@_into_a_table
+def moodle(**given: Any) -> None:
+    """Fill marks into a copy of Moodle's grading worksheet.
+
+    GRADED is a course, or a folder that was graded. Who has no mark stays empty and is named.
+    """
+    from autograder.platforms.gradebook_column import moodle_column
+
+    _fill(moodle_column, **given)
+
+
+@export.command()
+@_GRADED
+@click.option("--to", "target", type=FOLDER, required=True, help="A file for the scores, as JSON.")
+@click.option(
+    "--roster", type=FOLDER, required=True, help="A CSV list with the platform's user ids."
+)
+@click.option(
+    "--user-column",
+    metavar="HEADING",
+    default="lti_user_id",
+    show_default=True,
+    help="The column of the roster with the platform's user ids.",
+)
+@_ID_COLUMN
+@_EXERCISE
+def lti(
+    graded: Path,
+    target: Path,
+    roster: Path,
+    user_column: str,
+    id_column: str | None,
+    exercise: str | None,
+) -> None:
+    """Write a score of LTI 1.3 for each mark, for a program that sends them.
+
+    GRADED is a course, or a folder that was graded. Nothing is sent.
+    """
+    from autograder.platforms.csv_table import write_beside
+    from autograder.platforms.lti_scores import lti_scores, read_users
+
+    marks, _ = _marks(graded, exercise)
+    made = lti_scores(marks, read_users(roster, id_column, user_column), datetime.now(UTC))
+    write_beside(target, made.text.encode(), roster)
+    _print_some(made.notes, "such students")
+    _print_some(made.problems, "such marks", "bold red")
+    _print(f"{made.count} of {len(marks)} marks written as scores: {target}")
+    sys.exit(1 if made.problems else 0)
+
+
+def _fill(
+    find_column: Callable[[CsvTable, str | None], GradebookColumn],
+    *,
     graded: Path,
     table: Path,
     target: Path,
@@ -40,20 +131,15 @@ def export(
     exercise: str | None,
     scale: bool,
 ) -> None:
-    """Fill marks into a copy of Canvas' gradebook or of Moodle's grading worksheet.
-
-    GRADED is a course, or a folder that was graded. Marks are those of the gradebook. Who has none
-    stays empty and is named. The exit code is 1 if a mark did not get into the copy.
-    """
+    """Fill the marks into a copy of a platform's table; exit with 1 if one did not get there."""
     from autograder.platforms.class_list import list_of, read_class_list
     from autograder.platforms.csv_table import read_table, write_beside
-    from autograder.platforms.gradebook_column import canvas_column, moodle_column
     from autograder.platforms.mark_export import fill
 
-    marks = _marks(graded, exercise)
+    marks, enrolled = _marks(graded, exercise)
     found = read_table(table)
-    place = (canvas_column if platform == "canvas" else moodle_column)(found, column)
-    students = read_class_list(roster, id_column) if roster else list_of(marks)
+    place = find_column(found, column)
+    students = read_class_list(roster, id_column) if roster else list_of({*marks, *enrolled})
     filled = fill(found, place, marks, students, scale=scale)
     write_beside(target, filled.content, table)
     _print(f"column: {found.headings[place.number]}")
@@ -63,8 +149,11 @@ def export(
     sys.exit(1 if filled.problems else 0)
 
 
-def _marks(path: Path, exercise: str | None) -> Mapping[str, StudentMark]:
-    """Return the marks of a course or of a graded folder; raise `KitError` without any."""
+def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
+    """Return the marks of a course or of a graded folder, and who is enrolled.
+
+    Raise `KitError` without any mark.
+    """
     from autograder.grading.graded_folder import is_course
     from autograder.platforms.mark import class_marks
     from autograder.reports.gradebook_entry import ClassGradebook
@@ -85,10 +174,12 @@ def _marks(path: Path, exercise: str | None) -> Mapping[str, StudentMark]:
             place=str(results),
             cure="name the folder of the other results",
         )
-    return class_marks(verdicts, ClassGradebook())
+    return class_marks(verdicts, ClassGradebook()), ()
 
 
-def _marks_of_course(path: Path, exercise: str | None) -> Mapping[str, StudentMark]:
+def _marks_of_course(
+    path: Path, exercise: str | None
+) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
     from autograder.course.creation import read_course
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.platforms.mark import class_marks
@@ -111,7 +202,7 @@ def _marks_of_course(path: Path, exercise: str | None) -> Mapping[str, StudentMa
         raise KitError(
             f"nobody has a mark in {name}", place=str(path), cure=f"run `attn grade {path}` first"
         )
-    return marks
+    return marks, gradebook.enrolled
 
 
 def _print(line: str, style: str | None = None) -> None:

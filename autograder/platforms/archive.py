@@ -34,6 +34,7 @@ LONGEST_DIRECTORY = 4 * MB  # the table of contents of a zip inside a zip, in by
 _PIECE = 1 << 16
 # What the library raises about bytes that are no zip, or a damaged one.
 _NO_ZIP = (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error)
+_UNREADABLE = "it is called a zip, but cannot be read as one"
 _END, _END64_AT = b"PK\x05\x06", b"PK\x06\x07"
 
 OwnerOf = Callable[[Parts], str]
@@ -201,10 +202,14 @@ class _Unpacking:
             raise _Refused(f"a zip inside more than {DEEPEST} others")
         _refuse_large_directory(place)
         try:
-            with zipfile.ZipFile(place) as inner:
+            inner = zipfile.ZipFile(place)
+        except (*_NO_ZIP, OSError):  # also for a table of contents that lies before the file
+            raise _Refused(_UNREADABLE) from None
+        try:
+            with inner:
                 self.take(inner, parts, depth)
         except _NO_ZIP:
-            raise _Refused("it is called a zip, but cannot be read as one") from None
+            raise _Refused(_UNREADABLE) from None
 
 
 def _refuse_large_directory(place: Path) -> None:
@@ -214,7 +219,7 @@ def _refuse_large_directory(place: Path) -> None:
         tail = stream.read()
     at = tail.rfind(_END)
     if at < 0 or len(tail) < at + 22:
-        raise _Refused("it is called a zip, but cannot be read as one")
+        raise _Refused(_UNREADABLE)
     (length,) = struct.unpack_from("<I", tail, at + 12)
     if length > LONGEST_DIRECTORY or _END64_AT in tail[max(0, at - 20) : at]:
         raise _Refused("it is a zip with far too many files")

@@ -80,14 +80,15 @@ class ClassList:
         if len(found) > 1:
             return Resolved("", f"several students could be meant: {_some(found)}")
         if not found and by_name:
-            found = self._named(person.name)
+            found = self._named(person)
             if len(found) > 1:
                 return Resolved("", f"several students have this name: {_some(found)}")
         return Resolved(found.pop()) if found else Resolved("", "not in the list of the class")
 
-    def _named(self, name: str) -> set[str]:
-        wanted = spellings(name)
-        every = ((each.student, spellings(each.identity.name)) for each in self.students)
+    def _named(self, person: Identity) -> set[str]:
+        wanted = spellings(person.name)
+        others = (each for each in self.students if not each.identity.contradicts(person))
+        every = ((each.student, spellings(each.identity.name)) for each in others)
         return {student for student, known in every if wanted & known}
 
 
@@ -159,6 +160,13 @@ def read_class_list(path: Path, id_column: str | None = None) -> ClassList:
             known = {**identity.identifiers}
             known[STUDENT] = known.get(STUDENT, frozenset()) | {plain(student)}
             whole = Identity(identity.name, known)
+            if student in merged and _are_two(merged[student], identity):
+                names = (merged[student].name, identity.name)
+                raise KitError(
+                    f"the id {clean_line(student, 60)} belongs to two: {_some(names)}",
+                    place=f"{path}, column {clean_line(table.headings[column], 80)}",
+                    cure="correct the list, or name the column of the ids with --id-column",
+                )
             merged[student] = _merged(merged[student], whole) if student in merged else whole
     listed = tuple(Listed(student, identity) for student, identity in merged.items())
     return ClassList(listed, table.headings[column])
@@ -170,6 +178,15 @@ def list_of(students: Iterable[str]) -> ClassList:
     return ClassList(
         tuple(Listed(each, Identity.of("", **dict.fromkeys(kinds, each))) for each in students)
     )
+
+
+def _are_two(one: Identity, other: Identity) -> bool:
+    """Whether two rows with one id are about two people: other names, and nothing in common."""
+    if one.contradicts(other):
+        return True
+    others = Identity(other.name, {k: v for k, v in other.identifiers.items() if k != STUDENT})
+    mine, theirs = spellings(one.name), spellings(other.name)
+    return bool(mine and theirs and not mine & theirs and not one.shares_with(others))
 
 
 def _merged(one: Identity, other: Identity) -> Identity:

@@ -29,7 +29,7 @@ from autograder.platforms.download_layout import (
     recognised,
 )
 from autograder.platforms.gradescope_metadata import LARGEST, read_metadata
-from autograder.platforms.hand_in_files import Delivered, Laid, laid_out
+from autograder.platforms.hand_in_files import TIMESTAMP, Delivered, Laid, laid_out
 from autograder.platforms.identity import CANVAS, GITHUB, MOODLE, STUDENT, Identity
 from autograder.platforms.zip_entry import Parts, parts_of
 
@@ -121,8 +121,11 @@ def _collection(
     ids = _ids_from_names(people) if roster is None else {}
     hand_ins: list[CollectedHandIn] = []
     unresolved: list[Unresolved] = []
+    numbered = layout.platform is Platform.CANVAS
+    # On a platform, a student hands in the files, and does not say when. A folder is a teacher's.
+    reserved = () if layout.platform is Platform.PLAIN else (TIMESTAMP,)
     for owner in owners:
-        laid = laid_out(owner.files, exercise)
+        laid = laid_out(owner.files, exercise, numbered=numbered, reserved=reserved)
         left_out += [LeftOut(file.parts, reason) for file, reason in laid.replaced]
         moment = moments.get(owner.placed.owner)
         for person in owner.placed.people:

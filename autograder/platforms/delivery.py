@@ -19,10 +19,10 @@ from autograder.model.files import write_whole
 from autograder.model.group_shared import share
 from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
 from autograder.platforms.csv_table import read_table
+from autograder.platforms.hand_in_files import TIMESTAMP
 from autograder.platforms.identity import CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
 from autograder.reports.grades_csv import cell
 
-TIMESTAMP = "timestamp.txt"  # nbgrader's file beside a hand-in
 _COLUMNS = (CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB)
 
 

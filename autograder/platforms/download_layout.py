@@ -152,10 +152,12 @@ def _platform(inside: Sequence[Parts], repositories: bool) -> Platform:
     tops = {parts[0] for parts in inside}
     if METADATA in tops and any(_GRADESCOPE.fullmatch(top) for top in tops):
         return Platform.GRADESCOPE
-    if any(_MOODLE.fullmatch(top) for top in tops):
-        return Platform.MOODLE
+    # A platform names everything, and students name files in it: one name says nothing yet.
     files = {parts[0] for parts in inside if len(parts) == 1}
     canvas = sum(_canvas(name) is not None for name in files)
+    moodle = sum(_MOODLE.fullmatch(top) is not None for top in tops)
+    if moodle * 2 > len(tops) and moodle >= canvas:
+        return Platform.MOODLE
     if canvas and canvas * 2 > len(files) and len(files) * 2 > len(tops):
         return Platform.CANVAS
     return Platform.GITHUB if repositories and _prefix(inside) else Platform.PLAIN

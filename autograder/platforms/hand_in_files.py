@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,7 @@ from autograder.submission.file_text import bare, is_submission
 
 _AGAIN = re.compile(r"(?P<stem>.+)-(?P<number>\d{1,4})")
 _MOST_BYTES = 150
+TIMESTAMP = "timestamp.txt"  # nbgrader's file beside a hand-in
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,19 @@ class Laid:
     replaced: tuple[tuple[UnpackedFile, str], ...] = ()
 
 
-def laid_out(delivered: Sequence[Delivered], exercise: str | None) -> Laid:
-    """Return where the files of one student go; of a file handed in again, the last counts."""
-    kept, replaced = _latest(delivered, exercise)
+def laid_out(
+    delivered: Sequence[Delivered],
+    exercise: str | None,
+    *,
+    numbered: bool = False,
+    reserved: Iterable[str] = (),
+) -> Laid:
+    """Return where the files of one student go; of a file handed in again, the last counts.
+
+    `numbered` says that the platform adds `-1` to the name of such a file, as Canvas does.
+    Elsewhere, such a name is the student's own. `reserved` are names that no file gets.
+    """
+    kept, replaced = _latest(delivered, exercise) if numbered else (list(delivered), [])
     common = common_length([each.inner[:-1] for each in kept])
     inner = {id(each): _names(each.inner[common:]) for each in kept}
     wanted = [each for each in kept if _counts(inner[id(each)], exercise)]
@@ -51,12 +63,9 @@ def laid_out(delivered: Sequence[Delivered], exercise: str | None) -> Laid:
         for each in wanted:
             if len(inner[id(each)]) == nearest:
                 inner[id(each)] = inner[id(each)][-1:]
-    taken: set[str] = set()
-    files = []
-    for each in kept:
-        path = _free(inner[id(each)], taken)
-        files.append((path, each.file))
-    return Laid(tuple(files), tuple(replaced))
+    places = _Places(reserved)
+    files = tuple((places.free(inner[id(each)]), each.file) for each in kept)
+    return Laid(files, tuple(replaced))
 
 
 def _latest(
@@ -114,21 +123,32 @@ def safe_name(name: str) -> str:
     return short + path.suffix.encode("utf-8")[:20].decode("utf-8", "ignore")
 
 
-def _free(inner: Parts, taken: set[str]) -> PurePosixPath:
-    """Return a path that no other file has, also where small and large letters are the same."""
-    path = PurePosixPath(*inner)
-    number = 1
-    while _blocked(path, taken):
-        number += 1
-        path = PurePosixPath(
-            *inner[:-1], f"{Path(inner[-1]).stem}~{number}{Path(inner[-1]).suffix}"
-        )
-    taken.add(str(path).casefold())
-    taken.update(f"{str(folder).casefold()}/" for folder in path.parents if folder.name)
-    return path
+class _Places:
+    """The paths of one hand-in: no two are the same, also where small and large letters are.
 
+    `reserved` are names that no file gets. Thousands of files of one name take no longer than
+    others.
+    """
 
-def _blocked(path: PurePosixPath, taken: set[str]) -> bool:
-    own = str(path).casefold()
-    folders = (str(folder).casefold() for folder in path.parents if folder.name)
-    return own in taken or f"{own}/" in taken or any(folder in taken for folder in folders)
+    def __init__(self, reserved: Iterable[str]) -> None:
+        self.taken = set(reserved)
+        self.numbers: Counter[str] = Counter()
+        self.folders: dict[str, PurePosixPath] = {}
+
+    def free(self, inner: Parts) -> PurePosixPath:
+        """Return a path for a file; a folder that has the name of a file gets another one."""
+        folder = PurePosixPath()
+        for name in inner[:-1]:
+            key = str(folder / name).casefold()
+            if key not in self.folders:
+                self.folders[key] = self._unlike_others(folder / name)
+            folder = self.folders[key]
+        return self._unlike_others(folder / inner[-1])
+
+    def _unlike_others(self, wanted: PurePosixPath) -> PurePosixPath:
+        path, key = wanted, str(wanted).casefold()
+        while str(path).casefold() in self.taken:
+            self.numbers[key] += 1
+            path = wanted.with_name(f"{wanted.stem}~{self.numbers[key] + 1}{wanted.suffix}")
+        self.taken.add(str(path).casefold())
+        return path

@@ -47,6 +47,14 @@ class Identity:
             for kind, values in self.identifiers.items()
         )
 
+    def contradicts(self, other: Identity) -> bool:
+        """Whether each has a number of its own in Canvas: whatever the names, these are two.
+
+        A number in Moodle is one for an assignment, so another says nothing.
+        """
+        mine, theirs = self.identifiers.get(CANVAS), other.identifiers.get(CANVAS)
+        return bool(mine and theirs and not mine & theirs)
+
     def one(self, kind: str) -> str:
         """Return the identifier of this kind; "" when there is none."""
         return min(self.identifiers.get(kind, frozenset()), default="")

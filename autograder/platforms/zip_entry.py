@@ -54,6 +54,8 @@ def problem_of_entry(info: zipfile.ZipInfo) -> str:
         return "it is not a plain file"
     if info.flag_bits & _ENCRYPTED:
         return "it is encrypted"
+    if info.header_offset < 0:
+        return "it is damaged in the zip"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "it is compressed in a way that is not read here: use a plain zip"
     return ""

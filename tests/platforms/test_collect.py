@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 import stat
 import subprocess
+import time
 import zipfile
 from pathlib import Path
 
@@ -276,6 +278,130 @@ def test_a_file_name_does_not_make_somebody_another_student(tmp_path: Path) -> N
         "evileve/doejane_111_9999_x.py": "eve",
         "evileve/zip.zip/doejane_111_9999_x.py": "eve, too",
     }
+
+
+def test_a_file_name_does_not_make_the_download_another_platforms(tmp_path: Path) -> None:
+    eve = {f"evileve_222_900{n}_x_assignsubmission_file_{n}.py": "eve" for n in range(4)}
+    run = collect(download(tmp_path / "c.zip", CANVAS | eve), tmp_path / "hw")
+    assert run.returncode == 0 and "recognised: Canvas" in run.stdout, run.stdout
+    assert tree(tmp_path / "hw")["doejane/numpy_single_head.ipynb"] == "jane, second"
+    mallory = {f"M_9_assignsubmission_file_1_2_{n}.py": "mallory" for n in range(4)}
+    run = collect(download(tmp_path / "m.zip", MOODLE | mallory), tmp_path / "hw2")
+    assert run.returncode == 0 and "recognised: Moodle" in run.stdout, run.stdout
+    assert tree(tmp_path / "hw2")["jane_doe/numpy_single_head.ipynb"] == "jane"
+
+
+def test_thousands_of_files_that_get_one_name_take_no_longer_than_others(tmp_path: Path) -> None:
+    unseen = (
+        "".join("\u200b\u200c"[number >> bit & 1] for bit in range(12)) for number in range(4000)
+    )
+    inner = zipped({"x.py": "x", **{f"{name}x.py": "" for name in unseen}})
+    begun = time.monotonic()
+    run = collect(download(tmp_path / "c.zip", {"doejane_1_2_x.zip": inner}), tmp_path / "hw")
+    assert run.returncode == 0 and time.monotonic() - begun < 15
+    assert len(tree(tmp_path / "hw")) == 4001
+
+
+@pytest.mark.parametrize("field", [12, 16])  # how long the table of contents is, and where it lies
+def test_a_zip_that_points_before_its_beginning_costs_only_its_owner(
+    tmp_path: Path, field: int
+) -> None:
+    inner = bytearray(zipped({"x.py": "eve"}))
+    at = inner.rfind(b"PK\x05\x06") + field
+    inner[at : at + 4] = (100_000).to_bytes(4, "little")
+    files: dict[str, bytes | str] = {
+        "doejane_1_2_x.py": "jane",
+        "evileve_2_3_x.zip": bytes(inner),
+    }
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.returncode == 1 and tree(tmp_path / "hw") == {"doejane/x.py": "jane"}, run.stderr
+    assert "not taken: evileve: nothing that was handed in" in run.stdout
+
+
+def test_a_number_in_a_file_name_means_a_later_hand_in_only_in_canvas(tmp_path: Path) -> None:
+    folder = "Jane Doe_501_assignsubmission_file"
+    files = {f"{folder}/{NAME}.py": "jane", f"{folder}/{NAME}-1.py": "an old copy"}
+    run = collect(download(tmp_path / "m.zip", files), tmp_path / "hw")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert tree(tmp_path / "hw") == {
+        f"jane_doe/{NAME}.py": "jane",
+        f"jane_doe/{NAME}-1.py": "an old copy",
+    }
+
+
+def test_a_name_does_not_make_somebody_the_student_who_has_another_number(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student_id,name,canvas_id\njd1,Jane Doe,111\nmc2,Marie Curie,\n", "utf-8")
+    files = {"doejane_555_9001_x.py": "another Jane", "curiemarie_222_9002_x.py": "marie"}
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    assert run.returncode == 1 and tree(tmp_path / "hw") == {"mc2/x.py": "marie"}
+    assert "not taken: doejane: not in the list of the class" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ("s1,Jane Doe,11,S1\ns1,Jane Doe,11,S2\n", 0),  # in two sections
+        ('s1,Jane Doe,,S1\ns1,"Doe, Jane",,S2\n', 0),
+        ("s1,Jane Doe,11,S1\ns1,Jane Doe,12,S1\n", 2),
+        ("s1,Jane Doe,,S1\ns1,Marie Curie,,S1\n", 2),
+    ],
+)
+def test_a_list_in_which_an_id_belongs_to_two_is_refused(
+    tmp_path: Path, rows: str, code: int
+) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text(f"student_id,name,canvas_id,section\n{rows}", "utf-8")
+    files = {"doejane_11_9001_x.py": "jane"}
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    assert run.returncode == code and ("the id s1 belongs to two" in run.stderr) == bool(code)
+
+
+def test_work_whose_name_does_not_say_whose_it_is_ends_with_1(tmp_path: Path) -> None:
+    path = download(tmp_path / "m.zip", MOODLE | {"README.txt": "words"})
+    assert collect(path, tmp_path / "hw").returncode == 0
+    path = download(tmp_path / "n.zip", MOODLE | {"numpy_single_head.ipynb": "whose?"})
+    run = collect(path, tmp_path / "hw2")
+    assert run.returncode == 1 and "1 file not taken: its name does not say" in run.stdout
+
+
+def test_a_student_does_not_say_when_the_hand_in_came(tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course")
+    words = "2001-01-01 00:00:00 UTC"
+    files = {"doejane_1_2_x.py": "jane", "doejane_1_3_timestamp.txt": words}
+    run = attn("collect", download(tmp_path / "c.zip", files), "--course", course.directory)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert tree(course.submitted(NAME, "doejane")) == {"x.py": "jane", "timestamp~2.txt": words}
+    files = {"assignment_7_export/submission_71/timestamp.txt/a.txt": "a", **GRADESCOPE}
+    run = attn("collect", download(tmp_path / "g.zip", files), "--course", course.directory)
+    assert run.returncode == 0, run.stdout + run.stderr
+    found = tree(course.submitted(NAME, "jane_doe"))
+    assert found.pop("timestamp.txt").startswith("2026-04-26 17:34:00.861687")
+    assert found == {"numpy_single_head.py": "jane", "timestamp~2.txt/a.txt": "a"}
+
+
+def test_in_a_shared_course_the_others_can_use_what_was_collected(tmp_path: Path) -> None:
+    course = released_course(tmp_path / "course")
+    course.directory.chmod(0o2770)
+    path = download(tmp_path / "c.zip", {"doejane_1_2_x.py": "jane"})
+    own = os.umask(0o077)
+    try:
+        run = attn("collect", path, "--course", course.directory)
+    finally:
+        os.umask(own)
+    assert run.returncode == 0, run.stdout + run.stderr
+    folder = course.submitted(NAME, "doejane")
+    for made in (folder / "x.py", folder, folder.parent, course.hand_ins):
+        assert oct(made.stat().st_mode & 0o670) == oct(0o660 if made.suffix else 0o670), made
+    assert course.directory.joinpath(f"collected-{NAME}.csv").stat().st_mode & 0o777 == 0o660
+
+
+def test_a_file_and_a_folder_of_one_name_both_get_a_place(tmp_path: Path) -> None:
+    inner = zipped({"x.py": "jane", "a": "file", "A/b.txt": "b", "a/c.txt": "c", "A~2": "2"})
+    run = collect(download(tmp_path / "c.zip", {"doejane_1_2_x.zip": inner}), tmp_path / "hw")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert sorted(tree(tmp_path / "hw").values()) == ["2", "b", "c", "file", "jane"]
+    assert tree(tmp_path / "hw")["doejane/A~2/b.txt"] == "b"
 
 
 def test_two_who_would_be_one_student_are_told_and_not_mixed(tmp_path: Path) -> None:

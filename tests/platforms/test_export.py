@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
@@ -209,13 +210,17 @@ def test_marks_go_out_of_a_course_as_its_gradebook_has_them(tmp_path: Path) -> N
     students = sample_class("correct_einsum", "mistake_not_scaled", "broken_syntax")
     course = released_course(tmp_path / "course", students)
     assert grade(course).returncode == 0
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+        book.add_student("absent")
     names = [student.name for student in students]
-    lines = [f'"{name}, X",{at},{name},A,\r\n' for at, name in enumerate(names, 1)]
+    listed = (*names, "absent")
+    lines = [f'"{name}, X",{at},{name},A,\r\n' for at, name in enumerate(listed, 1)]
     head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
     table, target = file(tmp_path, head + "".join(lines)), tmp_path / "filled.csv"
     run = attn("export", "canvas", course.directory, "--into", table, "--to", target)
     assert run.returncode == 0, run.stdout + run.stderr
     entries = read_gradebook(course, NAME).entries
-    filled = {row[2]: float(row[4]) for row in rows(target.read_bytes())[2:]}
+    assert "absent: has no mark, and the cell stays as it is." in run.stdout
+    filled = {row[2]: float(row[4]) for row in rows(target.read_bytes())[2:] if row[4]}
     assert filled == {name: entries[name].points for name in names}
     assert len(set(filled.values())) > 1

@@ -28,39 +28,12 @@ from autograder.platforms.job_summary import job_summary
 from autograder.platforms.junit_report import junit_report
 from autograder.reports.verdict_files import read_verdict, write_verdicts
 from autograder.submission.reading import Submission
+from support.gradescope_schema import GRADESCOPE
 from support.platform_downloads import attn
 from support.released_course import grade, released_course, sample_class
 from support.verdicts import EXERCISE, verdict
 
 HOSTILE = "]]></failure>\x1b[2J\x00\ud800 <img src=x onerror=y>\n\n# big `a`b` ![x](http://e.vil)\n::error::x"
-# As https://gradescope-autograders.readthedocs.io/en/latest/specs/ has it.
-FORMATS = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
-VISIBLE = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
-NUMBER, TEXT = {"type": "number"}, {"type": "string"}
-GRADESCOPE = {
-    "type": "object",
-    "required": ["score", "tests"],
-    "additionalProperties": False,
-    "properties": {
-        **{name: TEXT for name in ("output",)},
-        **{name: FORMATS for name in ("output_format", "test_output_format", "test_name_format")},
-        **{"visibility": VISIBLE, "stdout_visibility": VISIBLE, "score": NUMBER},
-        **{"execution_time": {"type": "integer"}, "extra_data": {}, "leaderboard": {}},
-        "tests": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    **{"score": NUMBER, "max_score": NUMBER, "name": TEXT, "number": TEXT},
-                    **{"output": TEXT, "visibility": VISIBLE, "extra_data": {}},
-                    **{"name_format": FORMATS, "output_format": FORMATS},
-                    **{"status": {"enum": ["passed", "failed"]}, "tags": {"type": "array"}},
-                },
-            },
-        },
-    },
-}
 
 
 def hostile() -> Verdict:
