@@ -12,6 +12,7 @@ from autograder import __version__
 from autograder.cli import after_grading, author, instructor, learner
 from autograder.cli.collect import collect
 from autograder.cli.export_marks import export
+from autograder.cli.gradescope_zip import gradescope
 from autograder.cli.kit import Kit
 from autograder.cli.student_result import result
 from autograder.model.import_path import (
@@ -32,7 +33,7 @@ for command in (
     *learner.COMMANDS,
     *(instructor.course, instructor.release, instructor.grade, instructor.demo, instructor.doctor),
     *(after_grading.report, after_grading.tell),
-    *(collect, export, result),
+    *(collect, export, result, gradescope),
     *(author.build, author.verify),
 ):
     main.add_command(command)

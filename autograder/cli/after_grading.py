@@ -54,7 +54,7 @@ def tell(class_: Path, mistake: str, words: str, remove: bool, **graded: Any) ->
     if "/" not in mistake:
         raise click.UsageError("name the mistake as the class page does, such as softmax/3f2a9c01")
     if not words.strip() and not remove:
-        if not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             raise click.UsageError("write the words in quotes, after the mistake")
         words = click.edit("") or ""
         if not words.strip():

@@ -67,6 +67,10 @@ def _written(node: ast.stmt) -> str:
     for each in ast.walk(copy):
         body = getattr(each, "body", None)
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and body:
-            documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-            each.body = (body[1:] if documented else body) or [ast.Pass()]
+            each.body = [line for line in body if not _is_prose(line)] or [ast.Pass()]
     return ast.unparse(copy)
+
+
+def _is_prose(line: ast.stmt) -> bool:
+    """Whether a statement is only a text: a docstring, or one in place of a comment."""
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)

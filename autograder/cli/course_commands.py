@@ -34,16 +34,16 @@ UP_TO_DATE, BEHIND = 0, 1
 def check(directory: Path, assignments: Path | None) -> None:
     """Say what in the course DIRECTORY is up to date and what is stale.
 
-    Also says what every user of this machine may read, and students should not. Nothing is written.
+    Also says what every user of this machine may read, and students should not. Nothing changes.
     Exits with 0 if nothing is stale, otherwise with 1.
     """
+    from autograder.checks.recording import record_examples
     from autograder.course.course_update import plan_update
     from autograder.course.open_to_all import open_to_all
     from autograder.course.pending_update import pending_update
 
     with _course(directory) as course:
-        for sentence in open_to_all(course):
-            _say(f"If students work on this machine: {sentence}.")
+        _changes("If students have accounts on this machine, they may read", open_to_all(course))
         if pending_update(course.directory):
             _say("An update of this course was stopped.")
             _say(f"To finish it: attn course update {directory}")
@@ -51,7 +51,7 @@ def check(directory: Path, assignments: Path | None) -> None:
         found = _assignments(course, assignments)
         if _tell_unbuilt(course, found):
             sys.exit(BEHIND)
-        behind = _tell_state(plan_update(course, found), directory)
+        behind = _tell_state(plan_update(course, found, record_examples), directory)
     sys.exit(BEHIND if behind else UP_TO_DATE)
 
 
@@ -81,6 +81,7 @@ def update(
     anything. Your own cells, words and settings stay, and what was there before is kept. Exits with
     1 if there is something to do that was not done.
     """
+    from autograder.checks.recording import record_examples
     from autograder.course.course_update import (
         do_update,
         finish_update,
@@ -100,7 +101,7 @@ def update(
             _say("An update of this course was stopped. Without --dry-run, it is finished first.")
             sys.exit(BEHIND)
         found = _assignments(course, assignments)
-        plan = plan_update(course, found, exercises, replace=replace_text)
+        plan = plan_update(course, found, record_examples, exercises, replace=replace_text)
         if not plan.stale:
             if not dry_run:
                 note_what_the_kit_wrote(plan)
@@ -146,7 +147,7 @@ def _assignments(course: Course, named: Path | None) -> Path:
 
 def _agreed() -> bool:
     """Ask; without a terminal, nobody can answer."""
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         _say("To do this without a terminal, add --yes.")
         return False
     return click.confirm("Do this?", default=False)
@@ -158,6 +159,8 @@ def _tell_unbuilt(course: Course, assignments: Path) -> bool:
 
     any_unbuilt = False
     for name in course.exercises:
+        if name in course.adjustments:
+            continue  # it is built as the course gives it
         if words := unbuilt(course.solutions, assignments, name):
             any_unbuilt = True
             _changes(f"{name} has changed since it was built", words)

@@ -67,7 +67,7 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
             details = "; ".join(failed.finding.details) if failed.finding else ""
             told.append((verdict.student, details))
     for details, students in _by_reason(told):
-        own = str(exercise.folder) in details  # an error in what its author wrote
+        own = f"/{exercise.name}/" in details  # an error in what its author wrote
         cure = "Correct it there, then grade again." if own else "Grade again."
         why = f"a fault of the grader ({details})."
         yield FollowUp("not_judged", students, why, cure, not_graded=True)

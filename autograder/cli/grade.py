@@ -13,6 +13,7 @@ from rich.text import Text
 from autograder.cli.code_examples import code_examples
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.output import lasting_output
+from autograder.cli.similar_code import find_similar_code
 from autograder.cli.student_files import write_student_files
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, GradingOptions, grade_task
@@ -166,7 +167,7 @@ def _in_course(
     ) -> ClassGradebook:
         course, facts = found.course, found.task.exercise
         notes = noted_attempts(course.graded(name), verdicts)
-        counted = notes.counted(facts, verdicts, course.attempts)
+        counted = notes.counted(facts, verdicts, course.attempts, course.rules)
         write_gradebook(course, name, verdicts, submissions, pool, counted)
         notes.save()
         return read()
@@ -194,7 +195,8 @@ def write_results(
     mistakes = misunderstandings(exercise, verdicts)
     examples = code_examples(pool, submissions, mistakes)
     follow_ups = (*lost, *find_follow_ups(exercise, verdicts, submissions, gradebook))
-    context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs)
+    similar = find_similar_code(pool, exercise, submissions)
+    context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs, similar)
     return _report(task, verdicts, context, console)
 
 

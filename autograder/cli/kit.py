@@ -12,6 +12,7 @@ from rich.markup import escape
 from autograder.cli.output import print_any_character
 from autograder.errors import KitError
 from autograder.model.machine_fault import fault_of
+from autograder.model.origin import at_its_origin
 from autograder.model.sanitize import clean
 
 FOLDER = click.Path(path_type=Path)
@@ -42,8 +43,9 @@ class Kit(click.Group):
 
 
 def _tell(error: KitError) -> None:
+    told = KitError(error.fact, place=at_its_origin(error.place), cure=error.cure)
     # The names of students' files may be in it.
-    fact, *rest = (escape(clean(line, LONGEST)) for line in error.lines)
+    fact, *rest = (escape(clean(line, LONGEST)) for line in told.lines)
     ERRORS.print(f"[bold red]error:[/] {fact}", soft_wrap=True)
     for line in rest:
         ERRORS.print(line, soft_wrap=True)

@@ -37,7 +37,7 @@ from autograder.grading.graded_folder import FACTS
 from autograder.grading.grader_pool import Loss
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.group_shared import share
+from autograder.model.group_shared import follow, share
 from autograder.submission.reading import read_submission
 
 PREFIX = ".submissions-"
@@ -49,6 +49,9 @@ def install() -> None:
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
     nbgrader.apps.api.GenerateFeedback = CourseFeedback
+    if (Path.cwd() / FACTS).is_file():
+        # What nbgrader collects and releases in a shared course is for each of its instructors.
+        follow(Path.cwd())
 
 
 class CourseAutograde(AnyName, Autograde):

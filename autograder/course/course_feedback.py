@@ -6,21 +6,24 @@ from functools import cached_property
 from pathlib import Path
 
 import nbformat
-from nbgrader.converters import GenerateFeedback
+from nbgrader.converters import GenerateFeedback, NbGraderException
 from traitlets import Bool
 
 from autograder.course.any_name import AnyName
 from autograder.course.creation import Course, notebook_name, read_course
-from autograder.course.delivered_page import deliver_pages
+from autograder.course.delivered_page import add_missing_files, deliver_pages
 from autograder.course.gradebook_entries import read_gradebook
-from autograder.course.verdict_cells import shows
+from autograder.course.verdict_cells import check_cells, shows
 from autograder.errors import KitError
 from autograder.grading.graded_folder import FACTS
 from autograder.model.group_shared import following
+from autograder.model.sanitize import terminal_line
 from autograder.reports.feedback import write_page
 from autograder.reports.gradebook_entry import GradebookEntries
 from autograder.reports.paragraphs import read_paragraphs
 from autograder.reports.verdict_files import find_verdict
+
+_MOST_NAMED = 10
 
 
 class CourseFeedback(AnyName, GenerateFeedback):
@@ -37,10 +40,24 @@ class CourseFeedback(AnyName, GenerateFeedback):
         """Make the pages; in a shared course, the other instructors can use them too."""
         with following(Path(self.coursedir.root)):
             super().start()
+        if self._outdated:
+            who = ", ".join(terminal_line(name, 60) for name in self._outdated[:_MOST_NAMED])
+            more = len(self._outdated) - _MOST_NAMED
+            fact = (
+                "the steps have changed since these students were graded, and their pages stay as "
+                f"they were: {who}{f' and {more} more' if more > 0 else ''}; run `attn grade` first"
+            )
+            self.log.error("%s", fact)
+            raise NbGraderException(fact)  # only for this exception do its apps exit with an error
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """Return whether nbgrader has to make a page of its own."""
         excluded = student_id in self.coursedir.student_id_exclude.split(",")
+        course = None if excluded else self._course
+        if course and self._has_other_steps(course, assignment_id, student_id):
+            if student_id in course.students(assignment_id):  # else the hand-in has gone
+                self._outdated.append(student_id)
+            return False
         if self._course is None or not self.kit_pages or excluded:
             return bool(super().init_destination(assignment_id, student_id))
         try:
@@ -53,6 +70,20 @@ class CourseFeedback(AnyName, GenerateFeedback):
             return bool(super().init_destination(assignment_id, student_id))
         deliver_pages(self._course, assignment_id, [student_id])
         return False
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Put beside a page of nbgrader's own what hands it out, also for who was collected."""
+        super().init_assignment(assignment_id, student_id)
+        if self._course is not None:
+            add_missing_files(self._course, assignment_id, student_id)
+
+    def _has_other_steps(self, course: Course, exercise: str, student: str) -> bool:
+        """Whether a graded notebook is of other steps: then nobody can make a page of it."""
+        notebook = course.autograded(exercise, student) / notebook_name(exercise)
+        if exercise not in course.exercises or not notebook.is_file():
+            return False
+        steps = {step.name for step in course.exercise(exercise).steps}
+        return set(check_cells(nbformat.read(notebook, as_version=4))) != steps
 
     def _made(self, course: Course, exercise: str, student: str) -> bool:
         """Write a student's page anew, if the verdict is the one that the graded notebook shows."""
@@ -76,6 +107,10 @@ class CourseFeedback(AnyName, GenerateFeedback):
     @cached_property
     def _read(self) -> dict[str, GradebookEntries]:
         return {}
+
+    @cached_property
+    def _outdated(self) -> list[str]:
+        return []
 
     @cached_property
     def _course(self) -> Course | None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
+from autograder.building.build import Examples
+from autograder.course.adjusted_exercise import remove_others
 from autograder.course.creation import LARGEST_FACTS, Course, course_configuration, notebook_name
 from autograder.course.exercise_list import with_exercises
 from autograder.course.exercise_update import ExerciseUpdate, exercise_update, new_exercise
@@ -88,20 +90,26 @@ class CourseUpdate:
 
 
 def plan_update(
-    course: Course, assignments: Path, added: Sequence[str] = (), *, replace: bool = False
+    course: Course,
+    assignments: Path,
+    examples: Examples,
+    added: Sequence[str] = (),
+    *,
+    replace: bool = False,
 ) -> CourseUpdate:
-    """Find out what an update changes, and write nothing.
+    """Find out what an update changes, and change nothing.
 
-    added: exercises that the course gets. replace: also give the instructor's words in the kit's
-    cells and files up. Raise `KitError` when an exercise is not known or not built, or when the
-    course is damaged.
+    examples: makes the worked examples of an exercise that the course changes. added: exercises
+    that the course gets. replace: also give the instructor's words in the kit's cells and files up.
+    Raise `KitError` when an exercise is not known or not built, or when the course is damaged.
     """
     new = tuple(dict.fromkeys(name for name in added if name not in course.exercises))
     there = [
-        exercise_update(course, assignments, name, replace=replace) for name in course.exercises
+        exercise_update(course, assignments, name, examples, replace=replace)
+        for name in course.exercises
     ]
     states = {each.name: _state(course, each) for each in there}
-    updates = (*there, *(new_exercise(course, assignments, name) for name in new))
+    updates = (*there, *(new_exercise(course, assignments, name, examples) for name in new))
     names = (*course.exercises, *new)
     made = read_configuration(course.directory)
     path = course.directory / CONFIG
@@ -120,6 +128,7 @@ def note_what_the_kit_wrote(update: CourseUpdate) -> None:
     """Note it anew where nothing else changes: what judges may have changed since it was noted."""
     for path, content in update.files.items():
         write_whole(update.course.directory / path, content.decode("utf-8"))
+    _tidy(update.course)
 
 
 def do_update(update: CourseUpdate) -> Path | None:
@@ -137,6 +146,7 @@ def do_update(update: CourseUpdate) -> Path | None:
 
     pending = write_down(course.directory, files, refused, save_more)
     finish_update(course, pending)
+    _tidy(course)
     return pending.backup
 
 
@@ -158,6 +168,11 @@ def finish_update(course: Course, pending: PendingUpdate) -> None:
                     "write to it; then run `attn course update` again: it goes on from here",
                 ) from error
     pending.finish()
+
+
+def _tidy(course: Course) -> None:
+    """Remove exercises as the course gave them before."""
+    remove_others(course.directory, [course.solution(name) for name in course.adjustments])
 
 
 def _state(course: Course, update: ExerciseUpdate) -> ReleaseState:

@@ -11,18 +11,21 @@ import os
 import re
 import shutil
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tomli_w
 
+from autograder.course.adjusted_exercise import adjusted_solutions
+from autograder.course.adjustment import Adjustment, read_adjustments
 from autograder.course.configuration import render_configuration
 from autograder.course.graded_attempts import LAST_COUNTS, AttemptRules
 from autograder.course.kit_copy import configuration_copy, copy_files
 from autograder.course.marking_settings import read_attempt_rules, read_rules
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
-from autograder.model.exercise import Exercise, find_exercise
+from autograder.model.exercise import Exercise, find_exercise, read_exercise
 from autograder.model.files import read_small, write_whole
 from autograder.model.group_shared import following, is_shared, share, share_all
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
@@ -45,11 +48,12 @@ class Course:
     exercises: tuple[str, ...]
     rules: MarkingRules = DEFAULT_RULES
     attempts: AttemptRules = LAST_COUNTS
+    adjustments: Mapping[str, Adjustment] = field(default_factory=dict)
 
     def exercise(self, name: str) -> Exercise:
-        """Read the instructor's copy of the exercise `name`.
+        """Read the instructor's copy of the exercise `name`, as this course gives it.
 
-        Raise `KitError` when the course does not have it.
+        Raise `KitError` when the course does not have it, or changes it in a way that does not fit.
         """
         if name not in self.exercises:
             raise KitError(
@@ -58,7 +62,14 @@ class Course:
                 cure=f"use one of: {', '.join(self.exercises)}, or add it with "
                 f"`attn course update --exercise {name}`",
             )
-        return find_exercise(name, self.solutions)
+        return read_exercise(self.solution(name))
+
+    def solution(self, name: str) -> Path:
+        """The folder of an exercise with its solution: the kit's, or the course's own version."""
+        if name in self.adjustments:
+            changes = self.adjustments[name]
+            return adjusted_solutions(self.directory, self.solutions, name, changes)
+        return find_exercise(name, self.solutions).folder
 
     def source(self, exercise: str) -> Path:
         """The instructor's folder of an exercise, from which nbgrader makes the release."""
@@ -143,6 +154,10 @@ def _fill(course: Course, assignments: Path, solutions: Path) -> None:
         notes |= copy_files(name, made_files(assignments / name), solutions / name)
     configuration = course_configuration(course, exercises)
     write_whole(directory / CONFIG, configuration)
+    if is_shared(directory):
+        # SQLite lets only its owner write what it makes; nbgrader takes an empty file as a new one.
+        (directory / GRADEBOOK).touch()
+        share(directory / GRADEBOOK)
     # What the kit wrote, so that a later version can tell it from the instructor's own.
     for path, content in (notes | configuration_copy(configuration)).items():
         write_whole(directory / path, content.decode("utf-8"))
@@ -179,7 +194,8 @@ def read_course(directory: Path) -> Course:
     rules, attempts = read_rules(facts, path), read_attempt_rules(facts, path)
     root = directory.resolve()
     refuse_solutions_within(root / solutions, root)
-    return Course(root, (root / solutions).resolve(), tuple(exercises), rules, attempts)
+    changes = read_adjustments(facts, root / FACTS, exercises)
+    return Course(root, (root / solutions).resolve(), tuple(exercises), rules, attempts, changes)
 
 
 def _may_have_handed_in(folder: Path, exercise: str) -> bool:

@@ -40,11 +40,7 @@ def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool
     page = _content(course.graded(exercise) / "feedback" / page_name(student), _MOST_PAGE_BYTES)
     if page is None:
         return False
-    graded, folder = course.autograded(exercise, student), course.feedback(exercise, student)
-    # Where one of these is missing, release_feedback ends for the whole class. Who handed in
-    # without nbgrader has none, and cannot fetch the page: it gets a name that nobody can guess.
-    instead = {TIMESTAMP: b"", SECRET: _unguessable(secret, exercise, student)}
-    files = {name: _content(graded / name, _MOST_BYTES) or instead[name] for name in instead}
+    folder, files = course.feedback(exercise, student), _beside(course, exercise, student, secret)
     names = _names(course.submitted(exercise, student), exercise)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,6 +54,28 @@ def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool
             cure="give yourself the right to write there, and run the same command again",
         ) from error
     return True
+
+
+def add_missing_files(course: Course, exercise: str, student: str) -> None:
+    """Write what `release_feedback` needs beside a page of nbgrader's own, where it lacks it."""
+    folder = course.feedback(exercise, student)
+    secret = input_secret(course.secret_folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in _beside(course, exercise, student, secret).items():
+        if not (folder / name).exists():
+            replace_file(folder / name, content)
+            (folder / name).chmod(_READABLE)
+
+
+def _beside(course: Course, exercise: str, student: str, secret: bytes) -> dict[str, bytes]:
+    """Return the files that nbgrader has beside a page.
+
+    Where one of them is missing, release_feedback ends for the whole class. Who handed in without
+    nbgrader has none, and cannot fetch the page: it gets a name that nobody can guess.
+    """
+    graded = course.autograded(exercise, student)
+    instead = {TIMESTAMP: b"", SECRET: _unguessable(secret, exercise, student)}
+    return {name: _content(graded / name, _MOST_BYTES) or instead[name] for name in instead}
 
 
 def _unguessable(secret: bytes, exercise: str, student: str) -> bytes:

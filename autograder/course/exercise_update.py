@@ -11,7 +11,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.building.build import EXAMPLES, stale
+from autograder.building.build import EXAMPLES, Examples, stale
+from autograder.course.adjusted_exercise import adjusted_assignments
 from autograder.course.creation import Course, made_files, notebook_name
 from autograder.course.kit_copy import (
     LARGEST_FILE,
@@ -68,49 +69,60 @@ def unbuilt(solutions: Path, assignments: Path, exercise: str) -> tuple[str, ...
     return stale(folder, assignments, as_they_are if examples.is_file() else None)
 
 
-def _refuse_unbuilt(course: Course, assignments: Path, exercise: str) -> None:
+def _built(course: Course, assignments: Path, exercise: str, examples: Examples) -> Path:
+    """Return the folder with what students get of an exercise.
+
+    Where the course changes the exercise, it is built here. The kit's has to be built already:
+    raise `KitError` when it is not.
+    """
+    if exercise in course.adjustments:
+        changes = course.adjustments[exercise]
+        return adjusted_assignments(course.solution(exercise), changes, examples)
     if found := unbuilt(course.solutions, assignments, exercise):
         raise KitError(
             f"{exercise} has changed since it was built: {'; '.join(found)}",
             place=str(assignments / exercise),
             cure=f"run `attn build {course.solutions}`, then try again",
         )
+    return assignments / exercise
 
 
-def new_exercise(course: Course, assignments: Path, exercise: str) -> ExerciseUpdate:
+def new_exercise(
+    course: Course, assignments: Path, exercise: str, examples: Examples
+) -> ExerciseUpdate:
     """Return what adds an exercise to a course; raise `KitError` when its folder is there."""
-    _refuse_unbuilt(course, assignments, exercise)
+    built = _built(course, assignments, exercise, examples)
     if course.source(exercise).exists():
         raise KitError(
             f"source/{exercise} is there already, though the course does not have that exercise",
             place=str(course.source(exercise)),
             cure="move that folder elsewhere, then try again",
         )
-    made = made_files(assignments / exercise)
+    made = made_files(built)
     place = Path("source") / exercise
     return ExerciseUpdate(
         exercise,
         (f"the exercise is new: {len(made)} files",),
         (),
         {place / name: content for name, content in made.items()},
-        copy_files(exercise, made, course.solutions / exercise),
-        read_notebook(made[notebook_name(exercise)], assignments / exercise),
+        copy_files(exercise, made, find_exercise(exercise, course.solutions).folder),
+        read_notebook(made[notebook_name(exercise)], built),
         new=True,
     )
 
 
 def exercise_update(
-    course: Course, assignments: Path, exercise: str, *, replace: bool = False
+    course: Course, assignments: Path, exercise: str, examples: Examples, *, replace: bool = False
 ) -> ExerciseUpdate:
     """Return what brings an exercise up to date; with `replace`, also words that are not the kit's.
 
     Raise `KitError` when the exercise is not built, or its notebook in the course is damaged.
     """
-    _refuse_unbuilt(course, assignments, exercise)
-    made, now = read_copy(course.directory, exercise), made_files(assignments / exercise)
+    built = _built(course, assignments, exercise, examples)
+    made, now = read_copy(course.directory, exercise), made_files(built)
     book, folder = notebook_name(exercise), course.source(exercise)
     there = read_notebook(_content(folder / book, exercise), folder / book)
-    wanted = read_notebook(now[book], assignments / exercise / book)
+    wanted = read_notebook(now[book], built / book)
     merged = merge(made.notebook if made else None, there, wanted, replace=replace)
     changes = [] if made else [UNKNOWN]
     changes += merged.changes
@@ -133,7 +145,7 @@ def exercise_update(
             kept.append(f"{name} differs from the kit's; yours stays, if it is yours")
         elif before != digest(content):
             kept.append(f"{name} has changed, but you have changed it too: yours stays")
-    notes = copy_files(exercise, now, course.solutions / exercise)
+    notes = copy_files(exercise, now, course.solution(exercise))
     return ExerciseUpdate(
         exercise, tuple(changes), tuple(kept), files, notes, merged.notebook, made=made
     )

@@ -7,14 +7,16 @@ still counts after the files are gone and after points have changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, write_whole
+from autograder.model.marking import MarkingRules, quarters_of, share_of_checks
 from autograder.model.verdict import Outcome, Verdict
 
 FILE = "attempts.json"
@@ -41,24 +43,38 @@ LAST_COUNTS = AttemptRules()
 
 @dataclass(frozen=True)
 class GradedAttempt:
-    """Code that was graded, by its hash, and its share of each step's points, from 0 to 1."""
+    """Code that was graded, by its hash, and what it has of each step, whatever it earns.
+
+    shares: of a step's points, 1 where it is right. parts: of the checks that a step passes which
+    is not right. by_layer: the steps that only the layer does.
+    """
 
     code_hash: str
     shares: StepPoints
+    parts: StepPoints = field(default_factory=dict)
+    by_layer: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, verdict: Verdict) -> GradedAttempt:
         """Return what `verdict` says of its code."""
-        shares = {
-            step.name: step.points / step.max_points if step.max_points else 0.0
-            for step in verdict.steps
-        }
-        return cls(verdict.code_hash, shares)
+        own = [step for step in verdict.steps if not step.by_layer]
+        return cls(
+            verdict.code_hash,
+            {step.name: 1.0 if step.passes else 0.0 for step in own},
+            {step.name: share_of_checks(step) for step in own if not step.passes},
+            tuple(step.name for step in verdict.steps if step.by_layer),
+        )
 
-    def points(self, exercise: Exercise) -> StepPoints:
-        """Return what it earns in `exercise` as it is now, by step."""
-        shares = ((step, self.shares.get(step.name, 0.0)) for step in exercise.steps)
-        return {step.name: round(step.points * share, 4) for step, share in shares}
+    def points(self, exercise: Exercise, marking: MarkingRules) -> StepPoints:
+        """Return what it earns in `exercise`, as both are now, by step."""
+        return {step.name: self._earned(step, marking) for step in exercise.steps}
+
+    def _earned(self, step: Step, marking: MarkingRules) -> float:
+        if step.name in self.by_layer:
+            return step.points if marking.layer_earns_steps else 0.0
+        if marking.partial_points and step.name in self.parts:
+            return quarters_of(step.points, self.parts[step.name])
+        return round(step.points * self.shares.get(step.name, 0.0), 4)
 
 
 @dataclass(frozen=True)
@@ -70,20 +86,24 @@ class AttemptNotes:
     changed: bool = False
 
     def counted(
-        self, exercise: Exercise, verdicts: Iterable[Verdict], rules: AttemptRules
+        self,
+        exercise: Exercise,
+        verdicts: Iterable[Verdict],
+        rules: AttemptRules,
+        marking: MarkingRules,
     ) -> dict[str, StepPoints]:
         """Return the points of the attempt that counts, by student and step.
 
-        Who is not in it has the points of the verdict.
+        `marking` says what there are points for now. Who is not in it has those of the verdict.
         """
         if rules.only_the_last:
             return {}
         counting = {
-            each.student: _counting(attempts, each, exercise, rules)
+            each.student: _counting(attempts, each, rules, partial(_mark, exercise, marking))
             for each in verdicts
             if not each.infrastructure and (attempts := self.attempts.get(each.student))
         }
-        return {student: attempt.points(exercise) for student, attempt in counting.items()}
+        return {who: attempt.points(exercise, marking) for who, attempt in counting.items()}
 
     def save(self) -> None:
         """Write the file; raise `KitError` when that is not possible."""
@@ -125,12 +145,19 @@ def _with(attempts: tuple[GradedAttempt, ...], new: GradedAttempt) -> tuple[Grad
 
 
 def _counting(
-    attempts: tuple[GradedAttempt, ...], last: Verdict, exercise: Exercise, rules: AttemptRules
+    attempts: tuple[GradedAttempt, ...],
+    last: Verdict,
+    rules: AttemptRules,
+    mark: Callable[[GradedAttempt], float],
 ) -> GradedAttempt:
     allowed = attempts[: rules.most]
     if rules.counts == LAST:  # which may be the code of an earlier one again
         return next((each for each in allowed if each.code_hash == last.code_hash), allowed[-1])
-    return max(reversed(allowed), key=lambda each: sum(each.points(exercise).values()))
+    return max(reversed(allowed), key=mark)
+
+
+def _mark(exercise: Exercise, marking: MarkingRules, attempt: GradedAttempt) -> float:
+    return sum(attempt.points(exercise, marking).values())
 
 
 def _read(path: Path) -> dict[str, tuple[GradedAttempt, ...]]:
@@ -152,7 +179,13 @@ def _read(path: Path) -> dict[str, tuple[GradedAttempt, ...]]:
 
 
 def _attempt(facts: Mapping[str, Any]) -> GradedAttempt:
-    shares = {name: float(share) for name, share in facts["shares"].items()}
+    by_layer = tuple(str(step) for step in facts.get("by_layer", ()))
+    shares, parts = _shares(facts["shares"]), _shares(facts.get("parts", {}))
+    return GradedAttempt(str(facts["code_hash"]), shares, parts, by_layer)
+
+
+def _shares(facts: Mapping[str, Any]) -> StepPoints:
+    shares = {name: float(share) for name, share in facts.items()}
     if not all(0.0 <= share <= 1.0 for share in shares.values()):
         raise ValueError("a share is not between 0 and 1")
-    return GradedAttempt(str(facts["code_hash"]), shares)
+    return shares

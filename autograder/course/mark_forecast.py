@@ -7,6 +7,7 @@ only an estimate is given: what comes out if every step that stays is judged as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from autograder.course.creation import Course
 from autograder.course.exercise_update import ExerciseUpdate
 from autograder.course.gradebook_cells import notebook_cells
 from autograder.course.gradebook_entries import read_gradebook
+from autograder.course.graded_attempts import AttemptNotes, noted_attempts
 from autograder.course.verdict_cells import CHECK_PREFIX
 from autograder.errors import KitError
 from autograder.grading.classroom import read_class
@@ -35,7 +37,8 @@ LARGEST_VERDICT = 1 << 24  # bytes
 class MarkForecast:
     """A student's mark before and after; `again` says why it is only an estimate, "" if it is not.
 
-    by_hand: the cells whose points somebody gave by hand and which are gone.
+    by_hand: the cells whose points somebody gave by hand and which are gone. penalty: the points
+    that are off for being late; how many will be, the instructor's own rule says then.
     """
 
     student: str
@@ -43,6 +46,7 @@ class MarkForecast:
     after: float
     again: str = ""
     by_hand: tuple[str, ...] = ()
+    penalty: float = 0.0
 
     @property
     def words(self) -> str:
@@ -53,6 +57,8 @@ class MarkForecast:
             words = f"{name}: {moved}to be graded again ({self.again}); {same}"
         else:
             words = f"{name}: {moved}{number(self.after)}"
+        if self.penalty:
+            words += f", with {number(self.penalty)} off for being late, which is worked out anew"
         lost = ", ".join(f"`{terminal_line(cell, 60)}`" for cell in self.by_hand)
         return f"{words}; points by hand for {lost} go" if lost else words
 
@@ -74,8 +80,9 @@ def mark_forecasts(
         return ()
     hashes = _code_hashes(course, exercise, processes)
     same_checks = _unchanged_judging(update, exercise)
+    notes = noted_attempts(course.graded(update.name), ())
     found = (
-        _forecast(course, exercise, entry, wanted, hashes.get(name), same_checks)
+        _forecast(course, exercise, entry, wanted, hashes.get(name), same_checks, notes)
         for name, entry in sorted(graded.items())
     )
     return tuple(each for each in found if each.again or each.before != each.after)
@@ -101,22 +108,37 @@ def _forecast(
     wanted: Mapping[str, float],
     code: str | None,
     same_checks: str,
+    notes: AttemptNotes,
 ) -> MarkForecast:
     verdict = _verdict(course, exercise.name, entry.student)
+    # With other points, another attempt may be the best one.
+    judged = [verdict] if verdict else []
+    counted = notes.counted(exercise, judged, course.attempts, course.rules)
+    attempt = counted.get(entry.student)
     after, by_hand = 0.0, []
     for cell in entry.cells:
         name = _name(cell)
         if name and name not in wanted:
             by_hand += [cell.shown_name] if cell.by_hand is not None or cell.extra else []
+        elif attempt is not None and cell.by_hand is None and cell.step:
+            after += attempt.get(cell.step, 0.0) + cell.extra
         elif cell.by_hand is not None or not cell.step or not cell.automatic:
             after += cell.points
         else:
             after += _earned(cell, wanted[name], verdict) + cell.extra
-    again = _why_again(course, entry, verdict, code, same_checks)
+    again = _why_again(course, verdict, code, same_checks)
+    several = len(notes.attempts.get(entry.student, ())) > 1 and attempt is None
+    if several and verdict and not math.isclose(entry.automatic, verdict.points):
+        again = again or "[attempts] has changed"
     if any(name not in map(_name, entry.cells) for name in wanted):
         again = again or "there are new questions"
     return MarkForecast(
-        entry.student, entry.points, max(0.0, after - entry.penalty), again, tuple(by_hand)
+        entry.student,
+        entry.points,
+        max(0.0, after - entry.penalty),
+        again,
+        tuple(by_hand),
+        entry.penalty,
     )
 
 
@@ -127,13 +149,7 @@ def _earned(cell: EnteredCell, points: float, verdict: Verdict | None) -> float:
     return part_of(points, found) if found and is_partly_marked(found) else points
 
 
-def _why_again(
-    course: Course,
-    entry: GradebookEntry,
-    verdict: Verdict | None,
-    code: str | None,
-    same_checks: str,
-) -> str:
+def _why_again(course: Course, verdict: Verdict | None, code: str | None, same_checks: str) -> str:
     """Return why a mark cannot be known before it is graded, "" when it can."""
     if verdict is None:
         return "there is no verdict of an earlier run"
@@ -141,8 +157,6 @@ def _why_again(
         return "the hand-in has changed" if code else "there is no hand-in"
     if not same_checks or verdict.exercise_hash != same_checks:
         return "the checks, or the kit, have changed"
-    if entry.penalty:
-        return "late"
     if not course.rules.layer_earns_steps and any(step.by_layer for step in verdict.steps):
         return "layer_earns_steps has changed"
     partly = any(map(is_partly_marked, verdict.steps))

@@ -89,7 +89,7 @@ class WriteVerdict(NbGraderPreprocessor):
             drop_scripts(course.autograded(exercise.name, facts["student"]))
             verdict = replace(verdict, remarks=(*verdict.remarks, CHANGED))
         notes = noted_attempts(course.graded(exercise.name), [verdict])
-        counted = notes.counted(exercise, [verdict], course.attempts)
+        counted = notes.counted(exercise, [verdict], course.attempts, course.rules)
         notes.save()
         result = with_verdict(source, verdict, exercise, counted.get(verdict.student))
         result.metadata.pop(LAID_OUT, None)

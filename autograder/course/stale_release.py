@@ -14,7 +14,8 @@ from autograder.course.creation import Course, notebook_name
 from autograder.course.intake import release_notebook
 from autograder.course.verdict_cells import CHECK_PREFIX, check_cells
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
+from autograder.grading.graded_folder import FACTS
+from autograder.model.exercise import MANIFEST, Exercise
 from autograder.model.symbols import number
 
 
@@ -40,15 +41,18 @@ def refuse_stale_release(course: Course, exercise: Exercise, notebook: api.Noteb
     }
     cells = check_cells(release_notebook(course, exercise.name))
     released = {step: float(cell.metadata.nbgrader["points"]) for step, cell in cells.items()}
+    ours = exercise.name in course.adjustments
+    where = course.directory / FACTS if ours else exercise.folder / MANIFEST
+    build = "" if ours else "run `attn build`, and "
     again = (
-        "run `attn build`, and in the course `attn course update` and "
+        f"{build}in the course, run `attn course update` and "
         f"`nbgrader generate_assignment {exercise.name} --force`; then grade"
     )
     for place, points in (("the gradebook", entered), ("the released notebook", released)):
         if fact := _difference(exercise, points, place):
             raise KitError(
                 fact,
-                place=str(exercise.folder / "exercise.toml"),
+                place=str(where),
                 cure=f"take the change back; or {again}",
             )
 

@@ -8,7 +8,7 @@ copy that `attn build` writes for students (in `assignments/`, no seed).
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,13 +68,14 @@ class Grading:
     """How inputs are drawn: the seed, and the size of each axis, hidden and public.
 
     `without` says for a step which standing properties it is not held to, each with the reason.
-    Students get none of it.
+    `left_out` names steps of solution.py that students do not get. Students get none of it.
     """
 
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     public_sizes: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

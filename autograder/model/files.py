@@ -23,6 +23,7 @@ KEPT = re.compile(
     r"(?!(?:index|con|prn|aux|nul|com\d|lpt\d)(?:\.|$))"
     r"[a-z0-9_](?:[a-z0-9_.@-]{0,62}[a-z0-9_-])?"
 )
+_LONGEST_STEM = 200  # bytes of a name; a file system takes 255
 
 
 def file_stem(student: str) -> str:
@@ -82,7 +83,10 @@ def write_whole(path: Path, text: str) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Put a file with this content at `path`, whole or not at all; raise OSError."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # The name may be a student's, and as long as a name may be: what is added needs room.
+    kept = os.fsencode(path.name)
+    stem = path.name if len(kept) <= _LONGEST_STEM else hashlib.sha256(kept).hexdigest()
+    part = path.with_name(f".{stem}.{os.getpid()}.part")
     try:
         part.unlink(missing_ok=True)  # left by a killed run, or a link to elsewhere
         with part.open("xb") as stream:

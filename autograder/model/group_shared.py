@@ -19,15 +19,18 @@ def following(folder: Path) -> Iterator[None]:
 
     So do the processes that it starts. Raises `OSError` when there is no such folder.
     """
-    if not is_shared(folder):
-        yield
-        return
-    own = os.umask(0o077)
-    os.umask(own & ~stat.S_IRWXG)
+    own = follow(folder)
     try:
         yield
     finally:
         os.umask(own)
+
+
+def follow(folder: Path) -> int:
+    """Do what `following` does until the process ends; return the umask that was set before."""
+    own = os.umask(0o077)
+    os.umask(own & ~stat.S_IRWXG if is_shared(folder) else own)
+    return own
 
 
 def share(path: Path) -> None:

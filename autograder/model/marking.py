@@ -42,7 +42,16 @@ def part_of(points: float, step: StepVerdict) -> float:
 
     It is rounded down: a step that is not right never has all of its points.
     """
-    share = step.checks_passed / len(step.checks) if step.checks else 0.0
+    return quarters_of(points, share_of_checks(step))
+
+
+def share_of_checks(step: StepVerdict) -> float:
+    """Return which part of a step's checks passes, from 0 to 1."""
+    return step.checks_passed / len(step.checks) if step.checks else 0.0
+
+
+def quarters_of(points: float, share: float) -> float:
+    """Return a share of points, rounded down to quarters of a point."""
     return math.floor(PARTS * points * share) / PARTS
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 from nbformat.v4 import new_markdown_cell
+from nbgrader.api import Gradebook
 
 from autograder.building.build import build
 from autograder.checks.recording import record_examples
@@ -34,6 +35,7 @@ from support.changing_course import (
     grade_of,
     hand_in,
     marks,
+    nbgrader,
     new_course,
     read,
     rebuild,
@@ -98,6 +100,18 @@ def release_and_grade(course: Course) -> str:
     return run.out
 
 
+def test_points_off_for_being_late_are_announced_as_what_is_worked_out_anew(
+    root: Path, course: Course
+) -> None:
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+        book.find_submission_notebook(FIFTH, FIFTH, RIGHT).late_submission_penalty = 1.0
+        book.db.commit()
+    rebuild(root, MORE_POINTS)
+    run = attn("course", "update", course.directory, "--dry-run")
+    (told,) = (line for line in run.out.splitlines() if line.strip().startswith(f"{RIGHT}: "))
+    assert told.endswith(", with 1 off for being late, which is worked out anew")
+
+
 @pytest.mark.slow
 def test_changed_points_are_taken_in_and_the_marks_are_those_announced(
     root: Path, course: Course
@@ -114,6 +128,26 @@ def test_changed_points_are_taken_in_and_the_marks_are_those_announced(
 
 
 @pytest.mark.slow
+def test_with_other_points_another_attempt_may_be_the_best_and_its_mark_is_announced(
+    root: Path, course: Course
+) -> None:
+    facts = course.directory / "attn.toml"
+    facts.write_text(facts.read_text() + '\n[attempts]\ncounts = "best"\n')
+    shutil.rmtree(course.submitted(FIFTH, WRONG))
+    others = ("np.add(x, 1)", "np.add(x, 2)"), ("first * np.sqrt", "3 + first * np.sqrt")
+    hand_in(course, WRONG, *others)  # `center` is right now, and two others are wrong
+    run = attn("grade", course.directory)
+    assert run.code == 0, run.out
+    before = marks(course)
+    title = 'title = "Centering"\npoints = '
+    rebuild(root, ("exercise.toml", f"{title}2", f"{title}6"))
+    told = update(course)
+    assert f"{WRONG}: {before[WRONG]:g} -> {before[WRONG] + 2:g}\n" in told
+    release_and_grade(course)
+    assert marks(course)[WRONG] == before[WRONG] + 2
+
+
+@pytest.mark.slow
 def test_steps_come_and_go_though_students_have_handed_in(root: Path, course: Course) -> None:
     before = marks(course)
     rebuild(root, *OTHER_STEP)
@@ -122,6 +156,11 @@ def test_steps_come_and_go_though_students_have_handed_in(root: Path, course: Co
     assert f"{RIGHT}: {before[RIGHT]:g} -> to be graded again" in told
     names = [name for cell in source(course).cells if (name := grade_of(cell))]
     assert names[1:6] == ["center", "check_center", QUESTION, "deviation", "check_deviation"]
+    pages = sorted(course.directory.glob("feedback/*/*/*.html"))
+    made = nbgrader("generate_feedback", FIFTH, "--force", folder=course.directory)
+    assert made.code == 1 and "Traceback" not in made.out, made.out
+    assert "the steps have changed since these students were graded" in made.out
+    assert sorted(course.directory.glob("feedback/*/*/*.html")) == pages != []
     printed = release_and_grade(course)
     after = marks(course)
     # The old hand-in has no `deviation`. Points by hand stay, also for the own question.
@@ -300,7 +339,7 @@ def ended_before(module, name):
     setattr(module, name, counted)
 
 course = read_course(Path(sys.argv[2]))
-plan = course_update.plan_update(course, course.solutions.parent / "assignments")
+plan = course_update.plan_update(course, course.solutions.parent / "assignments", None)
 ended_before(pending_update, "replace_file")
 ended_before(pending_update, "_stored")
 ended_before(course_update, "fit_cells")
@@ -345,7 +384,7 @@ def test_a_stopped_update_is_told_and_finished_unless_a_file_has_changed_since(
     tmp_path: Path, fresh: Course
 ) -> None:
     rebuild(tmp_path, MORE_POINTS)
-    plan = plan_update(fresh, tmp_path / "assignments")
+    plan = plan_update(fresh, tmp_path / "assignments", record_examples)
     write_down(fresh.directory, plan.files, ())
     run = attn("course", "check", fresh.directory)
     assert run.code == 1 and "An update of this course was stopped." in run.out

@@ -62,6 +62,15 @@ def test_grading_puts_the_page_where_nbgrader_looks_for_it_under_each_notebooks_
     assert plain.read_bytes() == (course.graded(NAME) / "feedback" / f"{PLAIN}.html").read_bytes()
 
 
+def test_a_name_as_long_as_a_name_may_be_keeps_nobody_from_a_page(course: Course) -> None:
+    folder, name = course.submitted(NAME, WRONG), "n" * 249
+    (folder / "my <b>copy<b>.ipynb").rename(folder / f"{name}.ipynb")
+    run = grade(course)
+    assert run.returncode == 0, run.stderr
+    assert page(course, f"{name}.html") == page(course)
+    assert (course.feedback(NAME, PLAIN) / f"{NAME}.html").is_file()
+
+
 def test_release_feedback_hands_it_out_for_each_and_ends_well(
     course: Course, tmp_path: Path
 ) -> None:
@@ -98,6 +107,12 @@ def test_without_our_verdict_the_page_is_nbgraders_own(course: Course) -> None:
     said = nbgrader(course, "generate_feedback", NAME)
     assert "for the kit's: attn grade" in said
     assert OURS not in page(course)
+    exchange = course.directory.parent / "exchange"
+    exchange.mkdir(mode=0o777)
+    exchange.chmod(0o777)
+    # Not everybody has handed in through nbgrader.
+    nbgrader(course, "release_feedback", NAME, f"--Exchange.root={exchange}")
+    assert len(list(exchange.rglob("*.html"))) == 2
     assert grade(course).returncode == 0
     assert OURS in page(course)
 

@@ -10,7 +10,8 @@ import pytest
 from autograder.course.creation import read_course
 from autograder.course.graded_attempts import FILE, AttemptRules, StepPoints, noted_attempts
 from autograder.errors import KitError
-from autograder.model.verdict import Finding, Outcome, Verdict
+from autograder.model.marking import DEFAULT_RULES, MarkingRules
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
 
 WRONG = Finding(Outcome.WRONG_VALUES, "It is not right.")
@@ -23,10 +24,12 @@ def attempt(code: str, *wrong: str) -> Verdict:
     return replace(found, code_hash=code * 64)
 
 
-def points_of(folder: Path, judged: Verdict, rules: AttemptRules) -> dict[str, StepPoints]:
+def points_of(
+    folder: Path, judged: Verdict, rules: AttemptRules, marking: MarkingRules = DEFAULT_RULES
+) -> dict[str, StepPoints]:
     notes = noted_attempts(folder, [judged])
     notes.save()
-    return notes.counted(EXERCISE, [judged], rules)
+    return notes.counted(EXERCISE, [judged], rules, marking)
 
 
 def mark(folder: Path, judged: Verdict, rules: AttemptRules) -> float:
@@ -73,8 +76,27 @@ def test_an_attempt_keeps_its_share_when_points_change(tmp_path: Path) -> None:
     mark(tmp_path, FULL, BEST)
     steps = tuple(replace(step, points=2 * step.points) for step in EXERCISE.steps)
     doubled = replace(EXERCISE, steps=steps)
-    counted = noted_attempts(tmp_path, [TWO_WRONG]).counted(doubled, [TWO_WRONG], BEST)
+    notes = noted_attempts(tmp_path, [TWO_WRONG])
+    counted = notes.counted(doubled, [TWO_WRONG], BEST, DEFAULT_RULES)
     assert sum(counted["ada"].values()) == 2 * ALL
+
+
+def test_earlier_attempts_earn_by_the_rules_of_now_and_not_by_those_of_then(tmp_path: Path) -> None:
+    first, *rest = ONE_WRONG.steps
+    half = (
+        CheckVerdict("a", "", Outcome.PASSED),
+        CheckVerdict("b", "", Outcome.WRONG_VALUES),
+    )
+    partly = replace(ONE_WRONG, steps=(replace(first, checks=half), *rest))
+    parts, alone = MarkingRules(partial_points=True), MarkingRules(layer_earns_steps=False)
+    points_of(tmp_path, partly, BEST)
+    with_parts = points_of(tmp_path, TWO_WRONG, BEST, parts)["ada"]
+    assert with_parts[first.name] == first.max_points / 2
+    assert points_of(tmp_path, parts.marked(partly), BEST)["ada"][first.name] == 0.0
+    layer = replace(FULL.steps[0], outcome=Outcome.NOT_WRITTEN, by_layer=True)
+    by_layer = replace(FULL, steps=(layer, *FULL.steps[1:]), code_hash="d" * 64)
+    assert points_of(tmp_path, by_layer, BEST)["ada"][layer.name] == layer.max_points
+    assert points_of(tmp_path, TWO_WRONG, BEST, alone)["ada"][layer.name] == 0.0
 
 
 def test_what_could_not_be_judged_is_no_attempt(tmp_path: Path) -> None:

@@ -29,12 +29,13 @@ def course(root: Path) -> Course:
         made.secret_folder / "input.secret",
         made.directory / "gradebook.db",
         made.graded("toy") / "grades.csv",
+        made.submitted("toy", "ada") / "toy.py",
+        made.directory / "own-steps" / "toy" / "solution.py",
     ):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(0o600)
-    made.hand_ins.mkdir(mode=0o700)
     for folder in (path for path in root.rglob("*") if path.is_dir()):
-        folder.chmod(0o700 if folder == made.hand_ins else 0o755)
+        folder.chmod(0o755)
     return made
 
 
@@ -45,18 +46,22 @@ def test_a_course_that_is_closed_to_others_is_not_spoken_of(course: Course) -> N
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("solutions/toy/solution.py", "the solution of toy"),
+        ("solutions/toy/solution.py", "the solutions"),
         ("course/graded/input.secret", "the secret of the hidden inputs"),
         ("course/gradebook.db", "the gradebook"),
         ("course/graded/toy/grades.csv", "the results of toy"),
-        ("course/submitted", "what students handed in"),
+        ("course/submitted/ada/toy/toy.py", "what students handed in"),
+        ("course/own-steps/toy/solution.py", "your own steps"),
     ],
 )
 def test_each_thing_that_everybody_may_read_is_named(course: Course, file: str, words: str) -> None:
     path = course.directory.parent / file
-    path.chmod(0o755 if path.is_dir() else 0o644)
-    (said,) = open_to_all(course)
-    assert said == f"every user of this machine may read {words} ({path})"
+    path.chmod(0o644)
+    said, cure = open_to_all(course)
+    assert said == f"{words} ({path})"
+    command, _, folder = cure.removeprefix("To close it: ").rpartition(" ")
+    Path(folder).chmod(0o750)
+    assert command == "chmod o-rwx" and open_to_all(course) == ()
 
 
 def test_a_closed_folder_above_keeps_everybody_out(course: Course) -> None:
@@ -71,4 +76,16 @@ def test_what_a_link_leads_to_counts(course: Course, root: Path) -> None:
     solution = course.solutions / "toy" / "solution.py"
     solution.unlink()
     solution.symlink_to(elsewhere)
-    assert len(open_to_all(course)) == 1
+    said, _ = open_to_all(course)
+    assert said == f"the solutions ({solution})"
+    elsewhere.chmod(0o600)
+    assert open_to_all(course) == ()
+
+
+def test_a_link_that_leads_nowhere_or_round_and_round_stops_nothing(course: Course) -> None:
+    (course.hand_ins / "nowhere").symlink_to("gone")
+    (course.hand_ins / "round").symlink_to(course.hand_ins)
+    path = course.submitted("toy", "ada") / "toy.py"
+    path.chmod(0o644)
+    said, _ = open_to_all(course)
+    assert said.startswith("what students handed in")

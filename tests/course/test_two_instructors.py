@@ -95,6 +95,38 @@ def closed_to_the_group(folder: Path) -> list[str]:
     ]
 
 
+def test_the_second_may_write_the_gradebook_before_anybody_has_graded(shared: SharedFolder) -> None:
+    done = shared.run(BOB, *NBGRADER, "db", "student", "add", "late-enrolled")
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_one_has_collected_is_replaced_by_the_other(shared: SharedFolder) -> None:
+    exchange = shared.path.parent / "exchange"
+    exchange.mkdir(exist_ok=True)
+    exchange.chmod(0o777)
+    for home in shared.homes.values():
+        settings = home / ".jupyter" / "nbgrader_config.py"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n")
+    inbound = exchange / "course" / "inbound"
+    inbound.mkdir(parents=True)
+    hand_ins = shared.place / "submitted"  # the fixture's, which root has made
+    os.chown(hand_ins, ADA, GROUP)
+    hand_ins.chmod(0o2770)
+    for user, hour in ((ADA, 8), (BOB, 9), (ADA, 10)):
+        time = f"2026-11-01 {hour:02}:00:00.000000 UTC"
+        handed_in = inbound / f"root+{NAME}+{time}+abc"
+        handed_in.mkdir()
+        (handed_in / f"{NAME}.py").write_text(f"hour = {hour}\n")
+        (handed_in / "timestamp.txt").write_text(time)
+        done = shared.run(user, *NBGRADER, "collect", NAME, "--update")
+        collected = shared.place / "submitted" / "root" / NAME / f"{NAME}.py"
+        assert done.returncode == 0 and f"hour = {hour}" in collected.read_text(), done.stderr
+    shutil.rmtree(collected.parents[1])
+    for home in shared.homes.values():
+        shutil.rmtree(home / ".jupyter")
+
+
 def test_each_goes_on_where_the_other_has_stopped(shared: SharedFolder) -> None:
     for user in (ADA, BOB, ADA):
         for command in (
