@@ -259,7 +259,7 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown]
 # ## 10. Bonus: the causal layer
 #
-# This step gives no points. A model that writes text from left to right may not look ahead: token $i$ gathers from tokens $0$ to $i$, itself included. The layer stays the same, but for one thing. Before the softmax, the scores of later tokens become negative infinity, so that their share is $e^{-\infty} = 0$.
+# A model that writes text from left to right may not look ahead: token $i$ gathers from tokens $0$ to $i$, itself included. The layer stays the same, but for one thing. Before the softmax, the scores of later tokens become negative infinity, so that their share is $e^{-\infty} = 0$.
 #
 # $$\text{masked scores}_{ij} = \begin{cases} \text{scaled scores}_{ij} & \text{if } j \le i \\ -\infty & \text{otherwise} \end{cases}$$
 #

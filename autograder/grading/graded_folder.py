@@ -23,7 +23,7 @@ _MOST_FILES = 10_000
 # Where nbgrader and the kit keep what belongs to a course.
 _OF_A_COURSE = (
     *("source", "release", "submitted", "autograded", "feedback", "graded"),
-    *("downloaded", "exchange"),
+    *("downloaded", "exchange", "own-steps"),
 )
 
 

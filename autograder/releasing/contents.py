@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from autograder.building.build import TRACES
@@ -67,13 +67,14 @@ def common_files(
     )
 
 
-def archive_of(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip of the files."""
+def archive_of(files: Mapping[str, bytes], executable: Collection[str] = ()) -> bytes:
+    """Return a zip of the files; those named in `executable` are marked as programs."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for path, content in files.items():
             entry = zipfile.ZipInfo(path, ZIP_TIME)
-            entry.external_attr = 0o644 << 16
+            entry.create_system = 3  # Unix, whose rights these are
+            entry.external_attr = (0o755 if path in executable else 0o644) << 16
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return written.getvalue()
 

@@ -358,3 +358,20 @@ def test_every_generated_file_that_was_edited_is_named_and_left_as_it_is(
 def test_a_folder_without_exercises_is_refused(tmp_path: Path) -> None:
     error = attn("build", tmp_path).error
     assert "no exercises" in error["error"] and error["where"] == str(tmp_path)
+
+
+@pytest.mark.parametrize("words", ["tell . softmax/3f2a9c01", "course update course"])
+def test_without_any_standard_input_nobody_is_asked(tmp_path: Path, words: str) -> None:
+    course = str(tmp_path / "course")
+    subprocess.run([ATTN, "course", "new", course, "--exercise", NAME], check=True)
+    notebook = tmp_path / "course" / "source" / NAME / f"{NAME}.ipynb"
+    notebook.write_text(notebook.read_text().replace('"points": 2.0', '"points": 1.0', 1))
+    run = subprocess.run(
+        ["bash", "-c", f'"$0" {words} <&-', ATTN],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in (NOT_ALL, REFUSED) and "Traceback" not in run.stderr, run.stderr
+    assert "without a terminal, add --yes" in run.stdout or "write the words" in run.stderr

@@ -148,10 +148,10 @@ def missing_modules(text: str) -> list[str]:
     ]
 
 
-# The files of an exercise go by their names, as every exercise has them.
+# The files of an exercise go by their names, as every exercise has them; so do Jupyter's own.
 OF_AN_EXERCISE = {
     *("solution.py", "graders.py", "misconceptions.py", "variants.py"),
-    "nbgrader_config.py",
+    *("nbgrader_config.py", "jupyter_server_config.py", "jupyterhub_config.py"),
 }
 
 

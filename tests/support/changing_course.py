@@ -81,9 +81,14 @@ def attn(*words: object, typed: str | None = None) -> Run:
 
 def release(course: Course, *more: str) -> Run:
     """Release the exercise with nbgrader's own command."""
+    return nbgrader("generate_assignment", FIFTH, *more, folder=course.directory)
+
+
+def nbgrader(*words: str, folder: Path) -> Run:
+    """Run one of nbgrader's own commands in a course."""
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "generate_assignment", FIFTH, *more],
-        cwd=course.directory,
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=folder,
         env=command_environment(),
         capture_output=True,
         text=True,

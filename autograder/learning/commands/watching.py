@@ -63,7 +63,7 @@ def watch(folder: Path, words: str | None, console: Console, say: Say) -> None:
     """Watch the workspace around `folder` until q or Ctrl-C; raises `KitError`."""
     session = open_session(folder, say)
     task = session.task(words)
-    interactive = sys.stdin.isatty() and console.is_terminal
+    interactive = sys.stdin is not None and sys.stdin.isatty() and console.is_terminal
     watcher = Watch(
         View(session, task.exercise, focus=task.step.name if task.step else ""), console
     )
