@@ -10,6 +10,7 @@ import ast
 import hashlib
 import json
 import shutil
+import stat
 import tempfile
 import tomllib
 from collections.abc import Callable, Collection, Iterator
@@ -77,8 +78,8 @@ def remove_others(course: Path, used: Collection[Path]) -> None:
     """Remove the exercises as the course gave them before; `used` are their folders of today."""
     kept = {solution.parent.parent for solution in used}
     for folder in (course / ADJUSTED).glob("*"):
-        if folder not in kept:
-            shutil.rmtree(folder)
+        if folder not in kept:  # nothing reads it, so one that cannot be removed is no harm
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _made(target: Path, write: Callable[[Path], None]) -> None:
@@ -93,6 +94,7 @@ def _made(target: Path, write: Callable[[Path], None]) -> None:
                 made = Path(part) / target.name
                 made.mkdir()
                 write(made)
+                _forget_modes(made)
                 try:
                     made.rename(target)
                 except OSError:
@@ -104,6 +106,13 @@ def _made(target: Path, write: Callable[[Path], None]) -> None:
             place=str(target),
             cure="make sure that the disk has room and that you may write to the course",
         ) from error
+
+
+def _forget_modes(made: Path) -> None:
+    """Give what was copied the mode of the new folder: other instructors remove it one day."""
+    mode = stat.S_IMODE(made.stat().st_mode)
+    for path in made.rglob("*"):
+        path.chmod(mode if path.is_dir() else mode & 0o666)
 
 
 def _digest(folder: Path, changes: Adjustment) -> str:

@@ -19,6 +19,7 @@ from support.machines import in_view
 from support.released_course import NAME, ROOT, sample_class
 
 ADA, BOB, GROUP = 12346, 12347, 12400
+STEP = "project_qkv"
 STUDENTS = ("correct_einsum", "mistake_not_scaled")
 ATTN, NBGRADER = (sys.executable, "-m", "autograder.cli"), (sys.executable, "-m", "nbgrader")
 pytestmark = [
@@ -141,6 +142,24 @@ def test_each_goes_on_where_the_other_has_stopped(shared: SharedFolder) -> None:
     assert closed_to_the_group(shared.place) == []
     secret = shared.place / "graded" / "input.secret"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o660
+
+
+def test_a_version_of_the_courses_own_can_be_replaced_by_each(shared: SharedFolder) -> None:
+    facts = shared.place / "attn.toml"
+    before = facts.read_text()
+    versions = []
+    for user, points in ((ADA, 3), (BOB, 4), (ADA, 5)):
+        facts.write_text(f"{before}\n[points.{NAME}]\n{STEP} = {points}\n")
+        done = shared.run(user, *ATTN, "course", "update", ".", "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+        (version,) = (shared.place / ".course" / "exercises").iterdir()
+        versions.append(version)
+        assert closed_to_the_group(version) == []
+    assert len(set(versions)) == 3
+    facts.write_text(before)
+    done = shared.run(BOB, *ATTN, "course", "update", ".", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not list((shared.place / ".course" / "exercises").iterdir())
 
 
 def test_both_at_once_wait_for_each_other(shared: SharedFolder) -> None:
