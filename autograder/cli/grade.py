@@ -155,6 +155,7 @@ def _in_course(
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.course.graded_attempts import noted_attempts
+    from autograder.course.intake import handed_in_at
 
     found = course_task(path, exercise, solutions, output)
     name = found.task.exercise.name
@@ -166,7 +167,8 @@ def _in_course(
         submissions: Sequence[Submission], verdicts: Sequence[Verdict], pool: GraderPool
     ) -> ClassGradebook:
         course, facts = found.course, found.task.exercise
-        notes = noted_attempts(course.graded(name), verdicts)
+        times = {each.student: handed_in_at(each) for each in submissions}
+        notes = noted_attempts(course.graded(name), verdicts, times)
         counted = notes.counted(facts, verdicts, course.attempts, course.rules)
         write_gradebook(course, name, verdicts, submissions, pool, counted)
         notes.save()

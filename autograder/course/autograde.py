@@ -19,6 +19,7 @@ from pathlib import Path
 import nbgrader.apps.api
 import nbgrader.apps.autogradeapp
 import nbgrader.apps.generatefeedbackapp
+import nbgrader.preprocessors
 from nbformat import NotebookNode
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
@@ -28,6 +29,7 @@ from autograder.course.course_feedback import CourseFeedback
 from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
+from autograder.course.late_penalty import AttemptLatePenalties
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
 from autograder.course.verdict_cells import finished
@@ -44,11 +46,13 @@ PREFIX = ".submissions-"
 
 
 def install() -> None:
-    """Make nbgrader's commands and formgrader use our converters; the config file calls this."""
+    """Make nbgrader's commands and formgrader use our classes; the config file calls this."""
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
     nbgrader.apps.api.GenerateFeedback = CourseFeedback
+    # A course's configuration lists it by this name.
+    nbgrader.preprocessors.AssignLatePenalties = AttemptLatePenalties
     if (Path.cwd() / FACTS).is_file():
         # What nbgrader collects and releases in a shared course is for each of its instructors.
         follow(Path.cwd())

@@ -20,7 +20,7 @@ from sqlalchemy import insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from autograder.course.creation import Course
-from autograder.course.graded_attempts import StepPoints
+from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.graded_notebook import (
     WRITABLE,
     GradedNotebook,
@@ -54,12 +54,12 @@ def write_gradebook(
     verdicts: Iterable[Verdict],
     submissions: Iterable[Submission],
     pool: GraderPool | None = None,
-    counted: Mapping[str, StepPoints] = {},
+    counted: Mapping[str, CountedAttempt] = {},
 ) -> tuple[str, ...]:
     """Write every verdict into the gradebook and its notebook into `autograded/`.
 
     The processes of `pool` make the notebooks; without a pool, one new process does. Where another
-    attempt than the one that was judged counts, its points are in `counted`, by student.
+    attempt than the one that was judged counts, it is in `counted`, by student.
 
     Return the students who got no grade because a fault of ours kept them from being judged.
     Their entries in the gradebook and in `autograded/` stay as they are. Raise `KitError` when
@@ -90,7 +90,7 @@ def write_gradebook(
             with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
                 students = [graded.student for graded in batch]
-                penalize_late(gradebook, settings, notebook, students)
+                penalize_late(gradebook, settings, notebook, students, counted)
             # After the grades: nbgrader takes a notebook in autograded/ as a sign of grades.
             for graded in batch:
                 put_in_place(course, exercise, graded)

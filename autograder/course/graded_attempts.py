@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ FILE = "attempts.json"
 MOST_BYTES = 1 << 28  # 10,000 students with 50 attempts take a tenth of that
 LAST, BEST = "last", "best"
 StepPoints = Mapping[str, float]
+Times = Mapping[str, datetime | None]  # when each student handed in (UTC), None if unknown
 
 
 @dataclass(frozen=True)
@@ -46,16 +48,18 @@ class GradedAttempt:
     """Code that was graded, by its hash, and what it has of each step, whatever it earns.
 
     shares: of a step's points, 1 where it is right. parts: of the checks that a step passes which
-    is not right. by_layer: the steps that only the layer does.
+    is not right. by_layer: the steps that only the layer does. handed_in: the time (UTC) at which
+    this code came first, None if unknown.
     """
 
     code_hash: str
     shares: StepPoints
     parts: StepPoints = field(default_factory=dict)
     by_layer: tuple[str, ...] = ()
+    handed_in: datetime | None = None
 
     @classmethod
-    def of(cls, verdict: Verdict) -> GradedAttempt:
+    def of(cls, verdict: Verdict, handed_in: datetime | None) -> GradedAttempt:
         """Return what `verdict` says of its code."""
         own = [step for step in verdict.steps if not step.by_layer]
         return cls(
@@ -63,6 +67,7 @@ class GradedAttempt:
             {step.name: 1.0 if step.passes else 0.0 for step in own},
             {step.name: share_of_checks(step) for step in own if not step.passes},
             tuple(step.name for step in verdict.steps if step.by_layer),
+            handed_in,
         )
 
     def points(self, exercise: Exercise, marking: MarkingRules) -> StepPoints:
@@ -78,11 +83,23 @@ class GradedAttempt:
 
 
 @dataclass(frozen=True)
+class CountedAttempt:
+    """The attempt that counts: its points of each step, and how long before the last it came."""
+
+    points: StepPoints
+    seconds_before: float = 0.0
+
+
+@dataclass(frozen=True)
 class AttemptNotes:
-    """The attempts of a class in the file `path`, by student; `changed` since they were read."""
+    """The attempts of a class in the file `path`, by student; `changed` since they were read.
+
+    last: when each student handed in what was graded now.
+    """
 
     path: Path
     attempts: Mapping[str, tuple[GradedAttempt, ...]]
+    last: Times = field(default_factory=dict)
     changed: bool = False
 
     def counted(
@@ -91,8 +108,8 @@ class AttemptNotes:
         verdicts: Iterable[Verdict],
         rules: AttemptRules,
         marking: MarkingRules,
-    ) -> dict[str, StepPoints]:
-        """Return the points of the attempt that counts, by student and step.
+    ) -> dict[str, CountedAttempt]:
+        """Return the attempt that counts, by student.
 
         `marking` says what there are points for now. Who is not in it has those of the verdict.
         """
@@ -103,21 +120,32 @@ class AttemptNotes:
             for each in verdicts
             if not each.infrastructure and (attempts := self.attempts.get(each.student))
         }
-        return {who: attempt.points(exercise, marking) for who, attempt in counting.items()}
+        return {
+            who: CountedAttempt(attempt.points(exercise, marking), self._seconds(who, attempt))
+            for who, attempt in counting.items()
+        }
+
+    def _seconds(self, student: str, attempt: GradedAttempt) -> float:
+        """Return how long before the last hand-in an attempt came, 0 if that is not known."""
+        last = self.last.get(student)
+        if last is None or attempt.handed_in is None:
+            return max(0.0, (last - attempt.handed_in).total_seconds())
+        return max(0.0, (last - attempt.handed_in).total_seconds())
 
     def save(self) -> None:
         """Write the file; raise `KitError` when that is not possible."""
         if not self.changed:
             return
         facts = {name: [asdict(each) for each in of] for name, of in sorted(self.attempts.items())}
-        write_whole(self.path, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        text = json.dumps(facts, indent=1, ensure_ascii=False, default=datetime.isoformat)
+        write_whole(self.path, text + "\n")
 
 
-def noted_attempts(folder: Path, verdicts: Iterable[Verdict]) -> AttemptNotes:
+def noted_attempts(folder: Path, verdicts: Iterable[Verdict], times: Times) -> AttemptNotes:
     """Return the notes in `folder`, with what was graded now; nothing is written yet.
 
-    Also while only the last attempt counts: the course may decide otherwise tomorrow. Raise
-    `KitError` when the notes cannot be read.
+    `times` are those of the hand-ins. Also while only the last attempt counts: the course may
+    decide otherwise tomorrow. Raise `KitError` when the notes cannot be read.
     """
     path = folder / FILE
     noted = _read(path)
@@ -125,8 +153,9 @@ def noted_attempts(folder: Path, verdicts: Iterable[Verdict]) -> AttemptNotes:
     for verdict in verdicts:
         if _is_attempt(verdict):
             attempts = now.get(verdict.student, ())
-            now[verdict.student] = _with(attempts, GradedAttempt.of(verdict))
-    return AttemptNotes(path, now, changed=now != noted)
+            new = GradedAttempt.of(verdict, times.get(verdict.student))
+            now[verdict.student] = _with(attempts, new)
+    return AttemptNotes(path, now, times, changed=now != noted)
 
 
 def _is_attempt(verdict: Verdict) -> bool:
@@ -136,12 +165,13 @@ def _is_attempt(verdict: Verdict) -> bool:
 
 
 def _with(attempts: tuple[GradedAttempt, ...], new: GradedAttempt) -> tuple[GradedAttempt, ...]:
-    """Add an attempt; one with the same code is that one again, and keeps its place."""
+    """Add an attempt; one with the same code is that one again, and keeps its place and time."""
     codes = [each.code_hash for each in attempts]
     if new.code_hash not in codes:
         return (*attempts, new)
     place = codes.index(new.code_hash)
-    return (*attempts[:place], new, *attempts[place + 1 :])
+    again = replace(new, handed_in=attempts[place].handed_in or new.handed_in)
+    return (*attempts[:place], again, *attempts[place + 1 :])
 
 
 def _counting(
@@ -153,7 +183,10 @@ def _counting(
     allowed = attempts[: rules.most]
     if rules.counts == LAST:  # which may be the code of an earlier one again
         return next((each for each in allowed if each.code_hash == last.code_hash), allowed[-1])
-    return max(reversed(allowed), key=mark)
+    best = max(reversed(allowed), key=mark)
+    # Handing in again what earns no more does not make anybody late.
+    first = next(each for each in allowed if mark(each) == mark(best))
+    return replace(best, handed_in=first.handed_in)
 
 
 def _mark(exercise: Exercise, marking: MarkingRules, attempt: GradedAttempt) -> float:
@@ -181,7 +214,9 @@ def _read(path: Path) -> dict[str, tuple[GradedAttempt, ...]]:
 def _attempt(facts: Mapping[str, Any]) -> GradedAttempt:
     by_layer = tuple(str(step) for step in facts.get("by_layer", ()))
     shares, parts = _shares(facts["shares"]), _shares(facts.get("parts", {}))
-    return GradedAttempt(str(facts["code_hash"]), shares, parts, by_layer)
+    handed_in = facts.get("handed_in")
+    at = datetime.fromisoformat(handed_in) if handed_in else None
+    return GradedAttempt(str(facts["code_hash"]), shares, parts, by_layer, at)
 
 
 def _shares(facts: Mapping[str, Any]) -> StepPoints:

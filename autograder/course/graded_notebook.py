@@ -18,15 +18,14 @@ from nbformat import NotebookNode
 from nbgrader import utils
 
 from autograder.course.creation import Course, notebook_name
-from autograder.course.graded_attempts import StepPoints
+from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.intake import (
     CHANGED,
     ChangedFile,
-    folder_of,
+    handed_in_at,
     notebook_of,
     nothing_of,
     release_notebook,
-    timestamp,
     without_code,
     write_submission,
 )
@@ -51,14 +50,14 @@ class JudgedSubmission:
     """A submission and the verdict on it.
 
     `by_hand` says whether a person has given some of its points, `shown` whether its notebook has
-    what the student wrote. `counted` are the points of each step where another attempt counts.
+    what the student wrote. `counted` is the attempt that counts, where that may be another one.
     """
 
     submission: Submission
     verdict: Verdict
     by_hand: bool = False
     shown: bool = True
-    counted: StepPoints | None = None
+    counted: CountedAttempt | None = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +185,7 @@ def _graded(
         raise _not_written(
             course.autograded(exercise.name, judged.submission.student), error
         ) from error
-    at = timestamp(folder_of(judged.submission), judged.submission.root)
+    at = handed_in_at(judged.submission)
     changed = judged.by_hand and (
         not judged.shown or _work(filled) != _work_before(course, exercise.name, judged)
     )

@@ -169,6 +169,11 @@ def folder_of(submission: Submission) -> Path:
     return path if path.is_dir() and not path.is_symlink() else path.parent
 
 
+def handed_in_at(submission: Submission) -> Any:
+    """Return when a submission was handed in (a UTC datetime), or None if that is unknown."""
+    return timestamp(folder_of(submission), submission.root)
+
+
 def timestamp(folder: Path, root: Path | None = None) -> Any:
     """Return when the submission in `folder` was handed in (a UTC datetime), or None if unknown.
 

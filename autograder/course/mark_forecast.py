@@ -80,7 +80,7 @@ def mark_forecasts(
         return ()
     hashes = _code_hashes(course, exercise, processes)
     same_checks = _unchanged_judging(update, exercise)
-    notes = noted_attempts(course.graded(update.name), ())
+    notes = noted_attempts(course.graded(update.name), (), {})
     found = (
         _forecast(course, exercise, entry, wanted, hashes.get(name), same_checks, notes)
         for name, entry in sorted(graded.items())
@@ -121,7 +121,7 @@ def _forecast(
         if name and name not in wanted:
             by_hand += [cell.shown_name] if cell.by_hand is not None or cell.extra else []
         elif attempt is not None and cell.by_hand is None and cell.step:
-            after += attempt.get(cell.step, 0.0) + cell.extra
+            after += attempt.points.get(cell.step, 0.0) + cell.extra
         elif cell.by_hand is not None or not cell.step or not cell.automatic:
             after += cell.points
         else:

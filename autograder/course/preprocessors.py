@@ -25,7 +25,9 @@ from autograder.course.intake import (
     drop_scripts,
     release_notebook,
     same_code,
+    timestamp,
 )
+from autograder.course.late_penalty import SECONDS_BEFORE
 from autograder.course.skeleton import onto_skeleton
 from autograder.course.verdict_cells import with_verdict
 from autograder.model.protection import Protection
@@ -88,9 +90,13 @@ class WriteVerdict(NbGraderPreprocessor):
             source = release_notebook(course, exercise.name)
             drop_scripts(course.autograded(exercise.name, facts["student"]))
             verdict = replace(verdict, remarks=(*verdict.remarks, CHANGED))
-        notes = noted_attempts(course.graded(exercise.name), [verdict])
+        handed_in = {verdict.student: timestamp(folder, course.hand_ins)}
+        notes = noted_attempts(course.graded(exercise.name), [verdict], handed_in)
         counted = notes.counted(exercise, [verdict], course.attempts, course.rules)
         notes.save()
-        result = with_verdict(source, verdict, exercise, counted.get(verdict.student))
+        attempt = counted.get(verdict.student)
+        if attempt:
+            facts[SECONDS_BEFORE] = attempt.seconds_before
+        result = with_verdict(source, verdict, exercise, attempt)
         result.metadata.pop(LAID_OUT, None)
         return result, resources

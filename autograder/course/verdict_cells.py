@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.course.graded_attempts import StepPoints
+from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.skeleton import with_own_cells
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
@@ -52,7 +52,7 @@ def with_verdict(
     notebook: NotebookNode,
     verdict: Verdict,
     exercise: Exercise,
-    counted: StepPoints | None = None,
+    counted: CountedAttempt | None = None,
 ) -> NotebookNode:
     """Return `notebook` with `verdict` in its check cells and no other output.
 
@@ -78,7 +78,7 @@ def with_verdict(
     for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
         cell.outputs, cell.execution_count = [], count
     for step in verdict.steps:
-        points = counted.get(step.name, 0.0) if counted else step.points
+        points = counted.points.get(step.name, 0.0) if counted else step.points
         _write(checks[step.name], _words(step, verdict, exercise), step, points)
     return result
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from autograder.course.creation import read_course
-from autograder.course.graded_attempts import FILE, AttemptRules, StepPoints, noted_attempts
+from autograder.course.graded_attempts import (
+    FILE,
+    AttemptRules,
+    CountedAttempt,
+    StepPoints,
+    noted_attempts,
+)
 from autograder.errors import KitError
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, Verdict
@@ -27,7 +34,19 @@ def attempt(code: str, *wrong: str) -> Verdict:
 def points_of(
     folder: Path, judged: Verdict, rules: AttemptRules, marking: MarkingRules = DEFAULT_RULES
 ) -> dict[str, StepPoints]:
-    notes = noted_attempts(folder, [judged])
+    counted = counted_after(folder, judged, rules, marking=marking)
+    return {student: attempt.points for student, attempt in counted.items()}
+
+
+def counted_after(
+    folder: Path,
+    judged: Verdict,
+    rules: AttemptRules,
+    at: datetime | None = None,
+    marking: MarkingRules = DEFAULT_RULES,
+) -> dict[str, CountedAttempt]:
+    """The attempt that counts after one that was handed in `at` some time was graded."""
+    notes = noted_attempts(folder, [judged], {"ada": at})
     notes.save()
     return notes.counted(EXERCISE, [judged], rules, marking)
 
@@ -43,6 +62,7 @@ FULL, ONE_WRONG, TWO_WRONG = (
     attempt("b", "softmax"),
     attempt("c", "softmax", "scale_scores"),
 )
+OTHER_WRONG = attempt("d", "softmax")
 
 
 def test_without_a_rule_the_last_attempt_counts(tmp_path: Path) -> None:
@@ -76,9 +96,30 @@ def test_an_attempt_keeps_its_share_when_points_change(tmp_path: Path) -> None:
     mark(tmp_path, FULL, BEST)
     steps = tuple(replace(step, points=2 * step.points) for step in EXERCISE.steps)
     doubled = replace(EXERCISE, steps=steps)
-    notes = noted_attempts(tmp_path, [TWO_WRONG])
+    notes = noted_attempts(tmp_path, [TWO_WRONG], {})
     counted = notes.counted(doubled, [TWO_WRONG], BEST, DEFAULT_RULES)
-    assert sum(counted["ada"].values()) == 2 * ALL
+    assert sum(counted["ada"].points.values()) == 2 * ALL
+
+
+def test_how_late_it_is_is_that_of_the_attempt_that_counts(tmp_path: Path) -> None:
+    monday, hour = datetime(2026, 3, 2), 60 * 60
+    handed_in = (TWO_WRONG, 0), (ONE_WRONG, 1), (TWO_WRONG, 2), (OTHER_WRONG, 5), (FULL, 9)
+    before = [
+        counted_after(tmp_path, each, BEST, monday + timedelta(hours=hours))["ada"].seconds_before
+        for each, hours in handed_in
+    ]
+    # The third is the first again, and the fourth earns no more than the second.
+    assert before == [0, 0, 1 * hour, 4 * hour, 0]
+    again = counted_after(tmp_path, TWO_WRONG, BEST, monday + timedelta(hours=11))["ada"]
+    assert again.seconds_before == 2 * hour and sum(again.points.values()) == ALL
+
+
+def test_the_time_of_an_attempt_may_be_unknown(tmp_path: Path) -> None:
+    for first, second in ((None, datetime(2026, 3, 2)), (datetime(2026, 3, 2), None)):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        counted_after(folder, FULL, BEST, first)
+        assert counted_after(folder, ONE_WRONG, BEST, second)["ada"].seconds_before == 0
 
 
 def test_earlier_attempts_earn_by_the_rules_of_now_and_not_by_those_of_then(tmp_path: Path) -> None:

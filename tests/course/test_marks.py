@@ -27,6 +27,7 @@ from demo.sample_class import hand_in
 from support.released_course import NAME, ROOT, copied, grade, released_course, sample_class
 
 RIGHT, WRONG, LATE = "correct_einsum", "mistake_not_scaled", "correct_loops"
+POLICY = "autograder.course.late_policy.LatePolicy"
 QUESTION = "discussion"
 
 
@@ -371,3 +372,21 @@ def test_the_best_attempt_counts_everywhere_where_the_course_says_so(course: Cou
     text = (course.directory / "attn.toml").read_text()
     (course.directory / "attn.toml").write_text(text.replace('"best"', '"last"'))
     assert shown(course, RIGHT, grade(course)) == same("20/25")
+
+
+@pytest.mark.slow
+def test_the_penalty_is_that_of_the_attempt_that_counts_and_not_of_the_last(
+    course: Course, book: Gradebook
+) -> None:
+    with (course.directory / "attn.toml").open("a") as facts:
+        facts.write('[attempts]\ncounts = "best"\n')
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write(f'\nc.AssignLatePenalties.plugin_class = "{POLICY}"\n')
+    book.update_or_create_assignment(NAME, duedate="2026-03-01 12:00:00 UTC")
+    for day, work, mark in ((2, RIGHT, "19.8/25"), (4, WRONG, "19.8/25")):
+        hand_in_of(course, RIGHT, work)
+        (course.submitted(NAME, RIGHT) / "timestamp.txt").write_text(f"2026-03-0{day} 11:00:00 UTC")
+        assert shown(course, RIGHT, grade(course)) == same(mark)
+    by_nbgrader = autograde(course)
+    assert by_nbgrader.returncode == 0, by_nbgrader.stderr
+    assert shown(course, RIGHT, report(course)) == same("19.8/25")
