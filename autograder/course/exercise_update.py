@@ -23,6 +23,7 @@ from autograder.course.kit_copy import (
     read_notebook,
 )
 from autograder.course.merged_notebook import merge
+from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, find_exercise
 from autograder.model.files import read_small
@@ -116,7 +117,8 @@ def exercise_update(
 ) -> ExerciseUpdate:
     """Return what brings an exercise up to date; with `replace`, also words that are not the kit's.
 
-    Raise `KitError` when the exercise is not built, or its notebook in the course is damaged.
+    Raise `KitError` when the exercise is not built, or its notebook in the course is damaged or has
+    tests that nothing would run.
     """
     built = _built(course, assignments, exercise, examples)
     made, now = read_copy(course.directory, exercise), made_files(built)
@@ -124,6 +126,7 @@ def exercise_update(
     there = read_notebook(_content(folder / book, exercise), folder / book)
     wanted = read_notebook(now[book], built / book)
     merged = merge(made.notebook if made else None, there, wanted, replace=replace)
+    check_cells(merged.notebook, str(folder / book), check_cells(wanted))
     changes = [] if made else [UNKNOWN]
     changes += merged.changes
     kept, files = list(merged.kept), dict[Path, bytes]()

@@ -129,7 +129,7 @@ class AttemptNotes:
         """Return how long before the last hand-in an attempt came, 0 if that is not known."""
         last = self.last.get(student)
         if last is None or attempt.handed_in is None:
-            return max(0.0, (last - attempt.handed_in).total_seconds())
+            return 0.0
         return max(0.0, (last - attempt.handed_in).total_seconds())
 
     def save(self) -> None:

@@ -9,6 +9,7 @@ cell's points.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 
 import nbformat
@@ -27,8 +28,14 @@ from autograder.reports.levels import unprotected_words
 CHECK_PREFIX = "check_"
 
 
-def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """Return the check cells of a released notebook: step to cell.
+def check_cells(
+    notebook: NotebookNode,
+    place: str = "the released notebook",
+    steps: Collection[str] | None = None,
+) -> dict[str, NotebookNode]:
+    """Return the check cells of a notebook of the course, `place`: step to cell.
+
+    They may check only those `steps`, unless the exercise may have changed since (None).
 
     Raise `KitError` for an auto-graded cell that checks no step: nbgrader would give full marks.
     """
@@ -38,13 +45,16 @@ def check_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
         if not facts.get("grade") or facts.get("solution") or cell.cell_type != "code":
             continue
         grade_id = facts["grade_id"]
-        if not grade_id.startswith(CHECK_PREFIX):
+        step = grade_id.removeprefix(CHECK_PREFIX)
+        if not grade_id.startswith(CHECK_PREFIX) or (steps is not None and step not in steps):
             raise KitError(
                 f"the graded cell {grade_id!r} checks no step",
-                place="the released notebook",
-                cure=f"name it {CHECK_PREFIX}<step>, or make it a manually graded solution cell",
+                place=place,
+                cure="the kit runs no test cells: make it a step of your own in own-steps/ "
+                "(docs/instructors.md says how), or a cell that you grade by hand; then release "
+                "the notebook again",
             )
-        found[grade_id.removeprefix(CHECK_PREFIX)] = cell
+        found[step] = cell
     return found
 
 

@@ -235,7 +235,7 @@ def test_a_grader_file_with_a_syntax_error_is_told_in_three_lines(tmp_path: Path
     folder.mkdir()
     (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
     error = attn("grade", folder, "--exercise", NAME, "--solutions", solutions).error
-    assert "SyntaxError" in error["error"] and error["where"] == str(graders)
+    assert "SyntaxError" in error["error"] and error["where"] == f"{graders}:1"
     assert not (tmp_path / "class-graded" / "grades.csv").exists()
 
 

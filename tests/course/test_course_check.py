@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell
 
 from autograder.course.creation import Course
 from support.changing_course import (
@@ -65,6 +66,22 @@ def test_a_course_that_has_released_nothing_is_not_stale(tmp_path: Path) -> None
     new_course(tmp_path)
     run = attn("course", "check", tmp_path / "course")
     assert run.code == 0 and f"{FIFTH}: not released yet." in run.out, run.out
+
+
+@pytest.mark.parametrize("name", ["my_test", "check_mine"])
+def test_tests_that_nothing_would_run_are_refused_before_they_are_released(
+    root: Path, name: str
+) -> None:
+    course = course_in(root)
+    notebook = source(course)
+    kind = {"grade": True, "solution": False, "locked": True, "task": False}
+    facts = {**kind, "points": 3, "schema_version": 3, "grade_id": name}
+    notebook.cells.append(new_code_cell("assert center", metadata={"nbgrader": facts}))
+    write_source(course, notebook)
+    run = attn("course", "check", course.directory)
+    assert run.code == 2, run.out
+    assert f"the graded cell {name!r} checks no step" in run.out
+    assert str(course.source(FIFTH) / f"{FIFTH}.ipynb") in run.out and "own-steps/" in run.out
 
 
 def test_changed_points_hints_and_prose_are_each_told(root: Path) -> None:
