@@ -38,7 +38,6 @@ c.GenerateAssignment.preprocessors = [
 # Grading, first half. The released notebook is the skeleton; a submission fills in its code.
 c.Autograde.sanitize_preprocessors = [
     "autograder.course.preprocessors.OntoSkeleton",
-    "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",

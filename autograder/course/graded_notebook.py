@@ -202,9 +202,9 @@ def _work_before(course: Course, exercise: str, judged: JudgedSubmission) -> lis
 
 
 def _work(notebook: NotebookNode) -> list[str]:
-    """Return the texts of the cells that are the student's: answers, and cells of their own."""
+    """Return what the student's cells hold, answers and cells of their own: text and pictures."""
     return [
-        cell.source
+        f"{cell.source}{cell.get('attachments', '')}"
         for cell in notebook.cells
         if utils.is_solution(cell) or cell.get("id", "").startswith(EXTRA)
     ]

@@ -9,15 +9,20 @@ cleans what the templates show without any filter.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from html import escape, unescape
 from typing import Any
+from urllib.parse import quote
 
 from bleach import clean
-from nbconvert.filters import Highlight2HTML, markdown2html
+from jinja2 import pass_context
+from nbconvert.filters import Highlight2HTML
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_solution
 
+from autograder.course.shown_work import Pictures, shown_attachments
 from autograder.model import sanitize as plain
 
 INLINE = ("a", "abbr", "b", "br", "code", "del", "em", "i", "s", "span", "strong", "sub", "sup")
@@ -28,6 +33,9 @@ TAGS = frozenset((*INLINE, *BLOCKS, *HEADINGS, *TABLES))
 LINK = re.compile(r"(?:https?://|mailto:|#)\S*", re.IGNORECASE)
 # The classes of highlighted code. Formgrader's scripts find buttons and cells by other classes.
 CODE_CLASS = re.compile(r"highlight(?: hl-\w+)?|[a-z]{1,2}[a-z0-9]?")
+NUMBERED = re.compile(r"data:image/png;base64,(\d{1,3})")
+PICTURE = re.compile(rf'<img(?: src="{NUMBERED.pattern}")?>')
+ELSEWHERE = "[a picture that is not in the notebook]"
 SCORE = re.compile(r"\d{1,9}\.\d{1,20}")
 # In characters. The libraries that make pages take quadratic time, or worse, in these.
 MOST_PROSE, MOST_CODE, LONGEST_LINE = 10_000, 100_000, 1000
@@ -41,14 +49,53 @@ def clean_html(page: object) -> str:
     return str(clean(text, tags=TAGS, attributes=ATTRIBUTES))
 
 
-def clean_markdown(source: str) -> str:
+@pass_context
+def clean_markdown(context: Mapping[str, Any], source: str) -> str:
     """Return the HTML of a markdown cell, cleaned; formulas stay for MathJax.
 
-    A cell that is too long for anybody to have written is shown as plain text.
+    `context` is the template's, with the `cell`, whose pictures are shown. A cell that is too long
+    for anybody to have written is shown as plain text.
     """
     if len(source) > MOST_PROSE:
         return f"<pre>{escape(source)}</pre>"
-    return clean_html(markdown2html(source))
+    cell = context.get("cell")
+    found = shown_attachments(cell) if isinstance(cell, dict) else {}
+    pictures = [_address(picture) for picture in found.values()]
+    renderer = IPythonRenderer(escape=False, attachments=_Attachments(found))
+    page = str(MarkdownWithMath(renderer=renderer).render(source))
+    # Cleaning takes time for each letter. So a picture's number stands for it until then.
+    cleaned = clean(page, tags={*TAGS, "img"}, attributes=MARKDOWN, protocols=PROTOCOLS)
+    return PICTURE.sub(lambda place: _shown(pictures, place[1]), str(cleaned))
+
+
+class _Attachments(dict[str, dict[str, str]]):
+    """The attachments of a cell as the renderer asks for them: a number for each picture.
+
+    The renderer stops at one that is missing.
+    """
+
+    def __init__(self, pictures: Pictures) -> None:
+        names = ((name, str(number)) for number, name in enumerate(pictures))
+        super().__init__(
+            {key: {"image/png": number} for name, number in names for key in (name, quote(name))}
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> dict[str, str]:
+        return {"image/png": ""}
+
+
+def _address(picture: Mapping[str, str]) -> str:
+    ((kind, text),) = picture.items()
+    return f"data:{kind};base64,{text}"
+
+
+def _shown(pictures: list[str], number: str | None) -> str:
+    if number is None or int(number) >= len(pictures):
+        return ELSEWHERE
+    return f'<img alt="a picture in the answer" src="{pictures[int(number)]}">'
 
 
 def highlight_code(source: str, language: str | None = None, metadata: object = None) -> str:
@@ -97,5 +144,11 @@ def _of_code(tag: str, name: str, value: str) -> bool:
     return name == "class" and bool(CODE_CLASS.fullmatch(value))
 
 
+def _of_a_picture(tag: str, name: str, value: str) -> bool:
+    return name == "src" and bool(NUMBERED.fullmatch(value))
+
+
 # No style, id or on...: only the page's own code may change the page.
 ATTRIBUTES = {"a": _of_a_link, "abbr": ["title"], "div": _of_code, "span": _of_code}
+MARKDOWN = {**ATTRIBUTES, "img": _of_a_picture}
+PROTOCOLS = ("http", "https", "mailto", "data")  # `LINK` lets no other into an address

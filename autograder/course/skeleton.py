@@ -3,18 +3,21 @@
 A student's notebook comes back with cells deleted, copied, moved or merged, and with
 metadata that anybody can edit. So its structure is not used: the released notebook is
 the skeleton, and only text is copied from the submission. It goes into the solution
-cells where it belongs, and into plain cells otherwise. A submitted cell may be any
-JSON object.
+cells where it belongs, and into plain cells otherwise. What somebody grades by hand keeps
+its outputs and pictures, too. A submitted cell may be any JSON object.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.utils import is_grade, is_solution, is_task
 
+from autograder.course.shown_work import shown_attachments, shown_outputs
 from autograder.submission.cells import MOST_CELLS, source
 from autograder.submission.definitions import cut_before_definitions, find_definitions
 from autograder.submission.percent import percent_cells, without_head
@@ -24,11 +27,12 @@ START = -1  # the place of a cell that comes before all cells of the skeleton
 
 
 def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNode:
-    """Return `release` with the code of `submitted` in its solution cells, and no outputs.
+    """Return `release` with the code of `submitted` in its solution cells.
 
-    A solution cell is found by its `grade_id` (the last one, if there are copies), or else by
-    the definition of that name. Any other text that is not in the release becomes a plain cell
-    without metadata, after the cell that it followed. Neither argument is changed.
+    Outputs and pictures stay only where somebody grades by hand. A solution cell is found by its
+    `grade_id` (the last one, if there are copies), or else by the definition of that name. Any
+    other text that is not in the release becomes a plain cell without metadata, after the cell
+    that it followed. Neither argument is changed.
     """
     result = with_own_cells(release)
     numbers = {_grade_id(c): number for number, c in enumerate(result.cells) if _grade_id(c)}
@@ -36,18 +40,23 @@ def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNod
     solutions = tuple(_grade_id(cell) for cell in result.cells if _is_solution(cell))
     filled = _filled(submitted.cells, solutions)
     extra: dict[int, list[NotebookNode]] = {}
+    work: dict[int, NotebookNode] = {}
     place = START
     for number, cell in enumerate(submitted.cells):
         if number in filled:
             place = numbers[filled[number]]
             result.cells[place].source = source(cell)
+            if is_graded_by_hand(result.cells[place]):
+                work[place] = cell
             continue
         grade_id = _grade_id(cell)
         if grade_id not in solutions:  # a copy of a solution cell stays where it was put
             place = numbers.get(grade_id, texts.get(_text(cell), place))
         if source(cell).strip() and _text(cell) not in texts:
             extra.setdefault(place, []).append(cell)
-    return _assembled(result, extra)
+    for place, cell in enumerate(result.cells):
+        _show(cell, work.get(place, {}))
+    return _assembled(result, extra, any(map(is_task, result.cells)))
 
 
 def with_own_cells(notebook: NotebookNode) -> NotebookNode:
@@ -95,15 +104,31 @@ def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, st
     return {number: name for name, number in {**chosen, **found}.items()}
 
 
-def _assembled(skeleton: NotebookNode, extra: dict[int, list[NotebookNode]]) -> NotebookNode:
-    """Return the skeleton with each extra cell after the cell that it followed."""
+def is_graded_by_hand(cell: NotebookNode) -> bool:
+    """Whether a cell of the release is an answer that a person gives points for."""
+    return bool(is_grade(cell) and is_solution(cell))
+
+
+def _show(cell: NotebookNode, submitted: Mapping[str, Any]) -> None:
+    """Give a cell of ours what `submitted` shows besides its text, and nothing else."""
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = shown_outputs(submitted), None
+    elif pictures := shown_attachments(submitted):
+        cell.attachments = NotebookNode(cell.get("attachments", {})) | pictures
+
+
+def _assembled(
+    skeleton: NotebookNode, extra: dict[int, list[NotebookNode]], by_hand: bool
+) -> NotebookNode:
+    """Return the skeleton with each extra cell after the cell that it followed.
+
+    With `by_hand`, the extra cells are looked at, too: a task is solved in them.
+    """
     taken = {cell.get("id") for cell in skeleton.cells}
     fresh = (name for n in itertools.count(1) if (name := f"{EXTRA}{n}") not in taken)
-    cells = [_plain(cell, fresh) for cell in extra.get(START, [])]
+    cells = [_plain(cell, fresh, by_hand) for cell in extra.get(START, [])]
     for number, cell in enumerate(skeleton.cells):
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-        cells += [cell, *(_plain(cell, fresh) for cell in extra.get(number, []))]
+        cells += [cell, *(_plain(each, fresh, by_hand) for each in extra.get(number, []))]
     if (skeleton.nbformat, skeleton.nbformat_minor) < (4, 5):  # cells have no id yet
         for cell in cells:
             cell.pop("id", None)
@@ -111,9 +136,11 @@ def _assembled(skeleton: NotebookNode, extra: dict[int, list[NotebookNode]]) -> 
     return skeleton
 
 
-def _plain(cell: NotebookNode, names: Iterator[str]) -> NotebookNode:
+def _plain(cell: NotebookNode, names: Iterator[str], by_hand: bool) -> NotebookNode:
     make = new_code_cell if cell.get("cell_type") == "code" else new_markdown_cell
     plain: NotebookNode = make(source(cell), id=next(names))
+    if by_hand:
+        _show(plain, cell)
     return plain
 
 

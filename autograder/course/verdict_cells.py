@@ -16,7 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.course.graded_attempts import CountedAttempt
-from autograder.course.skeleton import with_own_cells
+from autograder.course.skeleton import EXTRA, is_graded_by_hand, with_own_cells
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import number, step_mark
@@ -64,7 +64,9 @@ def with_verdict(
     exercise: Exercise,
     counted: CountedAttempt | None = None,
 ) -> NotebookNode:
-    """Return `notebook` with `verdict` in its check cells and no other output.
+    """Return `notebook` with `verdict` in its check cells.
+
+    Of other outputs, those stay that `onto_skeleton` has left for who grades by hand.
 
     The scores are those of the verdict, or of the attempt that is `counted` in its place.
     Raise `KitError` when no grade may be written: a fault of ours kept a step from being judged,
@@ -86,7 +88,9 @@ def with_verdict(
             cure="run `attn build`, and in the course `attn course update`; then release it again",
         )
     for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
-        cell.outputs, cell.execution_count = [], count
+        cell.execution_count = count
+        if not (is_graded_by_hand(cell) or cell.get("id", "").startswith(EXTRA)):
+            cell.outputs = []
     for step in verdict.steps:
         points = counted.points.get(step.name, 0.0) if counted else step.points
         _write(checks[step.name], _words(step, verdict, exercise), step, points)

@@ -464,13 +464,15 @@ def test_the_details_are_folded_not_shown_as_tags(stock: Stock) -> None:
     ],
 )
 def test_prose_cannot_run_anything_in_the_pages_that_nbgrader_makes(source: str) -> None:
-    page = clean_markdown(source)
+    page = clean_markdown({}, source)
     assert not re.search(r"<(?!/?(p|b|a|em)\b)", page)
     assert not re.search(r"<[^>]*(onclick|onerror|javascript:)", page)
 
 
 def test_prose_and_formulas_are_shown_as_they_were_meant() -> None:
-    page = clean_markdown("## Title\n\nA **bold** word, `code`, $a < b$\n\n- [x](https://a.org)\n")
+    page = clean_markdown(
+        {}, "## Title\n\nA **bold** word, `code`, $a < b$\n\n- [x](https://a.org)\n"
+    )
     for part in ("<h2>Title", "<strong>bold</strong>", "<code>code</code>", "$a &lt; b$", "<li>"):
         assert part in page
 

@@ -40,7 +40,7 @@ HEAVY = {
     "jupytext": (),
     "tomli_w": ("building", "course"),
     "sqlalchemy": ("course",),
-    "jinja2": ("reports",),
+    "jinja2": ("course", "reports"),  # nbconvert hands the template's cell to a filter that says so
     "matplotlib": (),
     "pyseccomp": ("worker",),
     "dask": ("cluster",),

@@ -427,10 +427,12 @@ def test_formgraders_page_shows_the_name_of_a_folder_as_text(formgrader: dict[st
 )
 def test_no_link_becomes_another_when_nbgrader_shortens_it(source: str) -> None:
     # What nbgrader's templates put behind the filter.
-    assert not [link for link in Page(strip_files_prefix(clean_markdown(source))).links if link]
+    assert not [link for link in Page(strip_files_prefix(clean_markdown({}, source))).links if link]
 
 
 def test_prose_cannot_pass_for_a_part_of_formgrader() -> None:
-    page = clean_markdown("<div class='nbgrader_cell'><span class='btn full-credit'>x</span></div>")
+    page = clean_markdown(
+        {}, "<div class='nbgrader_cell'><span class='btn full-credit'>x</span></div>"
+    )
     assert "class" not in page
-    assert '<span class="k">' in clean_markdown("```python\nreturn 1\n```")
+    assert '<span class="k">' in clean_markdown({}, "```python\nreturn 1\n```")

@@ -644,7 +644,7 @@ PROSE = {
 
 @pytest.mark.parametrize("part", growing(PROSE, "formulas"))
 def test_long_prose_takes_no_longer_in_nbgraders_pages_than_its_length(part: str) -> None:
-    assert_linear(lambda n: clean_markdown(part * n), 20_000)
+    assert_linear(lambda n: clean_markdown({}, part * n), 20_000)
 
 
 CODE = {each: each for each in (".", "x.\n", "'{", "(", "%(")}
@@ -657,9 +657,9 @@ def test_long_code_takes_no_longer_in_nbgraders_pages_than_its_length(part: str)
 
 def test_long_prose_and_code_are_shown_as_they_were_typed() -> None:
     long = "<b>x</b> " * 20_000
-    for shown in (clean_markdown(long), highlight_code(long)):
+    for shown in (clean_markdown({}, long), highlight_code(long)):
         assert "<b>" not in shown and shown.count("&lt;b&gt;x&lt;/b&gt; ") == 20_000
-    assert "<strong>x</strong>" in clean_markdown("**x**")
+    assert "<strong>x</strong>" in clean_markdown({}, "**x**")
     assert '<span class="k">def</span>' in highlight_code("def f(): pass")
 
 
