@@ -12,7 +12,7 @@ from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import WorkProgress
 from autograder.reports.misunderstandings import Misunderstanding
-from autograder.submission.cells import parsed
+from autograder.submission.cells import UNREADABLE, parsed
 from autograder.submission.definitions import top_level
 from autograder.submission.reading import Submission
 
@@ -62,12 +62,14 @@ def _read_batch(jobs: Sequence[tuple[str, Sequence[str]]], progress: WorkProgres
 def _written(node: ast.stmt) -> str:
     try:
         copy = ast.parse(ast.unparse(node))
-    except (RecursionError, ValueError):  # nobody wrote that by hand
+    except UNREADABLE:  # nobody wrote that by hand
         return ""
     for each in ast.walk(copy):
-        body = getattr(each, "body", None)
-        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and body:
-            each.body = [line for line in body if not _is_prose(line)] or [ast.Pass()]
+        for part in ("body", "orelse", "finalbody"):
+            lines = getattr(each, part, None)
+            if isinstance(lines, list) and lines:
+                kept = [line for line in lines if not _is_prose(line)]
+                setattr(each, part, kept or [ast.Pass()])
     return ast.unparse(copy)
 
 

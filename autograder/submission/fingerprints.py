@@ -19,6 +19,7 @@ GRAM = 8  # tokens in a fingerprint: less than a line
 WINDOW = 3
 MOST_PER_STEP = 150
 MOST_NODES = 20_000  # of one hand-in; nobody writes that by hand
+_MOST_BITS = 128  # of a number that counts by its value
 OTHER_CODE = ""  # in place of a step, for functions that are none
 # What differs between two people who write the same: types and marks of the tree itself.
 _SKIPPED = frozenset(("annotation", "returns", "ctx", "type_comment", "type_params"))
@@ -96,6 +97,8 @@ def _token(node: ast.AST, names: Mapping[str, str]) -> str:
             return f"{name}="
         case ast.Constant(value=str(text)):
             return _letters(text)
+        case ast.Constant(value=int(number)) if number.bit_length() > _MOST_BITS:
+            return "number"  # Python refuses to write one of thousands of digits
         case ast.Constant(value=value):
             return repr(value)[:40]
         case _:

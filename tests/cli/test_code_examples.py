@@ -22,6 +22,10 @@ def softmax(x):
 
     def inner():
         """Ada"""
+    if x is None:
+        "Ada asks"
+    else:
+        "Ada tells"
     return y / y.sum()
 '''
 
@@ -46,6 +50,13 @@ def test_comments_and_docstrings_are_left_out() -> None:
 def test_the_last_definition_is_shown(cells: list[str], shown: str) -> None:
     text = without_names(cells, "softmax")
     assert shown in text and bool(shown) == bool(text)
+
+
+def test_what_python_itself_cannot_write_again_is_not_shown() -> None:
+    written = "1"
+    for _ in range(120):  # each gets a second pair of parentheses, and Python takes 200 at most
+        written = f"sum({written} for a in x)"
+    assert without_names([f"def softmax(x):\n    return {written}"], "softmax") == ""
 
 
 def test_a_long_step_is_cut() -> None:

@@ -77,3 +77,8 @@ def test_what_nobody_writes_by_hand_has_none(text: str) -> None:
 def test_no_step_has_more_than_the_most() -> None:
     lines = "".join(f"    x = x * {n} + x.sum({n}) - x.min({n * n})\n" for n in range(200))
     assert len(of(f"def softmax(x):\n{lines}    return x\n")["softmax"]) == MOST_PER_STEP
+
+
+def test_a_number_of_thousands_of_digits_is_a_token_like_any_other() -> None:
+    text = "def softmax(x):\n    return x.sum(0) + 0x{} + x.min(-1)\n"
+    assert of(text.format("f" * 6000))["softmax"] == of(text.format("f" * 7000))["softmax"] != set()
