@@ -121,7 +121,7 @@ def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, 
             raise KitError(
                 f"the step {name} has no function or class in {SOLUTION}",
                 place=_manifest_line(exercise, name),
-                cure=f"write `def {name}` in {path}, or remove the step",
+                cure=f"write `def {name}` in {SOLUTION}, in the same folder, or remove the step",
             )
     for name, (written, node) in zip(names, found.items(), strict=True):
         if name != written:

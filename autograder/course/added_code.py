@@ -134,6 +134,12 @@ def _tree(added: str, path: Path) -> ast.Module:
     except SyntaxError as error:
         raise KitError(
             f"{path.name} is not valid Python: {error.msg}",
-            place=f"{path}:{error.lineno}",
+            place=f"{path}:{error.lineno}" if error.lineno else str(path),
             cure="correct that line",
+        ) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise KitError(
+            f"{path.name} is nothing that Python can read: {error or 'it is nested too deep'}",
+            place=str(path),
+            cure="write it anew; no sign or line of that kind is needed",
         ) from None

@@ -24,6 +24,8 @@ from autograder.building.build import Examples, build
 from autograder.course.added_code import last_line_of_cell, with_code, without_cells
 from autograder.course.adjustment import OWN_STEPS, Adjustment
 from autograder.course.kit_copy import STATE
+from autograder.course.own_files import MISCONCEPTIONS, digests, own_text
+from autograder.course.own_step_list import OF_SIZES, read_own_steps
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import (
@@ -31,20 +33,15 @@ from autograder.model.exercise import (
     MANIFEST,
     SOLUTION,
     Exercise,
-    Step,
     find_exercise,
     shared_folders,
 )
-from autograder.model.files import read_small
 from autograder.model.group_shared import following
 from autograder.model.origin import note_origin
 from autograder.submission.definitions import top_level
 
 ADJUSTED = Path(STATE) / "exercises"
 SOLUTIONS, ASSIGNMENTS = "solutions", "assignments"
-_LARGEST = 1 << 20  # bytes of a file that an instructor wrote
-MISCONCEPTIONS = "misconceptions.py"
-_OF_SIZES = ("sizes", "public_sizes", "without")  # tables of [grading] in which steps need a line
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*")
 
 
@@ -117,8 +114,7 @@ def _forget_modes(made: Path) -> None:
 
 def _digest(folder: Path, changes: Adjustment) -> str:
     """Return a short hash of all that the exercise is made from, and by."""
-    own = sorted(changes.own.glob("*.*")) if changes.own else []
-    files = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in own]
+    files = digests(changes.own) if changes.own else []
     facts = [exercise_hash(folder), changes.facts, str(changes.own), files]
     return hashlib.sha256(json.dumps(facts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -130,9 +126,9 @@ def _write(kit: Exercise, changes: Adjustment, target: Path) -> None:
     facts = tomllib.loads((made / MANIFEST).read_text(encoding="utf-8"))
     _adjust_steps(kit, changes, facts)
     if changes.own:
-        own = _own_facts(kit, changes.own)
+        own = read_own_steps(kit, changes.own)
         facts["steps"] += own["steps"]
-        for table in _OF_SIZES:
+        for table in OF_SIZES:
             there = facts["grading"].setdefault(table, {})
             there |= {**own.get("grading", {}).get(table, {}), **there}
         _add_code(kit, changes.own, made)
@@ -158,44 +154,13 @@ def _adjust_steps(kit: Exercise, changes: Adjustment, facts: dict[str, Any]) -> 
         facts["grading"]["left_out"] = list(changes.left_out)
 
 
-def _own_facts(kit: Exercise, own: Path) -> dict[str, Any]:
-    """Return what `steps.toml` says, with hints and minutes where the instructor wrote none."""
-    path = own / OWN_STEPS
-
-    def wrong(fact: str) -> KitError:
-        cure = "write, below [[steps]]: name, title and points, and if you like hints and minutes"
-        return KitError(fact, place=str(path), cure=cure)
-
-    try:
-        facts = tomllib.loads(read_small(path, _LARGEST).decode("utf-8"))
-        steps = [{"minutes": 10, "hints": [], **step} for step in facts["steps"]]
-        names = [Step(**{**step, "points": float(step["points"])}).name for step in steps]
-    except (KeyError, TypeError, ValueError) as error:
-        raise wrong(f"{OWN_STEPS} cannot be used: {error}") from None
-    for name in names:
-        if names.count(name) > 1 or name in [step.name for step in kit.steps]:
-            raise wrong(f"there are two steps with the name {name}")
-    return {**facts, "steps": steps}
-
-
 def _add_code(kit: Exercise, own: Path, made: Path) -> None:
     """Put the instructor's code into the solution, below the last step, and at the others' ends."""
     for name in (SOLUTION, GRADERS, MISCONCEPTIONS):
         path = own / name
         if name == MISCONCEPTIONS and not path.is_file():
             continue
-        try:
-            added = read_small(path, _LARGEST).decode("utf-8")
-        except FileNotFoundError:
-            raise KitError(
-                f"steps of your own need a {name}",
-                place=str(own),
-                cure=f"write it; docs/instructors.md has an example of each file in {own.name}/",
-            ) from None
-        except UnicodeDecodeError as error:
-            raise KitError(
-                f"{name} is not UTF-8: {error.reason}", place=str(path), cure="save it as UTF-8"
-            ) from None
+        added = own_text(path)
         text = (made / name).read_text(encoding="utf-8")
         after = _end_of_steps(kit, text) if name == SOLUTION else text.count("\n")
         with_code(text, added, path, after=after).write(made / name)

@@ -1,0 +1,107 @@
+"""The files of an instructor's own steps: wrong entries, odd files, and what editors leave."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.course.adjusted_exercise import ADJUSTED
+from autograder.course.creation import Course
+from autograder.course.own_step_list import read_own_steps
+from autograder.errors import KitError
+from autograder.model.exercise import read_exercise
+from support.changing_course import FIFTH, attn, new_course
+from support.own_steps import write_own_steps
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("own")
+    new_course(root)
+    return root
+
+
+@pytest.fixture
+def course(made: Path, tmp_path: Path) -> Course:
+    shutil.copytree(made, tmp_path / "there", symlinks=True)
+    there = tmp_path / "there"
+    return Course(there / "course", there / "solutions", (FIFTH,))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fact"),
+    [
+        ("points = 3", "points = true", "the points of step widest: True is not a number"),
+        ("points = 3", "point = 3", "step widest has no points"),
+        ('"widest"', "3", "the name of step 1: 3 is not a name of Python"),
+        ('"The widest row"', "3", "the title of step widest: 3 is not a line of text"),
+        ('"The widest row"', '"a\\nb"', "is not a line of text"),
+        ("points = 3", 'points = 3\nhints = "one"', "the hints of step widest: 'one' is not a"),
+        ("points = 3", "points = 3\npriority = 1", "step widest has `priority`; there may be: n"),
+        ("points = 3", "points = 3\n[grading]\nseed = 3", "[grading] has `seed`; there may be: s"),
+        ("points = 3", "points = 3\n[grading]\nwithout = 3", "[grading.without] is not a table"),
+        ("points = 3", "points = 3\n[grading.sizes]\nB = 9", "[grading.sizes] has B, as the kit's"),
+        ("[[steps]]", "grading = 3\n[[steps]]", "[grading] is not a table"),
+        ("[[steps]]", "[steps]", "it has no [[steps]]"),
+        ("points = 3", "points = ", "it is not valid TOML"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_told_in_words(
+    made: Path, tmp_path: Path, old: str, new: str, fact: str
+) -> None:
+    folder = write_own_steps(tmp_path, FIFTH, steps=(old, new))
+    kit = read_exercise(made / "solutions" / FIFTH)
+    with pytest.raises(KitError) as told:
+        read_own_steps(kit, folder)
+    assert told.value.fact.startswith("steps.toml cannot be used: ") and fact in told.value.fact
+    assert told.value.place == str(folder / "steps.toml") and told.value.cure
+
+
+def test_what_an_editor_leaves_in_the_folder_and_in_the_files_breaks_nothing(
+    course: Course,
+) -> None:
+    folder = write_own_steps(course.directory, FIFTH)
+    (folder / ".ipynb_checkpoints").mkdir()
+    (folder / "notes.old").mkdir()
+    for file in folder.glob("*.*"):
+        if file.is_file():
+            file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    run = attn("course", "update", course.directory, "--yes")
+    assert run.code == 0 and "the step `widest` is new" in run.out, run.out
+    stub = (course.source(FIFTH) / f"{FIFTH}.py").read_bytes()
+    assert b"def widest(" in stub and b"\r" not in stub
+
+
+@pytest.mark.parametrize(
+    ("content", "fact"),
+    [
+        (None, "graders.py is a link, a folder, a pipe or a device"),
+        (b"x = 1\n# \xe9\n", "graders.py is not UTF-8"),
+        (b"x = 1\0\n", "null bytes"),
+        (b"x = " + b"-" * 100_000 + b"1\n", "graders.py is nothing that Python can read"),
+    ],
+    ids=["folder", "latin-1", "null byte", "deep"],
+)
+def test_a_file_that_is_no_text_or_no_code_is_told_in_words(
+    course: Course, content: bytes | None, fact: str
+) -> None:
+    path = write_own_steps(course.directory, FIFTH) / "graders.py"
+    path.unlink()
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    run = attn("course", "check", course.directory)
+    assert run.code == 2 and fact in run.out and f"where: {path}" in run.out, run.out
+    assert "Traceback" not in run.out and "None" not in run.out
+
+
+def test_the_cure_for_a_step_without_a_function_leads_to_the_instructors_folder(
+    course: Course,
+) -> None:
+    write_own_steps(course.directory, FIFTH, steps=('"widest"', '"wider"'))
+    run = attn("course", "check", course.directory)
+    assert run.code == 2 and "write `def wider` in solution.py" in run.out
+    assert str(ADJUSTED) not in run.out, run.out
