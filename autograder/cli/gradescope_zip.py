@@ -70,7 +70,14 @@ def _secret(file: Path | None) -> bytes:
 
     if file is None:
         return secrets.token_bytes(SECRET_BYTES)
-    found = read_small(file, SECRET_BYTES + 1)
+    try:
+        found = read_small(file, SECRET_BYTES + 1)
+    except OSError as error:
+        raise KitError(
+            f"{file.name} cannot be read: {error.strerror}",
+            place=str(file),
+            cure="name the file input.secret beside the results of a class, or leave --secret out",
+        ) from None
     if len(found) != SECRET_BYTES:
         raise KitError(
             f"{file.name} is not a secret of the kit",

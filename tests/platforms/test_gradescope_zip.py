@@ -103,6 +103,8 @@ def test_a_secret_or_a_file_that_is_there_is_never_lost(tmp_path: Path) -> None:
     for content in (b"", SECRET + b"x", b"x" * 100_000):
         wrong = attn(*words, tmp_path / "b.zip", "--secret", secret(tmp_path, content))
         assert wrong.returncode == 2 and "input.secret" in wrong.stderr
+    missing = attn(*words, tmp_path / "b.zip", "--secret", tmp_path / "nowhere")
+    assert missing.returncode == 2 and "nowhere cannot be read" in missing.stderr
     nobody = attn("gradescope", "no_such", "--to", tmp_path / "b.zip")
     assert nobody.returncode == 2 and NAME in nobody.stderr
     assert not (tmp_path / "b.zip").exists()
