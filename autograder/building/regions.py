@@ -115,6 +115,12 @@ def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, 
                     place=f"{path}:{node.lineno}",
                     cure="keep one of the two",
                 )
+            if isinstance(node, ast.AsyncFunctionDef):
+                raise KitError(
+                    f"the step {node.name} is written with `async def`, which cannot be checked",
+                    place=f"{path}:{node.lineno}",
+                    cure="write `def`",
+                )
             found[node.name] = node
     for name in names:
         if name not in found:

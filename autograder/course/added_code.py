@@ -139,7 +139,7 @@ def _tree(added: str, path: Path) -> ast.Module:
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise KitError(
-            f"{path.name} is nothing that Python can read: {error or 'it is nested too deep'}",
+            f"{path.name} is nothing that Python can read: {str(error) or 'too deep'}",
             place=str(path),
             cure="write it anew; no sign or line of that kind is needed",
         ) from None

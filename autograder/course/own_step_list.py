@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from autograder.building.student_notebook import CHECK_PREFIX, SETUP
 from autograder.course.adjustment import OWN_STEPS
 from autograder.course.own_files import own_text
 from autograder.errors import KitError
@@ -18,6 +21,7 @@ STEPS, GRADING = "steps", "grading"
 OF_SIZES = ("sizes", "public_sizes", "without")  # tables of [grading] in which steps need a line
 _CURE = "write, below [[steps]]: name, title and points, and if you like hints and minutes"
 _MOST_POINTS = 1000.0
+_LONGEST_NAME = 50  # characters; a notebook gives 64 to the name of a cell
 
 
 def read_own_steps(kit: Exercise, own: Path) -> dict[str, Any]:
@@ -98,7 +102,11 @@ def _refuse_names_used_twice(kit: Exercise, names: Sequence[str], path: Path) ->
 
 
 def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value.isidentifier() and not keyword.iskeyword(value)
+    """Whether a function and cells of the notebook can have that name, without any harm."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value):
+        return False
+    taken = keyword.iskeyword(value) or hasattr(builtins, value) or value == SETUP
+    return not (taken or value.startswith(CHECK_PREFIX) or len(value) > _LONGEST_NAME)
 
 
 def _is_line(value: object) -> bool:
@@ -119,7 +127,11 @@ def _are_texts(value: object) -> bool:
 
 
 _FIELDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "name": (_is_name, "a name of Python, such as attention_entropy"),
+    "name": (
+        _is_name,
+        "a name that a step can have: plain letters, digits and _, such as attention_entropy; "
+        "not Python's own names, and none like check_softmax or setup",
+    ),
     "title": (_is_line, "a line of text"),
     "points": (_are_points, f"a number from 0 (a bonus) to {_MOST_POINTS:g}"),
     "minutes": (_are_minutes, "a whole number"),

@@ -707,6 +707,12 @@ def test_a_step_that_is_defined_twice_is_refused(toy: Path) -> None:
     assert refused(toy).fact == "the step double is defined twice"
 
 
+def test_a_step_that_would_have_to_be_awaited_is_refused(toy: Path) -> None:
+    change(toy / "solution.py", "def double(", "async def double(")
+    error = refused(toy)
+    assert error.fact == "the step double is written with `async def`, which cannot be checked"
+
+
 def test_a_cell_with_a_step_and_something_else_is_refused(toy: Path) -> None:
     change(toy / "solution.py", "\n\n# %%\nclass Layer", "\n\nclass Layer")
     error = refused(toy)
