@@ -20,6 +20,7 @@ from autograder.building.checklist import signature_texts
 from autograder.building.regions import BEGIN, END, Solution, read_solution
 from autograder.errors import KitError
 from autograder.model.exercise import GRADERS, Exercise, shared_folders
+from autograder.model.origin import at_its_origin
 
 CODE_FILES = (GRADERS, "misconceptions.py", "variants.py")
 # Shorter lines, and lines that compute nothing (`return values`), give nothing away.
@@ -83,9 +84,9 @@ def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise KitError(
             f"a line of {secret.what} is in a file for students{more}",
-            place=f"{place}, from {secret.place}",
+            place=f"{place}, from {at_its_origin(secret.place)}",
             cure="remove it from the prose, docstring, hint or file that holds it, "
-            "then run `attn build` again",
+            "then run the command again",
         )
 
 

@@ -48,7 +48,7 @@ def record_examples(folder: Path) -> str:
             raise KitError(
                 f"the step {step.name} has no worked example",
                 place=str(folder / GRADERS),
-                cure="mark one of its checks as public",
+                cure="mark one of its checks as public, and let it compare: student(...).agrees()",
             )
     return write_examples(reference.exercise.name, examples)
 

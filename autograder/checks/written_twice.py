@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.model.origin import at_its_origin
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -26,10 +27,10 @@ def refuse_checks_of_one_name(graders: Path) -> None:
     for name, first, second in written_twice(ast.parse(graders.read_text("utf-8")).body):
         if name.startswith("test"):
             raise KitError(
-                f"two checks have the name {name}, in lines {first} and {second}: only the second "
-                "would be run",
+                f"two checks have the name {name}: only the second would be run",
                 place=f"{graders}:{second}",
-                cure="give each a name of its own",
+                cure="give each a name of its own; the first is "
+                + at_its_origin(f"{graders}:{first}"),
             )
 
 

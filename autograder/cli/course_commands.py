@@ -38,6 +38,7 @@ def check(directory: Path, assignments: Path | None) -> None:
     Exits with 0 if nothing is stale, otherwise with 1.
     """
     from autograder.checks.recording import record_examples
+    from autograder.course.adjustment import unread_steps
     from autograder.course.course_update import plan_update
     from autograder.course.open_to_all import open_to_all
     from autograder.course.pending_update import pending_update
@@ -51,8 +52,10 @@ def check(directory: Path, assignments: Path | None) -> None:
         found = _assignments(course, assignments)
         if _tell_unbuilt(course, found):
             sys.exit(BEHIND)
+        unread = unread_steps(course.directory, course.exercises)
+        _changes("Nobody reads these, since the course has no exercise of that name", unread)
         behind = _tell_state(plan_update(course, found, record_examples), directory)
-    sys.exit(BEHIND if behind else UP_TO_DATE)
+    sys.exit(BEHIND if behind or unread else UP_TO_DATE)
 
 
 @click.command("update")

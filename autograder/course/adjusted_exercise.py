@@ -22,7 +22,7 @@ import tomli_w
 
 from autograder.building.build import Examples, build
 from autograder.course.added_code import last_line_of_cell, with_code, without_cells
-from autograder.course.adjustment import OWN_STEPS, Adjustment
+from autograder.course.adjustment import OWN, OWN_STEPS, Adjustment
 from autograder.course.kit_copy import STATE
 from autograder.course.own_files import MISCONCEPTIONS, digests, own_text
 from autograder.course.own_step_list import OF_SIZES, read_own_steps
@@ -33,6 +33,7 @@ from autograder.model.exercise import (
     MANIFEST,
     SOLUTION,
     Exercise,
+    Step,
     find_exercise,
     shared_folders,
 )
@@ -138,7 +139,7 @@ def _write(kit: Exercise, changes: Adjustment, target: Path) -> None:
 
 def _adjust_steps(kit: Exercise, changes: Adjustment, facts: dict[str, Any]) -> None:
     for name in (*changes.points, *changes.left_out):
-        step = kit.step(name)
+        step = _step_of_kit(kit, name)
         if name in changes.left_out and step.points:
             raise KitError(
                 f"the step {name} cannot be left out: it gives points, and other steps may need it",
@@ -152,6 +153,19 @@ def _adjust_steps(kit: Exercise, changes: Adjustment, facts: dict[str, Any]) -> 
     ]
     if changes.left_out:
         facts["grading"]["left_out"] = list(changes.left_out)
+
+
+def _step_of_kit(kit: Exercise, name: str) -> Step:
+    """Return the step of which `attn.toml` says something; raise `KitError` if there is none."""
+    for step in kit.steps:
+        if step.name == name:
+            return step
+    raise KitError(
+        f"there is no step {name!r} in the kit's {kit.name}",
+        place=f"attn.toml, [points.{kit.name}]",
+        cure=f"use one of: {', '.join(step.name for step in kit.steps)}; the points of a step of "
+        f"your own stand in {OWN}/{kit.name}/{OWN_STEPS}",
+    )
 
 
 def _add_code(kit: Exercise, own: Path, made: Path) -> None:

@@ -7,7 +7,7 @@ the instructor's own are in the course's folder `own-steps/EXERCISE/`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,12 @@ def read_adjustments(
             )
     found = {name: _adjustment(name, tables.get(name, {}), path) for name in known}
     return {name: each for name, each in found.items() if each != Adjustment()}
+
+
+def unread_steps(course: Path, exercises: Collection[str]) -> list[str]:
+    """Return the folders of own steps of which no exercise of the course has the name."""
+    folders = (path for path in (course / OWN).glob("[!.]*") if path.is_dir())
+    return sorted(f"{OWN}/{path.name}" for path in folders if path.name not in exercises)
 
 
 def _adjustment(exercise: str, table: Mapping[str, Any], path: Path) -> Adjustment:

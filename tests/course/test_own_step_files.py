@@ -13,7 +13,9 @@ from autograder.course.own_step_list import read_own_steps
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
 from support.changing_course import FIFTH, attn, new_course
-from support.own_steps import write_own_steps
+from support.own_steps import ANSWER, write_own_steps
+
+TWICE = '@pytest.mark.step("widest")\ndef test_widest(student, draw):\n    pass\n\n\n'
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +113,37 @@ def test_the_cure_for_a_step_without_a_function_leads_to_the_instructors_folder(
     run = attn("course", "check", course.directory)
     assert run.code == 2 and "write `def wider` in solution.py" in run.out
     assert str(ADJUSTED) not in run.out, run.out
+
+
+def test_steps_for_an_exercise_that_the_course_does_not_have_are_named(course: Course) -> None:
+    folder = write_own_steps(course.directory, FIFTH)
+    folder.rename(folder.with_name("fitfh"))
+    run = attn("course", "check", course.directory)
+    assert run.code == 1 and "Nobody reads these" in run.out and "own-steps/fitfh" in run.out
+
+
+def test_a_misspelt_step_in_attn_toml_is_looked_for_there(course: Course) -> None:
+    write_own_steps(course.directory, FIFTH)
+    with (course.directory / "attn.toml").open("a", encoding="utf-8") as facts:
+        facts.write(f"\n[points.{FIFTH}]\nwidest = 4\n")
+    run = attn("course", "check", course.directory)
+    assert run.code == 2 and "there is no step 'widest' in the kit's" in run.out
+    assert f"where: attn.toml, [points.{FIFTH}]" in run.out
+    assert f"of your own stand in own-steps/{FIFTH}/steps.toml" in run.out, run.out
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "fact"),
+    [
+        ("solution", "# How far apart", f"# {ANSWER}\n# How far apart", "a line of a solution is"),
+        ("graders", "@pytest.mark.step", f"{TWICE}@pytest.mark.step", "two checks have the name"),
+        ("graders", ".agrees()", "", "has no worked example"),
+    ],
+)
+def test_every_place_is_in_the_instructors_own_file(
+    course: Course, file: str, old: str, new: str, fact: str
+) -> None:
+    folder = write_own_steps(course.directory, FIFTH, **{file: (old, new)})
+    run = attn("course", "check", course.directory)
+    assert run.code == 2 and fact in run.out, run.out
+    assert str(folder / f"{file}.py") in run.out and str(ADJUSTED) not in run.out, run.out

@@ -320,7 +320,7 @@ def test_what_a_class_of_mistakes_inherits_is_known(tmp_path: Path) -> None:
             "graders.py",
             "def test_chain",
             "def test_both",
-            "two checks have the name test_both, in lines 24 and 37",
+            "two checks have the name test_both: only the second would be run",
             "graders.py:37",
         ),
         (
