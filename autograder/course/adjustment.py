@@ -6,7 +6,6 @@ the instructor's own are in the course's folder `own-steps/EXERCISE/`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from autograder.errors import KitError
 
 POINTS = "points"
+MOST_POINTS = 1000.0  # of one step
 LEFT_OUT = "left out"  # in place of a step's points
 OWN = "own-steps"  # the folder in a course
 OWN_STEPS = "steps.toml"
@@ -69,7 +69,7 @@ def _adjustment(exercise: str, table: Mapping[str, Any], path: Path) -> Adjustme
     points = {step: value for step, value in table.items() if value != LEFT_OUT}
     for step, value in points.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (is_number and 0 <= value < math.inf):
+        if not (is_number and 0 <= value <= MOST_POINTS):
             raise _unclear(f"[points.{exercise}] gives {step} {value!r} points", path)
     own = path.parent / OWN / exercise
     _refuse_unlisted(own)
@@ -92,4 +92,4 @@ def _refuse_unlisted(own: Path) -> None:
 
 def _unclear(fact: str, path: Path) -> KitError:
     cure = f'write [points.EXERCISE], and below it a line each: softmax = 3, or = "{LEFT_OUT}"'
-    return KitError(fact, place=str(path), cure=cure)
+    return KitError(fact, place=str(path), cure=f"{cure}; at most {MOST_POINTS:g}")

@@ -6,9 +6,10 @@ nbgrader calls it once for each late hand-in, with the points that its work has 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nbgrader.plugins import BasePlugin
-from traitlets import Bool, Float
+from traitlets import Bool, Float, TraitError
 
 DAY = 24 * 60 * 60  # seconds
 
@@ -34,6 +35,14 @@ class LatePolicy(BasePlugin):
     zero_after_days = Float(
         math.inf, min=0.0, help="From so many days on, no points are left."
     ).tag(config=True)
+
+    def __init__(self, **given: Any) -> None:
+        """Raise `TraitError` for a setting that there is none of: a misspelt one would be lost."""
+        super().__init__(**given)
+        known = sorted(LatePolicy.class_own_traits(config=True))
+        for name in self.config[LatePolicy.__name__]:
+            if name not in known:
+                raise TraitError(f"LatePolicy has no {name}; there are: {', '.join(known)}")
 
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.building.student_notebook import CHECK_PREFIX, SETUP
-from autograder.course.adjustment import OWN_STEPS
+from autograder.course.adjustment import MOST_POINTS, OWN_STEPS
 from autograder.course.own_files import own_text
 from autograder.errors import KitError
 from autograder.model.exercise import COMPARISONS, Exercise
@@ -20,7 +20,6 @@ from autograder.model.exercise import COMPARISONS, Exercise
 STEPS, GRADING = "steps", "grading"
 OF_SIZES = ("sizes", "public_sizes", "without")  # tables of [grading] in which steps need a line
 _CURE = "write, below [[steps]]: name, title and points, and if you like hints and minutes"
-_MOST_POINTS = 1000.0
 _LONGEST_NAME = 50  # characters; a notebook gives 64 to the name of a cell
 
 
@@ -115,7 +114,7 @@ def _is_line(value: object) -> bool:
 
 def _are_points(value: object) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and 0 <= value <= _MOST_POINTS  # type: ignore[arg-type,operator]
+    return number and math.isfinite(value) and 0 <= value <= MOST_POINTS  # type: ignore[arg-type,operator]
 
 
 def _are_minutes(value: object) -> bool:
@@ -133,7 +132,7 @@ _FIELDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
         "not Python's own names, and none like check_softmax or setup",
     ),
     "title": (_is_line, "a line of text"),
-    "points": (_are_points, f"a number from 0 (a bonus) to {_MOST_POINTS:g}"),
+    "points": (_are_points, f"a number from 0 (a bonus) to {MOST_POINTS:g}"),
     "minutes": (_are_minutes, "a whole number"),
     "hints": (_are_texts, 'a list of texts, such as ["What is it for one token?"]'),
     "compare": (COMPARISONS.__contains__, f"one of: {', '.join(COMPARISONS)}"),

@@ -51,3 +51,8 @@ def test_who_has_no_points_loses_none() -> None:
 def test_a_setting_out_of_range_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(TraitError):
         penalty(20, DAY, **wrong)
+
+
+def test_a_misspelt_setting_is_not_passed_over() -> None:
+    with pytest.raises(TraitError, match=r"no percent_per_dya; there are: .*percent_per_day"):
+        penalty(20, DAY, percent_per_dya=5)

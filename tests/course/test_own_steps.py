@@ -210,6 +210,7 @@ def test_points_of_the_course_take_the_place_of_those_of_the_exercise(course: Co
         ("nothing = 1", "there is no step 'nothing'"),
         pytest.param("center = -1", "gives center -1 points", marks=SLOW),
         pytest.param("center = true", "gives center True points", marks=SLOW),
+        ("center = 1e300", "gives center 1e+300 points"),
         pytest.param("center = nan", "gives center nan points", marks=SLOW),
         pytest.param('center = "many"', "gives center 'many' points", marks=SLOW),
         (f'center = "{LEFT_OUT}"', "the step center cannot be left out"),
