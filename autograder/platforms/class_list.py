@@ -226,6 +226,12 @@ def _id_column(table: CsvTable) -> int:
         for number, kind in sorted(kinds.items()):
             if kind == wanted and any(table.column(number)):
                 return number
+    if len(table.rows) == 1:
+        raise KitError(
+            "the list has no students, only headings",
+            place=str(table.path),
+            cure="export it again, or write a line for each student",
+        )
     raise KitError(
         "no column of the list holds the students' ids",
         place=str(table.path),

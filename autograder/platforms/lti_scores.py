@@ -51,6 +51,12 @@ def read_users(roster: Path, id_column: str | None, user_column: str) -> Mapping
             cure="add it, or name the column that has them with --user-column: "
             + ", ".join(clean_line(each, 60) for each in table.headings[:20]),
         )
+    if (columns := table.headings.count(user_column)) > 1:
+        raise KitError(
+            f"the roster has {columns} columns {clean_line(user_column, 80)!r}",
+            place=str(roster),
+            cure="leave the one with the platform's users, or give the other another heading",
+        )
     student_at, user_at = (table.headings.index(name) for name in (students.ids, user_column))
     found: dict[str, set[str]] = defaultdict(set)
     for row in table.rows[1:]:

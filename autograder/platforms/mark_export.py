@@ -121,6 +121,12 @@ def _factor(
             cure=f"set the assignment there to {number(most)} points and export it again, or add "
             "--scale to have the marks converted",
         )
+    if not there:
+        raise KitError(
+            "the column has 0 points, so every mark would be 0",
+            place=f"{table.path}, column {clean_line(table.headings[column.number], 80)}",
+            cure=f"set the assignment there to {number(most)} points and export it again",
+        )
     return there / most
 
 

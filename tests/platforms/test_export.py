@@ -111,6 +111,11 @@ def test_other_points_than_the_exercises_are_refused_unless_converted(tmp_path: 
     assert into_canvas(tmp_path, marks(jdoe=11.0), hundred, scale=True).filled == {"jdoe": "50"}
 
 
+def test_marks_are_not_converted_to_no_points(tmp_path: Path) -> None:
+    with pytest.raises(KitError, match="has 0 points, so every mark would be 0"):
+        into_canvas(tmp_path, marks(jdoe=11.0), CANVAS.replace("22.00", "0"), scale=True)
+
+
 def test_a_column_is_named_when_there_are_several_and_totals_are_refused(tmp_path: Path) -> None:
     table = read_table(file(tmp_path, CANVAS))
     with pytest.raises(KitError, match="more than one column"):

@@ -121,6 +121,18 @@ def test_what_no_platform_has_as_a_user_is_refused(user: str) -> None:
     assert scores(made) == [] and "no user of a platform" in made.problems[0]
 
 
+def test_two_columns_of_users_are_refused(tmp_path: Path) -> None:
+    path = roster(tmp_path, "student_id,lti_user_id,lti_user_id\nada,1,2\n")
+    with pytest.raises(KitError, match="the roster has 2 columns 'lti_user_id'"):
+        read_users(path, None, "lti_user_id")
+
+
+def test_a_roster_without_students_is_called_empty(tmp_path: Path) -> None:
+    path = roster(tmp_path, "student_id,lti_user_id\n")
+    with pytest.raises(KitError, match="the list has no students"):
+        read_users(path, None, "lti_user_id")
+
+
 def test_users_are_read_as_they_are_written(tmp_path: Path) -> None:
     text = "student_id,lti_user_id,canvas_id\nada,aB-C,7\nben,,8\nada,aB-C,7\nzoe,=1+1,9\n"
     path = roster(tmp_path, text)
