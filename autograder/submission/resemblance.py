@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -56,19 +56,34 @@ def resemblances(
     for each, places in owners.items():
         for pair in combinations(places, 2):
             shared[pair].append(each)
-    totals = [sum(weights[each] for each in mine) for mine in rare]
+    totals = [sum(_by_step(mine, weights).values()) for mine in rare]
     found = []
     for (first, second), alike in shared.items():
-        weight = sum(weights[each] for each in alike)
+        by_step = _by_step(alike, weights)
+        weight = sum(by_step.values())
         part = weight / (totals[first] + totals[second] - weight)
-        by_step: dict[str, float] = defaultdict(float)
-        for each in alike:
-            by_step[each[0]] += weights[each]
         steps = tuple(sorted(by_step, key=lambda step: -by_step[step]))
         enough = len(steps) >= FEWEST_STEPS and part >= LEAST_PART
         if enough and part * weight >= LEAST_WEIGHT:
             found.append(Resemblance(first, second, part, weight, steps))
     return tuple(sorted(found, key=lambda each: (-each.part * each.weight, each.first)))
+
+
+def _by_step(
+    prints: Iterable[tuple[str, int]], weights: Mapping[tuple[str, int], float]
+) -> dict[str, float]:
+    """Return the weight of each step's fingerprints; one that several steps have counts once.
+
+    A habit, such as the same test of the arguments in every step, is no more than one likeness.
+    """
+    heaviest: dict[int, tuple[float, str]] = {}
+    for step, value in prints:
+        here = (weights[step, value], step)
+        heaviest[value] = max(heaviest.get(value, here), here)
+    found: dict[str, float] = defaultdict(float)
+    for weight, step in heaviest.values():
+        found[step] += weight
+    return found
 
 
 def _rare(

@@ -52,6 +52,14 @@ def test_one_or_two_steps_that_are_alike_are_not_enough() -> None:
         assert len(resemblances(hand_ins, ())) == pairs
 
 
+def test_the_same_lines_at_the_head_of_every_step_are_one_likeness_and_not_five() -> None:
+    hand_ins = drawn(30)
+    lecture = frozenset(range(40))  # such as what a tutor told two of them to check first
+    for place in (3, 7):
+        hand_ins[place] = {step: mine | lecture for step, mine in hand_ins[place].items()}
+    assert resemblances(hand_ins, ()) == ()
+
+
 def test_in_a_small_class_nobody_can_say_what_is_rare() -> None:
     for count, pairs in ((FEWEST_HAND_INS - 1, 0), (FEWEST_HAND_INS, 1)):
         hand_ins = drawn(count)
