@@ -113,8 +113,9 @@ def _is_line(value: object) -> bool:
 
 
 def _are_points(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and 0 <= value <= MOST_POINTS  # type: ignore[arg-type,operator]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and 0 <= value <= MOST_POINTS
 
 
 def _are_minutes(value: object) -> bool:
