@@ -9,7 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.checks.marks import step_of
 from autograder.errors import KitError
+from autograder.judging.conditions import STANDING
 from autograder.model.exercise import GRADERS, SOLUTION, Exercise
 from autograder.model.machine_fault import fault_of
 from autograder.model.origin import at_its_origin
@@ -70,6 +72,18 @@ def wrong_checks(exercise: Exercise, fact: str, cure: str, line: str = "") -> Ki
     """Return the error that tells an author what is wrong in the grader file, and in which line."""
     place = str(exercise.folder / GRADERS)
     return KitError(fact, place=at_its_origin(f"{place}:{line}") if line else place, cure=cure)
+
+
+def failed_by_reference(exercise: Exercise, check: pytest.Item, finding: str) -> KitError:
+    """Return the error on a reference that does not pass a check, its own or a standing one."""
+    cure = "correct the check or the reference"
+    if check.name.startswith(STANDING):
+        name = check.name.removeprefix(STANDING).partition("[")[0]
+        cure += (
+            "; if this need not hold for the step, write below "
+            f'[grading.without.{step_of(check)}]: {name} = "the reason"'
+        )
+    return wrong_checks(exercise, f"the reference fails the check {check.name}: {finding}", cure)
 
 
 def _cure(error: BaseException) -> str:

@@ -14,7 +14,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from autograder.checks.attribution import OURS, Playback, of_ours, of_the_student
-from autograder.checks.author_error import author_error, wrong_checks
+from autograder.checks.author_error import author_error, failed_by_reference
 from autograder.checks.chain import Chain, Run
 from autograder.checks.check_questions import parameters
 from autograder.checks.collection import CollectedChecks
@@ -124,11 +124,7 @@ class CheckRunner:
         for error in run.errors:
             raise author_error(item, error) from error
         if run.finding:
-            raise wrong_checks(
-                self.reference.exercise,
-                f"the reference fails the check {item.name}: {run.finding.message}",
-                "correct the check or the reference",
-            )
+            raise failed_by_reference(self.reference.exercise, item, run.finding.message)
 
     # What the check that runs now is given, and what it raises.
 

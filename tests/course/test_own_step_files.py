@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -147,3 +148,24 @@ def test_every_place_is_in_the_instructors_own_file(
     run = attn("course", "check", course.directory)
     assert run.code == 2 and fact in run.out, run.out
     assert str(folder / f"{file}.py") in run.out and str(ADJUSTED) not in run.out, run.out
+
+
+def test_a_standing_check_that_the_reference_fails_says_how_to_switch_it_off(
+    course: Course,
+) -> None:
+    folder = write_own_steps(
+        course.directory,
+        FIFTH,
+        solution=(ANSWER, "return np.max(np.sum(x * np.log(x), axis=-1), axis=-1)"),
+        graders=('student(draw("B S D"))', 'student(np.exp(draw("B S D")))'),
+    )
+    (folder / "misconceptions.py").unlink(missing_ok=True)
+    run = attn("course", "check", course.directory)
+    told = re.search(r"fails the check standing_(\w+)", run.out)
+    assert run.code == 2 and told, run.out
+    assert f'write below [grading.without.widest]: {told[1]} = "the reason"' in run.out, run.out
+    steps = folder / "steps.toml"
+    off = f'\n[grading.without.widest]\n{told[1]} = "all of x is above 0"\n'
+    steps.write_text(steps.read_text(encoding="utf-8") + off, encoding="utf-8")
+    again = attn("course", "check", course.directory)
+    assert f"fails the check standing_{told[1]}" not in again.out, again.out
