@@ -79,7 +79,8 @@ class GradedAttempt:
             return step.points if marking.layer_earns_steps else 0.0
         if marking.partial_points and step.name in self.parts:
             return quarters_of(step.points, self.parts[step.name])
-        return round(step.points * self.shares.get(step.name, 0.0), 4)
+        share = self.shares.get(step.name, 0.0)
+        return step.points if share == 1.0 else round(step.points * share, 4)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,11 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
     # A leading dot marks a file that was never finished.
     paths = [path for path in sorted(folder.glob("*.json")) if not path.name.startswith(".")]
     if not paths:
-        raise KitError("there are no verdicts", place=str(folder), cure="grade the class first")
+        raise KitError(
+            "there are no verdicts",
+            place=str(folder),
+            cure="grade the class first, or name its results: in a course, graded/EXERCISE",
+        )
     return sorted_roll([read_verdict(path) for path in paths])
 
 

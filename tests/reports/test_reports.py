@@ -426,8 +426,9 @@ def test_a_file_that_is_no_verdict_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_a_folder_without_verdicts_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(KitError, match="there are no verdicts"):
+    with pytest.raises(KitError, match="there are no verdicts") as told:
         read_verdicts(tmp_path)
+    assert "graded/EXERCISE" in told.value.cure
 
 
 # --- what does not fit together
