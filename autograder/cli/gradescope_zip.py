@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from autograder.cli.instructor import SOLUTIONS
 from autograder.cli.kit import FOLDER, OUT, source_folders
 from autograder.errors import KitError
+
+if TYPE_CHECKING:
+    from autograder.model.exercise import Exercise
+    from autograder.model.marking import MarkingRules
 
 
 @click.command()
@@ -24,10 +29,14 @@ from autograder.errors import KitError
 )
 @click.option("--steps-earn-alone", is_flag=True, help="As in `attn grade`.")
 @click.option("--partial-points", is_flag=True, help="As in `attn grade`.")
+@click.option(
+    "--course", "directory", type=FOLDER, help="Take points, own steps and rules from this course."
+)
 @SOLUTIONS
 def gradescope(
     exercise: str,
     target: Path,
+    directory: Path | None,
     secret: Path | None,
     wheel: Path | None,
     allow_protection: str | None,
@@ -39,17 +48,16 @@ def gradescope(
 
     Gradescope then grades every hand-in with the kit, as `attn grade` does.
     """
-    from autograder.model.exercise import find_exercise
     from autograder.model.sanitize import terminal_line
     from autograder.model.symbols import number
     from autograder.platforms.gradescope_autograder import GradescopeAutograder
 
+    facts, rules = _as_given(exercise, directory, solutions)
     options = (
         *(["--allow-protection", allow_protection] if allow_protection else []),
-        *(["--steps-earn-alone"] if steps_earn_alone else []),
-        *(["--partial-points"] if partial_points else []),
+        *(["--steps-earn-alone"] if steps_earn_alone or not rules.layer_earns_steps else []),
+        *(["--partial-points"] if partial_points or rules.partial_points else []),
     )
-    facts = find_exercise(exercise, source_folders(solutions, None).solutions)
     content = GradescopeAutograder(facts, _secret(secret), options, wheel).archive()
     _write_new(target, content)
     OUT.print(
@@ -59,6 +67,21 @@ def gradescope(
     OUT.print(
         f"next: upload it to an assignment of {number(facts.points)} points, and test it there"
     )
+
+
+def _as_given(
+    name: str, directory: Path | None, solutions: Path | None
+) -> tuple[Exercise, MarkingRules]:
+    """Return the exercise and what earns points: the kit's, or as a course gives it."""
+    from autograder.model.exercise import find_exercise
+    from autograder.model.marking import DEFAULT_RULES
+
+    if directory is None:
+        return find_exercise(name, source_folders(solutions, None).solutions), DEFAULT_RULES
+    from autograder.course.creation import read_course
+
+    course = read_course(directory)
+    return course.exercise(name), course.rules
 
 
 def _secret(file: Path | None) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,9 +16,11 @@ from traitlets.config import Config
 
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.errors import KitError
+from autograder.grading.graded_folder import CONFIG
 
 SECONDS_BEFORE = "seconds_before"  # in nbgrader's resources: how long before the last it came
 _LAST = CountedAttempt({})
+_OBJECT = re.compile(r"(?:an? )?<[^<>]* object at 0x[0-9a-f]+>(?: instance)?")
 
 
 class AttemptPolicy(BasePlugin):
@@ -91,9 +94,10 @@ def penalize_late(
                     from_dict({"cells": []}), ResourcesDict(nbgrader=facts)
                 )
             except Exception as error:
+                said = _OBJECT.sub("the plugin", str(error))
                 raise KitError(
-                    f"the late penalty stops with {type(error).__name__}: {error}",
-                    place=f"{notebook.assignment.name}, {row.student_id}",
-                    cure="correct the plugin that nbgrader_config.py names, then grade again; "
-                    "nothing is judged twice",
+                    f"the late penalty stops with {type(error).__name__}: {said}",
+                    place=f"{CONFIG}, for {row.student_id} in {notebook.assignment.name}",
+                    cure="correct the settings there, or the plugin that they name, then grade "
+                    "again; nothing is judged twice",
                 ) from error

@@ -37,12 +37,14 @@ class LatePolicy(BasePlugin):
     ).tag(config=True)
 
     def __init__(self, **given: Any) -> None:
-        """Raise `TraitError` for a setting that there is none of: a misspelt one would be lost."""
+        """Raise `TraitError` for a setting that would be lost: a misspelt one, or NaN."""
         super().__init__(**given)
         known = sorted(LatePolicy.class_own_traits(config=True))
         for name in self.config[LatePolicy.__name__]:
             if name not in known:
                 raise TraitError(f"LatePolicy has no {name}; there are: {', '.join(known)}")
+            if math.isnan(getattr(self, name)):
+                raise TraitError(f"LatePolicy: {name} is no number")
 
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float

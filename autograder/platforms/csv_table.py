@@ -19,6 +19,7 @@ from autograder.reports.grades_csv import cell
 LARGEST = 64 * 1024 * 1024
 MOST_CELLS = 5_000_000
 DELIMITERS = (",", ";", "\t")
+_NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)  # a first line that Excel understands
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -143,6 +144,8 @@ def _encoding(content: bytes) -> str:
 
 def _delimiter(text: str) -> str:
     """Return what parts the headings: the sign that is there most often, outside of quotes."""
+    if named := _NAMED.match(text):
+        return named[1]
     line = _QUOTED.sub("", text.lstrip("\ufeff")[:100_000]).split("\n", 1)[0]
     return max(DELIMITERS, key=line.count)
 
@@ -151,7 +154,8 @@ def _rows(text: str, delimiter: str) -> tuple[TableRow, ...] | None:
     """Cut a text into rows of cells; None when a quote is open or there are too many cells."""
     rows: list[TableRow] = []
     row: list[TableCell] = []
-    at = 1 if text.startswith("\ufeff") else 0
+    named = _NAMED.match(text)
+    at = named.end() if named else int(text.startswith("\ufeff"))
     plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
     total = 0
     while at < len(text) or row:

@@ -76,8 +76,8 @@ def test_the_best_attempt_stays_the_best_and_a_better_one_takes_its_place(tmp_pa
 
 def test_a_right_step_earns_exactly_its_points_however_they_are_written(tmp_path: Path) -> None:
     third = replace(EXERCISE, steps=(replace(EXERCISE.steps[0], points=1 / 3), *EXERCISE.steps[1:]))
-    notes = noted_attempts(tmp_path, [FULL])
-    points = notes.counted(third, [FULL], BEST, DEFAULT_RULES)["ada"]
+    notes = noted_attempts(tmp_path, [FULL], {})
+    points = notes.counted(third, [FULL], BEST, DEFAULT_RULES)["ada"].points
     assert points[third.steps[0].name] == 1 / 3
 
 

@@ -47,7 +47,10 @@ def test_who_has_no_points_loses_none() -> None:
     assert penalty(0, 9 * DAY, zero_after_days=1) is None
 
 
-@pytest.mark.parametrize("wrong", [{"percent_per_day": 120}, {"grace_minutes": -1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"percent_per_day": 120}, {"grace_minutes": -1}, {"points_per_day": float("nan")}],
+)
 def test_a_setting_out_of_range_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(TraitError):
         penalty(20, DAY, **wrong)

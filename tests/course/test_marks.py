@@ -354,6 +354,19 @@ def test_the_late_policy_of_the_configuration_costs_what_it_says(
     assert "2.2 points off for being late." in " ".join(run.stdout.split())
 
 
+def test_a_wrong_setting_of_the_late_policy_is_told_with_its_file(
+    course: Course, book: Gradebook
+) -> None:
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write(f'\nc.AssignLatePenalties.plugin_class = "{POLICY}"\n')
+        config.write("c.LatePolicy.percent_per_day = 200\n")
+    book.update_or_create_assignment(NAME, duedate="2026-03-01 12:00:00 UTC")
+    (course.submitted(NAME, LATE) / "timestamp.txt").write_text("2026-03-02 12:00:00 UTC")
+    run = grade(course)
+    assert run.returncode == 2 and "percent_per_day" in run.stderr and "200" in run.stderr
+    assert f"nbgrader_config.py, for {LATE}" in run.stderr and " object at " not in run.stderr
+
+
 @pytest.mark.slow
 def test_the_best_attempt_counts_everywhere_where_the_course_says_so(course: Course) -> None:
     with (course.directory / "attn.toml").open("a") as facts:

@@ -134,6 +134,13 @@ def test_a_semicolon_a_decimal_comma_and_latin_1_stay_as_they_are(tmp_path: Path
     assert done.content == text.replace("1;A;", "1;A;2,5").encode("latin-1")
 
 
+def test_the_line_that_tells_excel_the_delimiter_stays_and_is_no_heading(tmp_path: Path) -> None:
+    text = "\ufeffsep=;\r\nStudent;ID;Section;Köpfe (7)\r\n    Points Possible;;;22\r\nNoé;1;A;\r\n"
+    table = read_table(file(tmp_path, text))
+    done = fill(table, canvas_column(table, None), marks(**{"1": 2.5}), list_of(["1"]))
+    assert done.content == text.replace("1;A;", "1;A;2.5").encode()
+
+
 def test_moodles_worksheet_is_filled_in_whatever_language_it_is(tmp_path: Path) -> None:
     table = read_table(file(tmp_path, MOODLE))
     column = moodle_column(table, None)

@@ -12,6 +12,7 @@ import re
 import stat
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -91,6 +92,20 @@ def test_the_scripts_lie_at_the_top_and_can_be_run(tmp_path: Path) -> None:
     assert b"--partial-points" in script and b"allow-protection process\n" not in script
     assert b"jinja2==" in pins and b"./attention_kit-0.1.0-py3-none-any.whl\n" in pins
     assert b"nbgrader" not in pins and b"torch" not in pins
+
+
+def test_a_courses_points_and_rules_go_along(tmp_path: Path) -> None:
+    course, target = tmp_path / "course", tmp_path / "autograder.zip"
+    assert attn("course", "new", course, "--exercise", NAME).returncode == 0
+    facts = course / "attn.toml"
+    facts.write_text(f"partial_points = true\n{facts.read_text()}\n[points.{NAME}]\nsoftmax = 5\n")
+    run = attn("gradescope", NAME, "--course", course, "--to", target, "--wheel", wheel(tmp_path))
+    assert run.returncode == 0, run.stderr
+    assert "an assignment of 25 points" in run.stdout
+    with zipfile.ZipFile(target) as archive:
+        manifest = tomllib.loads(archive.read(f"solutions/{NAME}/exercise.toml").decode())
+        assert b"--partial-points" in archive.read("run_autograder")
+    assert manifest["steps"][0]["points"] == 5
 
 
 def test_a_secret_or_a_file_that_is_there_is_never_lost(tmp_path: Path) -> None:
