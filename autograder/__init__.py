@@ -13,6 +13,7 @@ __all__ = [
     "open_exercise",
     "pytorch_attention",
     "show_attention",
+    "speak",
 ]
 
 
@@ -25,4 +26,8 @@ def __getattr__(name: str) -> object:
         from autograder.notebook import layer
 
         return getattr(layer, name)
+    if name == "speak":
+        from autograder.notebook.speaking import speak
+
+        return speak
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

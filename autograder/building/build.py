@@ -21,7 +21,7 @@ from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
 from autograder.building.student_notebook import render_notebook
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, read_exercise
+from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, read_exercise
 from autograder.model.files import write_whole
 
 EXAMPLES = "examples.json"
@@ -134,5 +134,8 @@ def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict
     }
     if examples is not None:
         files[EXAMPLES] = examples(solution_folder)
+    costs = solution_folder / MISTAKE_COSTS
+    if exercise.speaker and costs.is_file():
+        files[MISTAKE_COSTS] = costs.read_text(encoding="utf-8")
     refuse_leaks(secrets_of(exercise), files)
     return exercise.name, files

@@ -34,6 +34,6 @@ for command in (
     *(instructor.course, instructor.release, instructor.grade, instructor.demo, instructor.doctor),
     *(after_grading.report, after_grading.tell),
     *(collect, export, result, gradescope),
-    *(author.build, author.verify),
+    *(author.build, author.verify, author.costs),
 ):
     main.add_command(command)

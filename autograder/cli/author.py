@@ -62,3 +62,23 @@ def verify(
     if matrix:
         matrix.write_text(matrix_document(proofs), encoding="utf-8")
     sys.exit(1 if any(proof.gaps for proof in proofs) else 0)
+
+
+@click.command()
+@click.argument("solutions", type=FOLDER, default=Path("solutions"))
+@click.option("--document", type=FOLDER, help="Also write the table of them, in Markdown.")
+def costs(solutions: Path, document: Path | None) -> None:
+    """Measure what each known mistake costs the language model of `attn play` (for authors)."""
+    from autograder.language_model.mistake_costs import written_costs
+    from autograder.model.exercise import MISTAKE_COSTS, read_exercise
+    from autograder.model.files import write_whole
+    from autograder.verification.cost_measurement import costs_document, measured_costs
+
+    for exercise in map(read_exercise, exercise_folders(solutions)):
+        if not exercise.speaker:
+            continue
+        found = measured_costs(exercise.folder)
+        write_whole(exercise.folder / MISTAKE_COSTS, written_costs(found))
+        if document:
+            write_whole(document, costs_document(exercise.title, found))
+        OUT.print(f"{exercise.name}: {len(found.mistakes)} mistakes, right {found.right:.2f} nats")

@@ -111,4 +111,14 @@ def watch(task: str | None, folder: Path) -> None:
     watching.watch(folder, task, OUT, _say)
 
 
-COMMANDS = (start, watch, check, hint, show, list_steps, solution, reset)
+@click.command()
+@click.argument("task", metavar="[EXERCISE]", required=False)
+@IN
+def play(task: str | None, folder: Path) -> None:
+    """Let a small language model speak through your own layer (the NumPy exercise)."""
+    from autograder.learning.commands import playing
+
+    playing.play(folder, task, OUT, _say)
+
+
+COMMANDS = (start, watch, check, hint, show, list_steps, solution, reset, play)

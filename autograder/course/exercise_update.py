@@ -25,10 +25,14 @@ from autograder.course.kit_copy import (
 from autograder.course.merged_notebook import merge
 from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, find_exercise
+from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, find_exercise
 from autograder.model.files import read_small
 
-_DATA = (MANIFEST, EXAMPLES)  # what `check` reads in a notebook: it has to fit the steps
+_DATA = (
+    MANIFEST,
+    EXAMPLES,
+    MISTAKE_COSTS,
+)  # what `check` reads in a notebook: it has to fit the steps
 UNKNOWN = "the kit has no note of what it wrote here (an earlier version made it)"
 
 

@@ -17,6 +17,7 @@ from autograder.errors import KitError
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
+MISTAKE_COSTS = "mistake_costs.json"  # what mistakes cost the language model, made by `attn costs`
 MANIFEST = "exercise.toml"
 SOLUTION = "solution.py"
 GRADERS = "graders.py"
@@ -90,7 +91,8 @@ class Remark:
 class Exercise:
     """A chain of steps that ends in a class.
 
-    `words` fills the placeholders in the texts that it shares with other exercises.
+    `words` fills the placeholders in the texts that it shares with other exercises. `speaker` is
+    the class that a language model speaks through in `attn play`, "" if it does not.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Exercise:
     folder: Path
     remarks: tuple[Remark, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
+    speaker: str = ""
 
     @property
     def secret_folders(self) -> tuple[Path, ...]:
@@ -207,6 +210,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             folder=folder,
             remarks=tuple(Remark(**remark) for remark in facts.get("remarks", ())),
             words=dict(facts.get("words", {})),
+            speaker=facts.get("speaker", ""),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(
@@ -219,6 +223,8 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         raise wrong("the steps are missing, or two have the same name", "name every step once")
     if not all(isinstance(word, str) for word in exercise.words.values()):
         raise wrong("[words] holds something that is not text", "write every word in quotes")
+    if exercise.speaker and exercise.speaker not in names:
+        raise wrong(f"speaker is {exercise.speaker!r}", "name a step that is a whole layer")
     for step in steps:
         if step.compare not in COMPARISONS:
             raise wrong(

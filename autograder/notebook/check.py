@@ -21,6 +21,7 @@ from autograder.judging.examples import Example, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.verdict import Outcome
+from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport, report_on
 from autograder.notebook.written_code import WrittenCode
@@ -90,6 +91,7 @@ class Check:
         with undisturbed():
             report = report_on(self.exercise.step(name), self.examples, respondent)
         if not report.verdict.passes:
+            note_mistake(report.verdict.finding)
             report = replace(report, verdict=self.code.told(step, report.verdict))
             if _watched():
                 report._ipython_display_()

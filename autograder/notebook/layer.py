@@ -18,8 +18,8 @@ from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree
+from autograder.judging.layer_error import layer_error_words
 from autograder.judging.value_words import shape_words
-from autograder.model.symbols import UNWRITTEN
 from autograder.notebook.preserved_state import undisturbed
 
 ROW_SUM_TOLERANCE = 1e-3
@@ -103,18 +103,8 @@ def _asked(question: Callable[[], Any]) -> Any:
             return question()
     except ModuleNotFoundError:
         raise
-    except NotImplementedError as error:
-        name, _, rest = str(error).partition(" ")
-        what = f"`{name}`" if rest == UNWRITTEN else "a step"
-        raise NotYet(f"{what} {UNWRITTEN}.") from None
-    except NameError as error:
-        raise NotYet(
-            f"there is no `{error.name}`: run the cells above, starting with the first."
-        ) from None
     except Exception as error:
-        raise NotYet(
-            f"your layer stops with {type(error).__name__}: {error}. The checks above say more."
-        ) from None
+        raise NotYet(layer_error_words(error)) from None
 
 
 def _array(value: Any) -> np.ndarray:

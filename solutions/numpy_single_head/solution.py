@@ -389,3 +389,15 @@ class SingleHeadAttention:
 #
 # compare_with_library(lambda: yours_and_the_librarys(False), "PyTorch's attention")
 # compare_with_library(lambda: yours_and_the_librarys(True), "PyTorch's causal attention")
+
+# %% [markdown] active="ipynb"
+# ## Your layer speaks
+#
+# A small language model has learned plays by Shakespeare, one character after the other. Its weights come with the kit; its attention is missing. Here your layer takes that place, in all four blocks: $(B, S, D) = (1, \text{up to }96, 48)$. Every character that you read went through your `softmax`, your mask and your weighted sum.
+#
+# Below the text stands what mistakes would have cost: those that you met on the way or, if you met none, three others.
+
+# %% active="ipynb"
+# from autograder import speak
+#
+# speak(lambda embedding_dimension, rng: SingleHeadAttention(embedding_dimension, rng))

@@ -33,6 +33,7 @@ NOTEBOOKS = {
     ("autograder", "open_exercise"),
     ("autograder", "pytorch_attention"),
     ("autograder", "show_attention"),
+    ("autograder", "speak"),
 }
 COURSES = {
     ("autograder.course.autograde", "install"),

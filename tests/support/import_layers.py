@@ -27,7 +27,7 @@ LAYERS = (
     ("protocol",),
     ("model", "worker"),
     ("judging", "sandbox"),
-    ("submission", "checks", "heatmaps", "building"),
+    ("submission", "checks", "language_model", "heatmaps", "building"),
     ("reports", "notebook", "grading", "doctor", "releasing"),
     ("course", "learning", "verification", "cluster", "platforms"),
     ("cli",),

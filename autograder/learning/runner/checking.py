@@ -112,7 +112,7 @@ class Checking:
     def _follow(self, child: Child) -> bool:
         """Give the child the rest of the work; return whether it finished."""
         self._cell = self._check = None
-        child.send(self._job())
+        child.send(self.job())
         try:
             while True:
                 message = child.receive(WALL * self._seconds + GRACE + MARGIN, self.stop)
@@ -128,7 +128,8 @@ class Checking:
         limits = self.exercise.limits
         return limits.seconds_per_call if self._check else LOADING * limits.seconds_per_submission
 
-    def _job(self) -> dict[str, Any]:
+    def job(self) -> dict[str, Any]:
+        """What a child is told to do: to load the file, and to ask the steps that are left."""
         limits = self.exercise.limits
         return {
             "file": str(self.submission.path.resolve()),

@@ -46,7 +46,8 @@ class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
     file, cells: the code. imports: the lines of import that it lacks. skipped: the numbers of
-    cells not to run. steps: the steps to ask.
+    cells not to run. steps: the steps to ask. speaks: the layer that a language model speaks
+    through, if any.
     blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
     the limits.
     """
@@ -76,6 +77,8 @@ class Job:
                 self._stand_in(name)
             for name in self._facts["steps"]:
                 self._ask(name)
+            if layer := self._facts.get("speaks"):
+                self._speak(layer)
         self._send(event="done")
 
     def _load(self, cell: str, number: int) -> None:
@@ -136,6 +139,18 @@ class Job:
                 break
         checks = [check_facts(each.verdict) for each in settled(asked)]
         self._send(event="asked", step=name, checks=checks)
+
+    def _speak(self, layer: str) -> None:
+        from autograder.learning.runner import speech
+
+        try:
+            with printed(self._facts["kilobytes"] * KILOBYTE), self._watchdog.limit(speech.SECONDS):
+                speech.speak(self._names, layer, self._send)
+        except StillRunning as error:
+            finding = messages.still_running(layer, error.seconds, self._place(error))
+            self._send(event="speechless", why=finding.fact)
+        except TooMuchPrinted:
+            self._send(event="speechless", why=f"`{layer}` prints too much.")
 
     def _answer(self, example: Example) -> AskedExample:
         try:

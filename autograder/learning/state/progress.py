@@ -23,15 +23,20 @@ from autograder.model.files import read_small, replace_file
 FILE = "progress.json"
 VERSION = 1
 MOST_BYTES = 1_000_000  # a step needs about 100
+MOST_MISTAKES = 20  # of a step: the last ones
 
 
 @dataclass(frozen=True)
 class StepProgress:
-    """The progress in one step: whether it last passed, hints given, solution shown."""
+    """The progress in one step: whether it last passed, hints given, solution shown.
+
+    mistakes: the names of the known mistakes that checks found in it, in the order of their coming.
+    """
 
     passed: bool = False
     hints: int = 0
     solution: bool = False
+    mistakes: tuple[str, ...] = ()
 
     def with_hints(self, number: int) -> StepProgress:
         """Return the progress after this many hints."""
@@ -44,6 +49,12 @@ class StepProgress:
     def with_passed(self, passed: bool) -> StepProgress:
         """Return the progress after a check."""
         return replace(self, passed=passed)
+
+    def with_mistake(self, name: str | None) -> StepProgress:
+        """Return the progress after a check that found the mistake `name`, or none by name."""
+        if not name or name in self.mistakes:
+            return self
+        return replace(self, mistakes=(*self.mistakes, name)[-MOST_MISTAKES:])
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,7 @@ class Progress:
             facts.get("passed") is True,
             hints if type(hints) is int and hints > 0 else 0,
             facts.get("solution") is True,
+            _names(facts.get("mistakes")),
         )
 
     def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:
@@ -89,9 +101,16 @@ class Progress:
         name = checkup.exercise.name
         progress = self.with_current(name)
         for run in checkup.steps:
+            finding = run.verdict.finding
             now = progress.step(name, run.step.name).with_passed(run.verdict.passes)
+            now = now.with_mistake(finding.misconception if finding else None)
             progress = progress.with_step(name, run.step.name, now)
         return progress
+
+    def mistakes(self, exercise: Exercise) -> tuple[str, ...]:
+        """Return the names of the known mistakes that were met, step by step."""
+        steps = (self.step(exercise.name, step.name) for step in exercise.steps)
+        return tuple(name for step in steps for name in step.mistakes)
 
     def passed(self, exercise: Exercise) -> tuple[str, ...]:
         """Return the names of the steps that passed when last checked, in order."""
@@ -112,6 +131,11 @@ class Progress:
             ignore.write_text("*\n", encoding="utf-8")
         text = json.dumps({"version": VERSION, **self.facts}, indent=2, ensure_ascii=False) + "\n"
         replace_file(self.file, text.encode("utf-8", "backslashreplace"))
+
+
+def _names(listed: Any) -> tuple[str, ...]:
+    found = listed if isinstance(listed, list | tuple) else []
+    return tuple(name for name in found if isinstance(name, str))
 
 
 def _inner(facts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

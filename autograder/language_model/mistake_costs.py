@@ -1,0 +1,85 @@
+"""What each known mistake costs the character model: measured beforehand, beside the exercise."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.files import read_small
+
+MOST_BYTES = 1 << 20
+HEARD = 0.05  # nats: a smaller difference is not noticed
+
+
+@dataclass(frozen=True)
+class MistakeCost:
+    """A mistake in a step: the loss in nats with it, and the beginning of what is written.
+
+    loss: on the text that `measured_loss` takes; None where it is NaN or the layer stops. spread:
+    the lowest and the highest on several draws of text. stops: the error that ends it, or "".
+    shown_by: the title of the first check that finds it.
+    """
+
+    name: str
+    step: str
+    words: str
+    loss: float | None
+    spread: tuple[float, float] | None
+    text: str
+    stops: str
+    shown_by: str
+
+    def is_heard(self, right: float) -> bool:
+        """Whether the loss is another than the `right` one, or there is none."""
+        return self.loss is None or abs(self.loss - right) > HEARD
+
+
+@dataclass(frozen=True)
+class MeasuredCosts:
+    """The loss with right answers, and what each mistake of an exercise costs."""
+
+    right: float
+    spread: tuple[float, float]
+    mistakes: tuple[MistakeCost, ...]
+
+    def of(self, names: Iterable[str]) -> tuple[MistakeCost, ...]:
+        """Return the mistakes of these names, in their order; names without one are left out."""
+        known = {each.name: each for each in self.mistakes}
+        return tuple(known[name] for name in dict.fromkeys(names) if name in known)
+
+    def dearest(self, count: int, without: Collection[str] = ()) -> tuple[MistakeCost, ...]:
+        """Return the mistakes with the highest loss, of `count` different steps."""
+        finite = [each for each in self.mistakes if each.loss is not None]
+        ordered = sorted(finite, key=lambda each: -(each.loss or 0.0))
+        first: dict[str, MistakeCost] = {}
+        for each in ordered:
+            if each.name not in without:
+                first.setdefault(each.step, each)
+        return tuple(first.values())[:count]
+
+
+def finite_loss(nats: float) -> float | None:
+    """Return a loss for the file, None when it is not finite."""
+    return round(nats, 3) if math.isfinite(nats) else None
+
+
+def written_costs(costs: MeasuredCosts) -> str:
+    """Return the text of the file."""
+    return json.dumps(asdict(costs), indent=1, ensure_ascii=False) + "\n"
+
+
+def read_costs(folder: Path) -> MeasuredCosts | None:
+    """Return what was measured of the exercise in `folder`; None when it has no such file."""
+    try:
+        facts = json.loads(read_small(folder / MISTAKE_COSTS, MOST_BYTES))
+    except FileNotFoundError:
+        return None
+    mistakes = (
+        MistakeCost(**{**each, "spread": each["spread"] and tuple(each["spread"])})
+        for each in facts["mistakes"]
+    )
+    return MeasuredCosts(facts["right"], tuple(facts["spread"]), tuple(mistakes))

@@ -1,0 +1,54 @@
+"""What is said when a learner's layer speaks: before, after, and about mistakes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from autograder.language_model.character_model import LAYERS, read_model
+from autograder.language_model.mistake_costs import MeasuredCosts, MistakeCost
+from autograder.language_model.writing import TextLoss
+
+SHOWN = 3  # mistakes, where none was met
+BEFORE = (
+    f"Your layer is now the attention of a small language model: {LAYERS} blocks, trained on plays "
+    "by Shakespeare. It writes one character after the other. Each is drawn from the shares that "
+    "the model gives to all characters."
+)
+MET = "Mistakes that you met on the way, put back into the same model for a moment:"
+OTHERS = "You met no mistake that has a name here. This is what three of them would have cost:"
+
+
+def loss_words(loss: TextLoss) -> str:
+    """Return what the loss says."""
+    share, guess = 100 * math.exp(-loss.nats), math.log(len(read_model().characters))
+    return (
+        f"On {loss.characters:,} characters that are new to it, its loss is {loss.nats:.2f} nats a "
+        f"character: the one that really follows gets a share of about {share:.0f} %. Who only "
+        f"guesses has a loss of {guess:.2f}."
+    )
+
+
+def mistake_words(costs: MeasuredCosts | None, met: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield paragraphs about the mistakes that were `met`, or else about the dearest, as lines."""
+    if costs is None:
+        return
+    found = costs.of(met)
+    yield (MET if found else OTHERS,)
+    for cost in found or costs.dearest(SHOWN):
+        yield (f"“{cost.words}”", *_cost_lines(cost, costs.right))
+
+
+def _cost_lines(cost: MistakeCost, right: float) -> tuple[str, ...]:
+    if cost.stops:
+        return (f"The model stops: {cost.stops}",)
+    if cost.loss is None:
+        return ("The loss is NaN, and the model writes nothing.",)
+    if not cost.is_heard(right):
+        return (
+            f"The loss stays at {cost.loss:.2f}: nobody can hear it. That is why there are exact "
+            f"checks. One that finds it: {cost.shown_by}.",
+        )
+    better = " It looks better, and it is wrong." if cost.loss < right else ""
+    lines = (f"  {line}" for line in cost.text.splitlines() if line.strip())
+    return (f"The loss is {cost.loss:.2f} in place of {right:.2f}.{better} It writes:", *lines)

@@ -1,0 +1,47 @@
+"""A language model speaks through the learner's layer, in the last cells of the notebook."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+from autograder.judging.layer_error import layer_error_words
+from autograder.language_model.character_model import MakeLayer
+from autograder.language_model.mistake_costs import read_costs
+from autograder.language_model.words import BEFORE, loss_words, mistake_words
+from autograder.language_model.writing import PROMPT, measured_loss, written
+from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.preserved_state import undisturbed
+
+WIDTH = 72
+
+
+def speak(make: MakeLayer) -> None:
+    """Let a small language model write text through a learner's layer, and say how good it is.
+
+    make: the learner's class. This earns no points, so it never raises: where the layer gives
+    nothing to go on with, a sentence says why.
+    """
+    try:
+        with undisturbed(), np.errstate(all="ignore"):
+            _speak(make)
+    except Exception as error:
+        _say(f"It cannot speak yet: {layer_error_words(error)}")
+
+
+def _speak(make: MakeLayer) -> None:
+    # Whole, and before anything is printed: it may raise, and a page shows each piece by itself.
+    loss, text = measured_loss(make), PROMPT + "".join(written(make))
+    _say(BEFORE)
+    print(f"\n{text}\n")
+    _say(loss_words(loss))
+    for paragraph in mistake_words(read_costs(Path.cwd()), met_mistakes()):
+        print()
+        for line in paragraph:
+            _say(line)
+
+
+def _say(words: str) -> None:
+    print(textwrap.fill(words, WIDTH, break_long_words=False))

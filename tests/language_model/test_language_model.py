@@ -1,0 +1,155 @@
+"""The character model: its attention is the layer of the exercise, with every mistake in it."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.checks.reference import Reference, read_reference
+from autograder.errors import KitError
+from autograder.judging.layer_error import Unusable
+from autograder.language_model.character_model import CONTEXT, DIMENSION, WEIGHTS, read_model
+from autograder.language_model.mistake_costs import read_costs
+from autograder.language_model.words import MET, OTHERS, mistake_words
+from autograder.language_model.writing import measured_loss, written
+from autograder.model.exercise import MISTAKE_COSTS
+from autograder.verification.cost_measurement import costs_document
+from demo.train_character_model import model_logits, trained
+from support.learner_workspace import attn
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "solutions" / "numpy_single_head"
+DOCUMENT = ROOT / "docs" / "mistake-costs.md"
+
+
+@cache
+def reference() -> Reference:
+    return read_reference(FOLDER)
+
+
+def layer(**wrong: Any) -> Any:
+    """The layer of the reference, with other functions in place of some steps."""
+    module: ModuleType = reference().module
+
+    def make(dimension: int, rng: np.random.Generator) -> Any:
+        return module.SingleHeadAttention(dimension, rng)
+
+    return make
+
+
+def test_the_weights_are_small_enough_to_come_with_the_kit() -> None:
+    assert WEIGHTS.stat().st_size <= 300_000
+
+
+def test_no_size_of_the_model_is_one_that_somebody_writes_down_for_all() -> None:
+    assert DIMENSION != 64 and CONTEXT == 2 * DIMENSION
+
+
+def test_with_the_reference_the_model_computes_what_it_was_trained_with() -> None:
+    model = read_model()
+    tokens = np.random.default_rng(0).integers(0, len(model.characters), (2, 7))
+    weights = {name: torch.from_numpy(each) for name, each in model.weights.items()}
+    expected = model_logits(weights, torch.from_numpy(tokens)).numpy()
+    found = model.logits(tokens, model.layers(layer()))
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_it_knows_text_that_it_has_not_seen_far_better_than_a_guess() -> None:
+    loss = measured_loss(layer())
+    assert loss.characters == 16 * CONTEXT
+    assert loss.nats < 0.5 * math.log(len(read_model().characters))
+
+
+def test_it_writes_the_same_text_every_time_in_words_of_english() -> None:
+    first, second = ("".join(written(layer(), seconds=60)) for _ in range(2))
+    assert first == second and len(first) == 160
+    assert sum(word in first.lower().split() for word in ("the", "and", "to", "of", "i", "my")) >= 3
+
+
+@pytest.mark.parametrize(
+    ("gives", "words"),
+    [
+        (lambda x: x[0], r"gives the shape \(1, 48\), but"),
+        (lambda x: x.tolist(), "gives an object of type list"),
+        (lambda x: x * np.nan, "NaN or infinite"),
+        (lambda x: x.astype(str), "but numbers are expected"),
+    ],
+)
+def test_what_is_no_layer_is_told_in_a_sentence(gives: Any, words: str) -> None:
+    class Layer:
+        def __init__(self, dimension: int, rng: np.random.Generator) -> None:
+            pass
+
+        def forward(self, x: np.ndarray, causal: bool = False) -> Any:
+            return gives(x)
+
+    with pytest.raises(Unusable, match=words):
+        list(written(Layer, prompt="T"))
+
+
+def test_a_slow_layer_writes_less_and_not_longer() -> None:
+    assert 1 <= len(list(written(layer(), seconds=0))) < 3
+    assert measured_loss(layer(), seconds=0).characters < 16 * CONTEXT
+
+
+def test_every_known_mistake_has_its_cost() -> None:
+    costs = read_costs(FOLDER)
+    assert costs is not None
+    known = [(each.name, each.step) for each in reference().misconceptions]
+    assert [(each.name, each.step) for each in costs.mistakes] == known, "run `attn costs`"
+    silent = [each for each in costs.mistakes if not each.is_heard(costs.right)]
+    assert all(each.shown_by for each in costs.mistakes), "exact checks find every one"
+    assert 0 < len(silent) < len(known) / 2
+
+
+@pytest.mark.slow
+def test_the_costs_are_those_that_are_measured_now(tmp_path: Path) -> None:
+    solutions = tmp_path / "solutions"
+    for name in (FOLDER.name, "_attention"):
+        shutil.copytree(FOLDER.parent / name, solutions / name)
+    (solutions / FOLDER.name / MISTAKE_COSTS).unlink()
+    run = attn("costs", solutions, "--document", tmp_path / "costs.md", folder=tmp_path)
+    assert run.code == 0, run.err
+    assert f"{len(reference().misconceptions)} mistakes" in run.out
+    there, now = read_costs(FOLDER), read_costs(solutions / FOLDER.name)
+    assert there is not None and now is not None and abs(there.right - now.right) < 0.01
+    assert (tmp_path / "costs.md").read_text(encoding="utf-8").startswith("# What each mistake")
+    for before, after in zip(there.mistakes, now.mistakes, strict=True):
+        assert (before.name, before.loss is None) == (after.name, after.loss is None)
+        if before.loss is not None and after.loss is not None:
+            assert abs(before.loss - after.loss) <= 0.01 * before.loss, before.name
+
+
+def test_the_document_has_the_costs_that_students_get() -> None:
+    costs = read_costs(FOLDER)
+    assert costs is not None
+    assert DOCUMENT.read_text(encoding="utf-8") == costs_document(reference().exercise.title, costs)
+    given = ROOT / "assignments" / FOLDER.name
+    assert read_costs(given) == costs
+
+
+def test_the_mistakes_that_were_met_are_told_and_else_three_others() -> None:
+    costs = read_costs(FOLDER)
+    assert costs is not None
+    met = costs.mistakes[0]
+    head, (words, *_) = mistake_words(costs, [met.name, "nothing_known"])
+    assert head == (MET,) and words == f"“{met.words}”"
+    (others,), *told = mistake_words(costs, [])
+    assert others == OTHERS and len(told) == 3
+    assert list(mistake_words(None, [met.name])) == []
+
+
+def test_training_makes_what_the_model_reads() -> None:
+    text = "To be, or not to be: that is the question.\n" * 2_400
+    made = trained(text, seed=0, steps=2)
+    assert {*made} == {*np.load(WEIGHTS).files}
+    with pytest.raises(KitError, match="at least"):
+        trained("too short", seed=0)

@@ -1,0 +1,67 @@
+"""`attn play`: a language model speaks through the learner's own layer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from support.learner_workspace import (
+    NAME,
+    REFERENCE,
+    WRONG_SOFTMAX,
+    attn,
+    limited,
+    start,
+    stub_file,
+)
+
+FIRST = "    shifted = scores"
+LAST = "    return exponentials / exponentials.sum(axis=-1, keepdims=True)"
+
+
+def write(workspace: Path, old: str = "", new: str = "") -> None:
+    assert old in REFERENCE
+    (workspace / NAME / f"{NAME}.ipynb").unlink(missing_ok=True)
+    text = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", REFERENCE)
+    stub_file(workspace).write_text(text.replace(old, new) if old else text, encoding="utf-8")
+
+
+def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
+    work = start(tmp_path / "work")
+    write(work)
+    run = attn("play", folder=work)
+    assert run.code == 0, run.err
+    assert "JULIET:\nO " in run.out
+    assert re.search(r"its loss is 1\.\d\d nats a character", run.words)
+    assert "You met no mistake that has a name here" in run.words
+
+
+def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:
+    work = start(tmp_path / "work")
+    write(work, REFERENCE[REFERENCE.index(FIRST) : REFERENCE.index(LAST)] + LAST, WRONG_SOFTMAX)
+    assert attn("check", "softmax", folder=work).code == 1
+    write(work)
+    run = attn("play", folder=work)
+    assert "Mistakes that you met on the way" in run.words
+    assert "“Your softmax runs down the columns" in run.words
+    assert re.search(r"The loss is \d\.\d\d in place of 1\.\d\d\. It writes:", run.words)
+
+
+def test_a_layer_that_is_not_there_or_not_right_is_told_in_a_sentence(tmp_path: Path) -> None:
+    work = start(tmp_path / "work")
+    unwritten = attn("play", folder=work)
+    assert unwritten.code == 2 and "is not written yet" in unwritten.err
+    assert not unwritten.out
+    write(work, "return project_output(", "return attention_output[0] or project_output(")
+    raising = attn("play", folder=work)
+    assert raising.code == 2 and "your layer stops with ValueError" in raising.err
+    limited(work, seconds_per_call=0.5)
+    write(work, "attention_weights = compute_attention_weights(scores)", "while True:\n    pass")
+    endless = attn("play", folder=work)
+    assert endless.code == 2 and "Traceback" not in endless.err, endless.err
+
+
+def test_other_exercises_say_where_the_model_speaks(tmp_path: Path) -> None:
+    work = start(tmp_path / "work", NAME, "torch_single_head")
+    run = attn("play", "torch_single_head", folder=work)
+    assert run.code == 2 and f"attn play {NAME}" in run.err

@@ -1,0 +1,52 @@
+"""`speak` in a notebook: it never raises, and tells of the mistakes that its checks have found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.checks.reference import read_reference
+from autograder.notebook.check import NotRightYet, open_exercise
+from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.speaking import speak
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "numpy_single_head"
+
+
+@pytest.fixture(autouse=True)
+def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "assignments" / NAME)
+    monkeypatch.setattr("autograder.notebook.met_mistakes._met", {})
+
+
+def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:
+    speak(read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention)
+    told = capsys.readouterr().out
+    assert "JULIET:\nO " in told and "its loss is 1." in " ".join(told.split())
+
+
+def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    reference = read_reference(ROOT / "solutions" / NAME)
+    wrong = next(each for each in reference.misconceptions if each.step == "project_qkv")
+
+    def project_qkv(*arguments: Any) -> Any:
+        return wrong.wrong(*arguments)
+
+    with pytest.raises(NotRightYet):
+        open_exercise(NAME)(project_qkv)
+    assert met_mistakes() == (wrong.name,)
+    speak(reference.module.SingleHeadAttention)
+    assert "Mistakes that you met on the way" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_is_not_there_yet_is_told_and_nothing_is_raised(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def not_run_yet(size: int, rng: object) -> object:
+        raise NameError("name 'Layer' is not defined", name="Layer")
+
+    speak(not_run_yet)
+    assert "there is no `Layer`: run the cells above" in " ".join(capsys.readouterr().out.split())
