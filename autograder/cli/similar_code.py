@@ -10,6 +10,7 @@ from functools import partial
 from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells
 from autograder.cli.code_examples import without_names
+from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import WorkProgress
@@ -63,10 +64,20 @@ def find_similar_code(
 
 def given_fingerprints(exercise: Exercise, steps: frozenset[str]) -> frozenset[int]:
     """Return the fingerprints of what students get and of the reference: they weigh nothing."""
-    stub = [cell.source for cell in read_cells(read_solution(exercise)) if cell.code]
-    texts = ([given_text(exercise.folder)], stub)
+    texts = ([given_text(exercise.folder)], _stub(exercise))
     every = [fingerprints(cells, steps).values() for cells in texts]
     return frozenset().union(*(values for found in every for values in found))
+
+
+def _stub(exercise: Exercise) -> list[str]:
+    """Return the cells that students get; nothing when they cannot be cut out of the solution.
+
+    Nobody's marks depend on it, and what many still have of the stub weighs nothing anyway.
+    """
+    try:
+        return [cell.source for cell in read_cells(read_solution(exercise)) if cell.code]
+    except KitError:
+        return []
 
 
 def _take_fingerprints(

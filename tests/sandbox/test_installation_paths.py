@@ -322,7 +322,8 @@ def test_a_link_to_a_secret_is_no_way_round(
     (tmp_path / "link").symlink_to(tmp_path)
     put_on_path(monkeypatch, packages)
     found = find_package_folders([tmp_path / "solutions"])
-    assert found.linked == () and found.exclusions[-1].folder == tmp_path / "solutions"
+    assert not [link for link in found.linked if link.startswith(str(tmp_path))]
+    assert found.exclusions[-1].folder == tmp_path / "solutions"
     assert "must stay hidden" in excluded(monkeypatch, tmp_path / "link", tmp_path / "solutions")
 
 
