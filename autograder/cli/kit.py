@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from autograder.cli.output import print_any_character
+from autograder.cli.substitutes import print_any_character
 from autograder.errors import KitError
 from autograder.model.machine_fault import fault_of
 from autograder.model.origin import at_its_origin
@@ -27,9 +28,13 @@ class Kit(click.Group):
     The exit code is then 2.
     """
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Read the command line and run the command; whatever is printed can be shown."""
+        print_any_character()
+        return super().main(*args, **options)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; see the class."""
-        print_any_character()
         try:
             return super().invoke(ctx)
         except KitError as error:

@@ -1,7 +1,7 @@
 """Output that can fail without stopping the command.
 
-A reader may go away (`attn grade … | head`), a disk may be full, and a terminal may know only
-ASCII. None of these is a reason to leave a class without its results.
+A reader may go away (`attn grade … | head`), and a disk may be full. Neither is a reason to leave
+a class without its results.
 """
 
 from __future__ import annotations
@@ -89,10 +89,3 @@ def lasting_output() -> Iterator[None]:
             cure="look at the results, which were written anyway, or run the same command again "
             "in a terminal",
         )
-
-
-def print_any_character() -> None:
-    """Print a character that the encoding lacks as its escape, such as `\\u2713`."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")

@@ -45,14 +45,22 @@ class Run:
         return " ".join(self.out.split())
 
 
-def attn(*words: object, folder: Path, command: str = ATTN, keys: str = "", **env: str) -> Run:
+def attn(
+    *words: object,
+    folder: Path,
+    command: str = ATTN,
+    keys: str = "",
+    encoding: str = "utf-8",
+    **env: str,
+) -> Run:
+    """Run a command in a terminal of this encoding; its output must be readable in it."""
     run = subprocess.run(
         [command, *map(str, words)],
         cwd=folder,
-        env={**os.environ, **env},
+        env={**os.environ, "PYTHONIOENCODING": encoding, **env},
         input=keys,
         capture_output=True,
-        text=True,
+        encoding=encoding,
         check=False,
         timeout=300,
     )

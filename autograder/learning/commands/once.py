@@ -72,7 +72,8 @@ def check(
         checkup = check_work(task.exercise, task.steps, child=child)
     session = session.checked(checkup)
     if as_json:
-        console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=False) + "\n")
+        plain = not console.encoding.startswith("utf")  # JSON has its own way to write a sign
+        console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
         hint_number, session = _hint_to_show(session, checkup)
         show_checkup(console, checkup, task, following(session, task), hint_number)

@@ -1,0 +1,123 @@
+"""Every learner's command in a terminal that does not know UTF-8: no traceback, readable signs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from threading import Timer
+from typing import IO
+
+import pytest
+
+from support.learner_workspace import (
+    ATTN,
+    NAME,
+    RIGHT_SOFTMAX,
+    WRONG_SOFTMAX,
+    attn,
+    limited,
+    start,
+    stub_file,
+    written,
+)
+from support.terminal import PATIENCE
+
+ENCODINGS = ("cp1252", "ascii", "latin-1")
+ESCAPED = re.compile(r"\\[xuU][0-9a-f]{2}|\ufffd|\?{2}")
+BODIES = {
+    "softmax": WRONG_SOFTMAX,
+    "initialize_weights": "    while True:\n        pass",
+    "project_qkv": "    import os\n    os._exit(3)",
+    "scale_scores": "    return attention_scores / np.sqrt(embedding_dimension)",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    work = start(tmp_path / "work")
+    limited(work, seconds_per_call=0.5)
+    file = stub_file(work)
+    file.write_text(written(file.read_text(encoding="utf-8"), **BODIES), encoding="utf-8")
+    return work
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_terminal_without_utf_8_shows_readable_signs(workspace: Path, encoding: str) -> None:
+    commands = (
+        ["start", "."],
+        ["check"],
+        ["show", "softmax"],
+        ["hint", "softmax"],
+        ["list"],
+        ["solution", "softmax", "--yes"],
+        ["reset", "project_qkv", "--yes"],
+        ["check", "nothing-of-this-name"],
+        ["--help"],
+        ["check", "--help"],
+    )
+    said = {}
+    for words in commands:
+        run = attn(*words, folder=workspace, encoding=encoding)
+        said[words[0]] = run.out
+        assert run.code in (0, 1, 2) and "Traceback" not in run.err, (words, run.err)
+        assert not ESCAPED.search(run.out + run.err), (words, run.out + run.err)
+    dot = "." if encoding == "ascii" else "·"
+    for line in ("v scale_scores", "x softmax", "~ initialize_weights", f"{dot} apply_mask"):
+        assert line in said["list"] + attn("check", folder=workspace, encoding=encoding).out
+    assert "key >" in said["show"] and "query v" in said["show"]
+    assert f"={dot * 9} 1 of 11" in said["list"]
+
+
+def test_a_watch_without_utf_8_shows_readable_signs(workspace: Path) -> None:
+    encoding = "ascii"
+    watching = subprocess.Popen(
+        [ATTN, "watch"],
+        cwd=workspace,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding=encoding,
+    )
+    assert watching.stdout is not None
+    alarm = Timer(PATIENCE, watching.kill)
+    alarm.start()
+    with watching:
+        seen = _until("Your softmax runs down the columns", watching.stdout)
+        file = stub_file(workspace)
+        text = file.read_text(encoding="utf-8").replace(WRONG_SOFTMAX, RIGHT_SOFTMAX)
+        file.write_text(text, encoding="utf-8")
+        seen += _until("softmax passes.", watching.stdout)
+        watching.send_signal(signal.SIGTERM)
+        seen += watching.stdout.read()
+    alarm.cancel()
+    assert watching.returncode == 0
+    assert "v softmax passes." in seen
+    assert "Traceback" not in seen and not ESCAPED.search(seen)
+
+
+def _until(words: str, stream: IO[str]) -> str:
+    seen = ""
+    while words not in seen:
+        line = stream.readline()
+        assert line, f"it ended before {words!r}: {seen}"
+        seen += line
+    return seen
+
+
+def test_json_is_the_same_in_every_encoding(workspace: Path) -> None:
+    file = stub_file(workspace)
+    text = file.read_text(encoding="utf-8").replace(
+        WRONG_SOFTMAX, f"    print('≥ 😀')\n{WRONG_SOFTMAX}"
+    )
+    file.write_text(text, encoding="utf-8")
+    (plain, known) = (
+        attn("check", f"{NAME}.softmax", "--json", folder=workspace, encoding=encoding).out
+        for encoding in ("ascii", "utf-8")
+    )
+    assert json.loads(plain) == json.loads(known)
+    assert json.loads(known)["steps"][0]["checks"][0]["printed"] == "≥ 😀\n"
