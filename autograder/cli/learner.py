@@ -26,6 +26,8 @@ def _say(words: str) -> None:
 def check(task: str | None, folder: Path, as_json: bool) -> None:
     """Check your own work, or one step of it, against the worked examples.
 
+    A step has a name and a number: `attn check softmax` is also `attn check 1`.
+
     Without a name, it checks the exercise whose folder you are in, or else the one you worked
     on last. The exit code is 0 if every step passes, 1 if a step does not, and 2 for an error.
     """

@@ -434,3 +434,30 @@ def test_the_hint_that_a_check_shows_is_not_told_again_as_the_next(workspace: Pa
     assert "Hint 1 of 3" in attn("check", "softmax", folder=workspace).out
     assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
     assert "Hint 2 of 3" in attn("check", "softmax", folder=workspace).out
+
+
+# --- numbers of steps ---------------------------------------------------------------------------
+
+
+def test_the_number_of_a_step_is_a_name_for_it(workspace: Path) -> None:
+    put(workspace, project_qkv="    return 1")
+    assert "✗ project_qkv" in attn("check", "3", folder=workspace).out
+    assert "✗ project_qkv" in attn("check", f"{NAME}.3", folder=workspace).out
+    assert "project_qkv: " in attn("hint", "3", folder=workspace).out
+    assert "The check: " in attn("show", "3", folder=workspace).out
+    assert "def project_qkv" in attn("solution", "3", "--yes", folder=workspace).out
+    asked = attn("reset", "3", folder=workspace, keys="y\n")
+    assert asked.code == RIGHT and "Put the stub of project_qkv back?" in asked.out
+    assert "return 1" not in stub_file(workspace).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", ["0", "12", "٣", f"{NAME}.99"])
+def test_a_number_that_no_step_has_is_told_with_a_cure(workspace: Path, words: str) -> None:
+    number = words.rpartition(".")[2]
+    run = attn("check", words, folder=workspace)
+    assert run.code == REFUSED and run.out == ""
+    if number.isascii():
+        assert f"there is no step {number} in {NAME}" in run.err
+        assert "cure:  use a number from 1 to 11; attn list shows them" in run.err
+    else:
+        assert f"there is no step {number!r}" in run.err

@@ -56,18 +56,18 @@ class Workspace:
     def task(self, words: str | None, current: Exercise) -> Task:
         """Parse EXERCISE, EXERCISE.STEP or STEP; without words, the task is `current`.
 
-        A step alone belongs to `current`, or else to the only exercise that has it. Raises
-        `KitError` for an unknown or ambiguous name.
+        STEP is a name, or a number from 1. A step alone belongs to `current`, or else to the only
+        exercise that has it. Raises `KitError` for an unknown or ambiguous name.
         """
         if not words:
             return Task(current)
         first, _, rest = words.partition(".")
         if first in self.names:
             exercise = self.exercise(first)
-            return Task(exercise, exercise.step(rest) if rest else None)
+            return Task(exercise, step_called(exercise, rest) if rest else None)
         having = [each for each in self.exercises if words in (step.name for step in each.steps)]
         if current in having or not having:
-            return Task(current, current.step(words))
+            return Task(current, step_called(current, words))
         if len(having) > 1:
             raise KitError(
                 f"{len(having)} exercises have a step {words!r}",
@@ -75,6 +75,20 @@ class Workspace:
                 cure=f"say which: {', '.join(f'{each.name}.{words}' for each in having)}",
             )
         return Task(having[0], having[0].step(words))
+
+
+def step_called(exercise: Exercise, words: str) -> Step:
+    """Return the step of this name or number (from 1); raise `KitError` when there is none."""
+    if not (words.isascii() and words.isdecimal()):
+        return exercise.step(words)
+    by_number = {str(number): step for number, step in enumerate(exercise.steps, 1)}
+    if words in by_number:
+        return by_number[words]
+    raise KitError(
+        f"there is no step {words} in {exercise.name}",
+        place=str(exercise.folder / MANIFEST),
+        cure=f"use a number from 1 to {len(exercise.steps)}; attn list shows them",
+    )
 
 
 def find_workspace(start: Path) -> Workspace:
