@@ -58,7 +58,11 @@ def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path
         files = {path.name for path in (tmp_path / "work" / folder.name).iterdir()}
         assert {f"{folder.name}.py", f"{folder.name}.ipynb", "examples.json"} <= files
     assert run.out.rstrip().endswith("attn watch  checks whenever you save")
+    assert "Single-head attention in NumPy\n  11 steps, about 85 minutes\n" in run.out
     assert "cd work" in run.out
+    named = [tmp_path / file for file in re.findall(rf"^  (work/{NAME}/\S+)  in ", run.out, re.M)]
+    assert [file.suffix for file in named] == [".ipynb", ".py"]
+    assert all(file.is_file() for file in named)
     laid = [path.name for path in (tmp_path / "work").rglob("*")]
     assert not [name for name in laid if re.search("solution|grader|misconception", name)]
 
@@ -74,6 +78,15 @@ def test_start_again_leaves_work_as_it_is_and_brings_the_rest_up_to_date(workspa
     assert f"brought up to date: {NAME}/examples.json" in run.out
     assert file.read_text(encoding="utf-8") == mine
     assert file.with_suffix(".ipynb").is_file()
+
+
+def test_start_again_names_the_file_of_the_exercise_that_is_under_way(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work", NAME, "torch_single_head")
+    facts = json.loads(state(workspace).read_text(encoding="utf-8"))
+    facts["current"] = "torch_single_head"
+    state(workspace).write_text(json.dumps(facts), encoding="utf-8")
+    again = attn("start", "../work", "--exercise", NAME, folder=workspace).out
+    assert "torch_single_head/torch_single_head.py" in again and f"{NAME}/{NAME}.py" not in again
 
 
 def test_start_refuses_an_exercise_that_is_not_known_and_makes_nothing(tmp_path: Path) -> None:

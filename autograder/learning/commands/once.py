@@ -17,13 +17,14 @@ from rich.text import Text
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
-from autograder.learning.state.progress import read_progress, save
+from autograder.learning.state.progress import current_exercise, read_progress, save
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.screen import command, hint, show_checkup
 from autograder.model.exercise import Exercise, Step
 
 Confirm = Callable[[str], bool]  # asks a yes-or-no question
+WORK_FILES = {".ipynb": "in JupyterLab", ".py": "in your editor"}
 
 
 def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
@@ -34,7 +35,8 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
     progress = read_progress(created.workspace.root, say)
     save(progress if progress.current else progress.with_current(created.workspace.names[0]), say)
     for exercise in created.workspace.exercises:
-        console.print(Text(f"{exercise.name}  ").append(_about(exercise), "dim"))
+        console.print(Text.assemble((exercise.name, "bold"), f"  {exercise.title}"))
+        console.print(Text(f"  {_about(exercise)}", "dim"))
     if created.kept:
         console.print(Text(f"kept as you left it: {_named(created.kept, root)}"))
     if created.updated:
@@ -45,9 +47,11 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
                 needs = "needs PyTorch: python -m pip install 'attention-kit[torch]'"
                 console.print(Text(f"{exercise.name} {needs}"))
     console.print()
-    console.print(
-        Text("Each folder has a notebook and a .py file with the same steps: choose one.")
-    )
+    current = current_exercise(created.workspace, progress)
+    console.print(Text("Open one of these two files. They hold the same steps: work in only one."))
+    for suffix, where in WORK_FILES.items():
+        file = root / current.name / f"{current.name}{suffix}"
+        console.print(command(file.as_posix(), where))
     console.print(Text("Next:"))
     if created.workspace.root != Path.cwd().resolve():
         console.print(command(f"cd {root}"))
