@@ -6,6 +6,8 @@ student's installation does not need nbgrader.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from autograder import __version__
@@ -13,7 +15,7 @@ from autograder.cli import after_grading, author, instructor, learner
 from autograder.cli.collect import collect
 from autograder.cli.export_marks import export
 from autograder.cli.gradescope_zip import gradescope
-from autograder.cli.kit import Kit
+from autograder.cli.kit import OUT, Kit
 from autograder.cli.student_result import result
 from autograder.model.import_path import (
     leave_out_the_current_folder,
@@ -21,19 +23,30 @@ from autograder.model.import_path import (
 )
 
 
-@click.group(cls=Kit, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Kit,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="attn")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Build attention step by step, and grade a class that does."""
     refuse_the_current_folder()
     leave_out_the_current_folder()
+    if ctx.invoked_subcommand is None:
+        from autograder.cli.greeting import greet
+
+        greet(Path(), OUT)
 
 
-for command in (
-    *learner.COMMANDS,
-    *(instructor.course, instructor.release, instructor.grade, instructor.demo, instructor.doctor),
-    *(after_grading.report, after_grading.tell),
-    *(collect, export, result, gradescope),
-    *(author.build, author.verify, author.costs),
-):
-    main.add_command(command)
+main.add_for("learners", learner.COMMANDS)
+main.add_for(
+    "instructors",
+    (
+        *(instructor.demo, instructor.doctor, instructor.course, instructor.release, collect),
+        *(instructor.grade, after_grading.report, after_grading.tell),
+        *(export, result, gradescope),
+    ),
+)
+main.add_for("authors", (author.build, author.verify, author.costs))

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT
+from autograder.cli.kit import FOLDER, OUT, example
 
 
 def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
@@ -29,7 +29,7 @@ def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command()
+@click.command(epilog=example("attn report my-course"))
 @click.argument("class_", metavar="CLASS", type=FOLDER)
 @_of_a_graded_class
 def report(class_: Path, **graded: Any) -> None:
@@ -40,7 +40,11 @@ def report(class_: Path, **graded: Any) -> None:
     _report(class_, graded)
 
 
-@click.command()
+@click.command(
+    epilog=example(
+        'attn tell my-course softmax/3f2a9c01 "Along which axis do the weights sum to 1?"'
+    )
+)
 @click.argument("class_", metavar="CLASS", type=FOLDER)
 @click.argument("mistake", metavar="STEP/MISTAKE")
 @click.argument("words", metavar="[WORDS]", default="")

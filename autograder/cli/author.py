@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT, exercise_folders
+from autograder.cli.kit import FOLDER, OUT, example, exercise_folders
 from autograder.errors import KitError
 
 
-@click.command()
+@click.command(epilog=example("attn build --check"))
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
 @click.option("--assignments", type=FOLDER, help="Where to write [default: beside solutions/].")
 @click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
-    """Generate assignments/ from solutions/ (for authors)."""
+    """Generate assignments/ from solutions/."""
     from autograder.building.build import build_all, stale
     from autograder.checks.recording import record_examples
 
@@ -38,7 +38,7 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     OUT.print(f"{target} is up to date")
 
 
-@click.command()
+@click.command(epilog=example("attn verify --exercise numpy_single_head"))
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 @click.option("--seeds", default=200, show_default=True, help="Seeds per correct variant.")
@@ -64,11 +64,11 @@ def verify(
     sys.exit(1 if any(proof.gaps for proof in proofs) else 0)
 
 
-@click.command()
+@click.command(epilog=example("attn costs --document docs/mistake-costs.md"))
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
 @click.option("--document", type=FOLDER, help="Also write the table of them, in Markdown.")
 def costs(solutions: Path, document: Path | None) -> None:
-    """Measure what each known mistake costs the language model of `attn play` (for authors)."""
+    """Measure what each known mistake costs the language model of `attn play`."""
     from autograder.language_model.mistake_costs import written_costs
     from autograder.model.exercise import MISTAKE_COSTS, read_exercise
     from autograder.model.files import write_whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT
+from autograder.cli.kit import FOLDER, OUT, example
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -24,7 +24,7 @@ COLLECTED, NOT_TAKEN = "collected", "not-taken"
 _MOST = 5  # names of a kind
 
 
-@click.command()
+@click.command(epilog=example("attn collect submissions.zip --course my-course"))
 @click.argument("download", metavar="ZIP", type=FOLDER)
 @click.option("--to", "folder", type=FOLDER, help="A folder for the hand-ins, one per student.")
 @click.option("--course", type=FOLDER, help="A course: they go into its submitted/ folder.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from autograder.cli.kit import FOLDER, OUT
+from autograder.cli.kit import FOLDER, OUT, example
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -28,7 +28,7 @@ LONGEST = 400
 UP_TO_DATE, BEHIND = 0, 1
 
 
-@click.command("check")
+@click.command("check", epilog=example("attn course check my-course"))
 @COURSE
 @ASSIGNMENTS
 def check(directory: Path, assignments: Path | None) -> None:
@@ -58,7 +58,7 @@ def check(directory: Path, assignments: Path | None) -> None:
     sys.exit(BEHIND if behind or unread else UP_TO_DATE)
 
 
-@click.command("update")
+@click.command("update", epilog=example("attn course update my-course --dry-run"))
 @COURSE
 @ASSIGNMENTS
 @click.option("--exercise", "exercises", multiple=True, help="An exercise to add to the course.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT
+from autograder.cli.kit import FOLDER, OUT, example
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -48,7 +48,7 @@ def _into_a_table(command: Callable[..., None]) -> Callable[..., None]:
     return _GRADED(command)
 
 
-@click.group()
+@click.group(epilog=example("attn export canvas my-course --into gradebook.csv --to filled.csv"))
 def export() -> None:
     """Take the marks of a graded class to a learning platform.
 
@@ -56,7 +56,7 @@ def export() -> None:
     """
 
 
-@export.command()
+@export.command(epilog=example("attn export canvas my-course --into gradebook.csv --to filled.csv"))
 @_into_a_table
 def canvas(**given: Any) -> None:
     """Fill marks into a copy of the gradebook that Canvas exports.
@@ -68,7 +68,7 @@ def canvas(**given: Any) -> None:
     _fill(canvas_column, **given)
 
 
-@export.command()
+@export.command(epilog=example("attn export moodle homework --into worksheet.csv --to filled.csv"))
 @_into_a_table
 def moodle(**given: Any) -> None:
     """Fill marks into a copy of Moodle's grading worksheet.
@@ -80,7 +80,7 @@ def moodle(**given: Any) -> None:
     _fill(moodle_column, **given)
 
 
-@export.command()
+@export.command(epilog=example("attn export lti my-course --roster roster.csv --to scores.json"))
 @_GRADED
 @click.option("--to", "target", type=FOLDER, required=True, help="A file for the scores, as JSON.")
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autograder.cli.instructor import SOLUTIONS
-from autograder.cli.kit import FOLDER, OUT, source_folders
+from autograder.cli.kit import FOLDER, OUT, example, source_folders
 from autograder.errors import KitError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autograder.model.marking import MarkingRules
 
 
-@click.command()
+@click.command(epilog=example("attn gradescope numpy_single_head --to autograder.zip"))
 @click.argument("exercise")
 @click.option("--to", "target", type=FOLDER, required=True, help="The zip, a new file.")
 @click.option("--secret", type=FOLDER, help="An input.secret to keep [default: a new one].")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograder.cli.course_commands import check, update
-from autograder.cli.kit import FOLDER, OUT, exercise_folders, source_folders
+from autograder.cli.kit import FOLDER, OUT, example, exercise_folders, source_folders
 
 SOLUTIONS = click.option(
     "--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit]."
@@ -25,7 +25,7 @@ def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
-@click.group()
+@click.group(epilog=example("attn course new my-course"))
 def course() -> None:
     """Make an nbgrader course, and keep it up to date."""
 
@@ -34,7 +34,7 @@ course.add_command(check)
 course.add_command(update)
 
 
-@course.command("new")
+@course.command("new", epilog=example("attn course new my-course --exercise numpy_single_head"))
 @click.argument("directory", type=FOLDER)
 @SOLUTIONS
 @ASSIGNMENTS
@@ -60,7 +60,7 @@ def new(
     OUT.print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
 
 
-@click.command()
+@click.command(epilog=example("attn release numpy_single_head --to handout --zip"))
 @click.argument("exercises", metavar="EXERCISE...", nargs=-1, required=True)
 @click.option("--to", "directory", type=FOLDER, required=True, help="A folder for the release.")
 @click.option("--zip", "archives", is_flag=True, help="Also make an archive of each exercise.")
@@ -98,7 +98,7 @@ def release(
     OUT.print(release_summary(released, directory, github), soft_wrap=True, markup=False)
 
 
-@click.command()
+@click.command(epilog=example("attn grade homework --exercise numpy_single_head"))
 @click.argument("submissions", type=FOLDER)
 @click.option("--exercise", help="Which exercise [default: the course's only one].")
 @click.option(
@@ -168,7 +168,7 @@ def grade(
     sys.exit(0 if graded.complete else 1)
 
 
-@click.command()
+@click.command(epilog=example("attn demo demo-course"))
 @click.argument("directory", type=FOLDER, default=Path("demo-course"))
 @SOLUTIONS
 @ASSIGNMENTS
@@ -194,7 +194,7 @@ def demo(
     )
 
 
-@click.command()
+@click.command(epilog=example("attn doctor"))
 @click.option("--json", "json_wanted", is_flag=True, help="Print the findings as JSON.")
 def doctor(json_wanted: bool) -> None:
     """Say what this machine can do, how that was found out, and what is missing.

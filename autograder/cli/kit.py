@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,34 @@ ERRORS = Console(stderr=True, highlight=False)
 LONGEST = 10_000  # characters in one part of an error
 
 
-class Kit(click.Group):
-    """A command group that prints a `KitError` or a fault of the machine as three short lines.
+def example(command: str) -> str:
+    """Return the last lines of a command's help: one example, which is not wrapped."""
+    return f"\b\nExample:\n  {command}"
 
-    The exit code is then 2.
+
+class Kit(click.Group):
+    """A command group that lists its commands by reader.
+
+    It prints a `KitError` or a fault of the machine as three short lines, and exits with 2.
     """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._readers: dict[str, tuple[click.Command, ...]] = {}
+
+    def add_for(self, reader: str, commands: Sequence[click.Command]) -> None:
+        """Add the commands of one kind of reader, such as "learners"."""
+        self._readers[reader] = tuple(commands)
+        for command in commands:
+            self.add_command(command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of each reader, with the whole first sentence of each."""
+        widest = max(len(name) for name in self.commands)
+        for reader, commands in self._readers.items():
+            rows = [(str(each.name).ljust(widest), _sentence(each)) for each in commands]
+            with formatter.section(f"For {reader}"):
+                formatter.write_dl(rows)
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Read the command line and run the command; whatever is printed can be shown."""
@@ -45,6 +69,10 @@ class Kit(click.Group):
                 raise
             _tell(fault)
         ctx.exit(2)
+
+
+def _sentence(command: click.Command) -> str:
+    return command.get_short_help_str(limit=LONGEST)
 
 
 def _tell(error: KitError) -> None:

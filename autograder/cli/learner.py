@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import ERRORS, FOLDER, OUT
+from autograder.cli.kit import ERRORS, FOLDER, OUT, example
 
 IN = click.option("--in", "folder", type=FOLDER, default=Path("."), help="Where the work is.")
 
@@ -19,7 +19,7 @@ def _say(words: str) -> None:
     ERRORS.print(Text(words), soft_wrap=True)
 
 
-@click.command()
+@click.command(epilog=example("attn check softmax"))
 @click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
 @IN
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
@@ -36,7 +36,7 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
     sys.exit(0 if once.check(folder, task, OUT, _say, as_json=as_json) else 1)
 
 
-@click.command()
+@click.command(epilog=example("attn start my-attention"))
 @click.argument("directory", type=FOLDER)
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 def start(directory: Path, exercises: tuple[str, ...]) -> None:
@@ -46,7 +46,7 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
     once.start(directory, exercises, OUT, _say)
 
 
-@click.command()
+@click.command(epilog=example("attn hint softmax"))
 @click.argument("step", required=False)
 @IN
 def hint(step: str | None, folder: Path) -> None:
@@ -56,7 +56,7 @@ def hint(step: str | None, folder: Path) -> None:
     once.next_hint(folder, step, OUT, _say)
 
 
-@click.command("list")
+@click.command("list", epilog=example("attn list"))
 @IN
 def list_steps(folder: Path) -> None:
     """Show how far you are: steps, points, minutes, difficulty."""
@@ -65,7 +65,7 @@ def list_steps(folder: Path) -> None:
     once.show_progress(folder, OUT, _say)
 
 
-@click.command()
+@click.command(epilog=example("attn show softmax --save softmax.png"))
 @click.argument("step", required=False)
 @click.option("--save", type=FOLDER, help="Also draw into this .png or .svg file.")
 @IN
@@ -76,7 +76,7 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
     once.show_step(folder, step, save, OUT, _say)
 
 
-@click.command()
+@click.command(epilog=example("attn solution softmax"))
 @click.argument("step", required=False)
 @click.option("--yes", is_flag=True, help="Show it even if the step does not pass yet.")
 @IN
@@ -88,7 +88,7 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
     sys.exit(0 if shown else 1)
 
 
-@click.command()
+@click.command(epilog=example("attn reset softmax"))
 @click.argument("task", metavar="STEP|EXERCISE")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @IN
@@ -103,7 +103,7 @@ def _asking(yes: bool) -> Callable[[str], bool]:
     return lambda question: yes or click.confirm(question)
 
 
-@click.command()
+@click.command(epilog=example("attn watch numpy_single_head"))
 @click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
 @IN
 def watch(task: str | None, folder: Path) -> None:
@@ -113,7 +113,7 @@ def watch(task: str | None, folder: Path) -> None:
     watching.watch(folder, task, OUT, _say)
 
 
-@click.command()
+@click.command(epilog=example("attn play"))
 @click.argument("task", metavar="[EXERCISE]", required=False)
 @IN
 def play(task: str | None, folder: Path) -> None:

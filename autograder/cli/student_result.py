@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import FOLDER
+from autograder.cli.kit import FOLDER, example
 from autograder.errors import KitError
 from autograder.model.files import write_whole
 from autograder.model.sanitize import terminal_line
@@ -14,7 +14,7 @@ from autograder.model.sanitize import terminal_line
 FORMATS = ("gradescope", "classroom", "junit", "summary")
 
 
-@click.command()
+@click.command(epilog=example("attn result homework-graded --student ada --format gradescope"))
 @click.argument("results", metavar="VERDICT", type=FOLDER)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="For whom.")
 @click.option("--student", help="Whose verdict, where the folder has several.")

@@ -75,6 +75,16 @@ def told_by_attn(*words: str) -> str:
     return run.stdout if run.returncode == 0 else ""
 
 
+# A group of commands has one list of them, and `attn` has one for each kind of reader.
+LISTS = ("Commands", "For learners", "For instructors", "For authors")
+
+
+def subcommands(*path: str) -> set[str]:
+    """What may follow `attn` and these words."""
+    told = told_by_attn(*path)
+    return {name for heading in LISTS for name in listed(told, heading)}
+
+
 def listed(told: str, heading: str) -> set[str]:
     """The first words of the lines below a heading of a help text, and what follows a comma."""
     block = told.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
@@ -98,9 +108,9 @@ def wrong_attn(words: list[str]) -> str:
     if words[0].startswith("-"):
         return "" if words[0] in listed(told_by_attn(), "Options") else f"no option {words[0]}"
     path: list[str] = []
-    while words and words[0] in listed(told_by_attn(*path), "Commands"):
+    while words and words[0] in subcommands(*path):
         path.append(words.pop(0))
-    if not path or (words and listed(told_by_attn(*path), "Commands")):
+    if not path or (words and subcommands(*path)):
         return f"there is no attn {' '.join([*path, *words[:1]])}"
     known = listed(told_by_attn(*path), "Options")
     options = [word.partition("=")[0] for word in words if word.startswith("-")]
@@ -112,8 +122,8 @@ def wrong_attn(words: list[str]) -> str:
 def options_there() -> frozenset[str]:
     """The options of every command, and the flags of `nbgrader autograde`."""
     every = listed(told_by_attn(), "Options")
-    for name in listed(told_by_attn(), "Commands"):
-        inner = listed(told_by_attn(name), "Commands")
+    for name in subcommands():
+        inner = subcommands(name)
         for path in ((name,), *((name, each) for each in inner)):
             every |= listed(told_by_attn(*path), "Options")
     return frozenset(every | {f"--{flag}" for flag in AutogradeApp.flags})
@@ -242,7 +252,7 @@ def test_every_command_is_known_to_the_real_command_line(path: Path) -> None:
 def test_the_commands_of_learners_and_instructors_are_all_in_the_documents() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
     told = {command.split()[1] for command in commands_in(text) if command.startswith("attn ")}
-    assert listed(told_by_attn(), "Commands") - {"demo"} <= told  # the demo goes by `make demo`
+    assert subcommands() - {"demo"} <= told  # the demo goes by `make demo`
 
 
 @every_document
