@@ -118,7 +118,7 @@ def comparison(
     labels: Sequence[str] | None = None,
     precision: str = "",
 ) -> Comparison:
-    """Show `yours` beside `expected`, at the first entry of the leading axes that differs.
+    """Show `yours` beside `expected`, at the entry of the leading axes with the largest difference.
 
     yours, expected: arrays with these axes. axes: the names of all axes, such as "B S S".
     precision: the dtype that was asked for.
@@ -132,10 +132,10 @@ def comparison(
         )
     actual, wanted = _floating(actual), _floating(wanted)
     wrong = _differing(actual, wanted, precision)
-    place = first_place(wrong) if wrong.any() else (0,) * actual.ndim
     with np.errstate(all="ignore"):
         # Where numbers agree, show a difference of 0: rounding is not of interest.
         difference = np.where(wrong, actual - wanted, 0.0)
+    place = first_place(_largest(difference, wrong)) if wrong.any() else (0,) * actual.ndim
     arrays = {"yours": actual, "expected": wanted, "difference": difference}
     panels = [
         panel(array, title=title, axes=axes, labels=labels, index=place[:-2])
@@ -219,9 +219,17 @@ def _difference_words(difference: np.ndarray, wrong: np.ndarray, letters: str | 
     if not wrong.any():
         return "All numbers agree."
     count = f"{int(wrong.sum())} of {wrong.size} numbers differ"
+    marked = _largest(difference, wrong)
+    largest = float(np.abs(difference[first_place(marked)]))
+    if not math.isfinite(largest):
+        return f"{count}, the first {place_words(wrong, letters)}."
+    return f"{count}; the largest difference is {largest:.4g}, {place_words(marked, letters)}."
+
+
+def _largest(difference: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Return a mask of the largest finite differences, or of all when none is finite."""
     finite = np.isfinite(difference) & wrong
     if not finite.any():
-        return f"{count}, the first {place_words(wrong, letters)}."
-    largest = float(np.abs(difference[finite]).max())
-    at = place_words(finite & (np.abs(difference) == largest), letters)
-    return f"{count}; the largest difference is {largest:.4g}, {at}."
+        return wrong
+    sizes = np.abs(difference)
+    return np.asarray(finite & (sizes == sizes[finite].max()))

@@ -1,7 +1,8 @@
 """Heat maps in a terminal: blocks of color with a number in each.
 
-A terminal does not say whether it is light or dark, so every block has its own background,
-and a text color that stands out from it. Without color, the numbers remain.
+A terminal does not say whether it is light or dark. So 0 has the terminal's own colors and looks
+like nothing, and every other number has a color of the 256 that differs the more from white and
+from black the larger it is. Without color, the numbers and their signs remain.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from rich.text import Text
 
 from autograder.heatmaps.panel import Panel
 
-# (red, green, blue) of zero, of the largest and of the most negative number. People who are
-# color-blind can tell blue from orange.
-ZERO = (32, 36, 48)
-POSITIVE = (86, 180, 233)
-NEGATIVE = (230, 120, 30)
-EVEN = 0.179  # the luminance on which black and white stand out equally
+# Colors of a 256-color terminal, from small numbers to large ones; black can be read on each.
+# People who are color-blind can tell blue from orange.
+POSITIVE = (109, 110, 74, 75, 39)
+NEGATIVE = (144, 179, 215, 208, 202)
+INK = 16  # black, whatever colors the terminal calls black
+ZERO = Style()
 OFF_THE_SCALE = Style(bold=True, italic=True)
 DIM = Style(dim=True)
 CELL = 5  # the least width of a cell, including the space beside the number
@@ -62,14 +63,14 @@ def block(panel: Panel, width: int) -> Text:
     """Return one panel as lines at most `width` wide, with a note about what is cut off."""
     rows, columns = _arrow(panel.axes[0], "↓"), _arrow(panel.axes[1], "→")
     margin = min(LABEL, _widest(panel.labels[0], (rows,)))
-    column = max(CELL, min(LABEL, _widest(panel.labels[1], *panel.cells) + 1))
+    column = max(CELL, min(LABEL, _widest(panel.labels[1], *signed_cells(panel)) + 1))
     panel = panel.cut(ROWS, (width - margin) // column)
     text = Text(panel.title, style="bold", no_wrap=True, overflow="ellipsis")
     text = Text.assemble(text, "\n", no_wrap=True, overflow="ellipsis")
     head = "".join(_fitted(label, column, right=True) for label in panel.labels[1])
     text.append(f"{' ' * margin} {columns}\n", DIM)
     text.append(f"{_fitted(rows, margin)}{head}\n", DIM)
-    for row, (label, cells) in enumerate(zip(panel.labels[0], panel.cells)):
+    for row, (label, cells) in enumerate(zip(panel.labels[0], signed_cells(panel))):
         text.append(_fitted(label, margin), DIM)
         for place, cell in enumerate(cells):
             text.append(_fitted(cell, column, right=True), style(panel.strength(row, place)))
@@ -81,22 +82,26 @@ def block(panel: Panel, width: int) -> Text:
 
 
 def style(strength: float | None) -> Style:
-    """Return the colors of a cell: its own background, with black or white text."""
+    """Return the colors of a cell; 0 has none of its own."""
     if strength is None:
         return OFF_THE_SCALE
-    end = POSITIVE if strength >= 0 else NEGATIVE
-    mixed = [zero + (full - zero) * abs(strength) for zero, full in zip(ZERO, end)]
-    bright = _luminance(mixed) > EVEN
-    return Style(
-        color=Color.from_rgb(0, 0, 0) if bright else Color.from_rgb(255, 255, 255),
-        bgcolor=Color.from_rgb(*mixed),
+    if strength == 0:
+        return ZERO
+    shades = POSITIVE if strength > 0 else NEGATIVE
+    shade = shades[min(math.ceil(abs(strength) * len(shades)), len(shades)) - 1]
+    return Style(color=Color.from_ansi(INK), bgcolor=Color.from_ansi(shade))
+
+
+def signed_cells(panel: Panel) -> tuple[tuple[str, ...], ...]:
+    """Return a panel's cells; if one is negative, positive numbers have a sign, too."""
+    rows, columns = panel.values.shape
+    strengths = [[panel.strength(row, column) for column in range(columns)] for row in range(rows)]
+    if not any(each is not None and each < 0 for row in strengths for each in row):
+        return panel.cells
+    return tuple(
+        tuple(f"+{cell}" if each and each > 0 else cell for cell, each in zip(*pair))
+        for pair in zip(panel.cells, strengths)
     )
-
-
-def _luminance(color: Sequence[float]) -> float:
-    """Return how bright an sRGB color looks, from 0 to 1 (WCAG's relative luminance)."""
-    red, green, blue = (math.pow(part / 255, 2.2) for part in color)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _arrow(axis: str, arrow: str) -> str:

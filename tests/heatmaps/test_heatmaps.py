@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.color import ColorSystem
 from rich.console import Console, RenderableType
 
 from autograder.course.page import clean_html
@@ -106,9 +108,44 @@ def test_of_several_sequences_and_heads_the_first_is_shown_and_that_is_said(
     assert "key →" in text and "query ↓" in text
 
 
-def test_with_color_every_block_brings_its_own_background(weights: np.ndarray) -> None:
-    text = printed(drawn(weights[0, 0], title="weights"), color=True)
-    assert len(re.findall(r"48;2;\d+;\d+;\d+m", text)) == weights[0, 0].size
+def test_with_color_every_number_has_one_of_the_256_behind_it_and_0_has_none() -> None:
+    text = printed(drawn(np.array([[0.25, 0.0, -0.5, 1.0]]), title="x"), color=True)
+    assert len(re.findall(r"48;5;\d+m", text)) == 3 and "48;2" not in text
+    assert re.search(r"\d+m +\+0\.25\x1b\[0m +0\x1b", text)
+
+
+def test_without_color_a_sign_tells_positive_from_negative() -> None:
+    signed = printed(drawn(np.array([[0.25, 0.0, -0.5, -np.inf, -1e9]]), title="x"))
+    assert signed.splitlines()[-1].split() == ["0", "+0.25", "0", "-0.50", "-inf", "-1e9"]
+    # A number that a mask has taken away is not on the scale, and is no reason for signs.
+    assert "+" not in printed(drawn(np.array([[0.25, -1e9]]), title="x"))
+
+
+def lab(color: Sequence[float]) -> np.ndarray:
+    """CIELAB, in which equal distances look about equal."""
+    parts = [part / 255 for part in color]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    rows = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    ratio = np.array(rows) @ linear / (0.9505, 1.0, 1.089)
+    x, y, z = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("background", [0, 255], ids=["dark", "light"])
+def test_a_larger_number_stands_out_more_from_a_light_and_a_dark_terminal(
+    sign: int, background: int
+) -> None:
+    assert style(0.0).bgcolor is None and style(0.0).color is None
+    strengths = np.linspace(0.01, 1, 100)
+    behind = [style(sign * float(each)).bgcolor for each in strengths]
+    far = [
+        float(np.linalg.norm(lab(tuple(each.get_truecolor())) - lab([background] * 3)))
+        for each in behind
+        if each
+    ]
+    assert len(far) == len(strengths) and far == sorted(far) and len(set(far)) >= 5
+    assert far[0] > 25  # the smallest number is seen, too
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 200])
@@ -159,7 +196,7 @@ def test_shapes_that_differ_are_told_with_the_names_of_their_axes(weights: np.nd
     assert "(B=2, heads=3, S=4, S=4) is expected" in compared.words
 
 
-def test_the_first_entry_that_differs_is_the_one_that_is_shown(weights: np.ndarray) -> None:
+def test_the_entry_that_differs_is_the_one_that_is_shown(weights: np.ndarray) -> None:
     yours = weights.copy()
     yours[1, 2, 3, 0] += 0.25
     compared = comparison(yours, weights, axes="B heads S S")
@@ -170,6 +207,21 @@ def test_the_first_entry_that_differs_is_the_one_that_is_shown(weights: np.ndarr
         assert each.axes == ("query", "key")
     difference = compared.panels[2].values
     assert difference[3, 0] == pytest.approx(0.25) and np.count_nonzero(difference) == 1
+
+
+def test_of_several_entries_that_differ_the_largest_difference_is_shown(
+    weights: np.ndarray,
+) -> None:
+    yours = weights.copy()
+    yours[0, 0, 0, 0] += 0.001
+    yours[1, 1, 2, 3] -= 0.5
+    compared = comparison(yours, weights, axes="B heads S S")
+    assert "the largest difference is 0.5, at [1, 1, 2, 3]" in compared.words
+    assert compared.panels[2].notes == ("shown: B[1] of 2, heads[1] of 3",)
+    yours[0, 2, 0, 0] = np.nan  # without a size; it is counted
+    assert comparison(yours, weights, axes="B heads S S").panels[0].notes[0].endswith("[1] of 3")
+    yours[...] = np.inf
+    assert comparison(yours, weights, axes="B heads S S").panels[0].notes[0].endswith("[0] of 3")
 
 
 def test_equal_colors_are_equal_numbers_in_yours_and_expected(weights: np.ndarray) -> None:
@@ -232,9 +284,16 @@ def test_numbers_on_a_page_can_be_read_in_both_themes(color: str, page: int, tex
 def test_numbers_in_a_terminal_can_be_read_on_every_block() -> None:
     for strength in np.linspace(-1, 1, 41):
         shown = style(float(strength))
-        assert shown.color and shown.bgcolor and shown.color.triplet and shown.bgcolor.triplet
-        found = contrast(list(shown.color.triplet), list(shown.bgcolor.triplet))
-        assert found >= READABLE, f"strength {strength}"
+        if shown.color is None or shown.bgcolor is None:
+            assert abs(strength) < 1e-9 and not shown  # the terminal's own colors
+            continue
+        # The 16 colors differ from terminal to terminal; rich takes them for rather dark.
+        for system, least in ((ColorSystem.EIGHT_BIT, READABLE), (ColorSystem.STANDARD, 4.0)):
+            ink, paper = (
+                [float(part) for part in each.downgrade(system).get_truecolor()]
+                for each in (shown.color, shown.bgcolor)
+            )
+            assert contrast(ink, paper) >= least, f"strength {strength}, {system}"
 
 
 # --- as text ------------------------------------------------------------------------------------
