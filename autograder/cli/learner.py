@@ -107,7 +107,7 @@ def _asking(yes: bool) -> Callable[[str], bool]:
 @click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
 @IN
 def watch(task: str | None, folder: Path) -> None:
-    """Check every time you save; press a key for a hint, a picture or the list."""
+    """Check every time you save; press a key for a step, a hint, a picture or the list."""
     from autograder.learning.commands import watching
 
     watching.watch(folder, task, OUT, _say)

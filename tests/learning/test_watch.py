@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.learning.commands.watching import Signals, Watch
+from autograder.learning.commands.signals import Signals
+from autograder.learning.commands.watching import Watch
 from autograder.learning.state.session import open_session
 from autograder.learning.terminal.view import View
 from autograder.model.exercise import read_exercise

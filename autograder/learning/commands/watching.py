@@ -6,35 +6,32 @@ Without a keyboard, it prints every answer and needs no keys.
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import FrameType
 
 from rich.console import Console
 from rich.text import Text
 
 from autograder.errors import KitError
+from autograder.learning.commands.answers import answered
 from autograder.learning.commands.once import give_hint, put_back
+from autograder.learning.commands.signals import Signals
 from autograder.learning.runner.background import Background, BackgroundAnswer
-from autograder.learning.runner.results import Checkup
 from autograder.learning.state.saves import Saves
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.state.workspace import Task
-from autograder.learning.terminal import view as views
 from autograder.learning.terminal.keys import END_OF_INPUT, Keyboard
+from autograder.learning.terminal.summary import summary
 from autograder.learning.terminal.view import View
-from autograder.model.symbols import mark
-from autograder.model.verdict import Outcome
+from autograder.learning.terminal.watch_screen import screen
 
 SLOW = 0.7  # seconds without an answer before the screen says what is going on
 TICK = 0.5  # seconds
-MOST_NEWS = 3
+PAUSE = 1.5  # seconds between two digits of one number
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,9 @@ def watch(folder: Path, words: str | None, console: Console, say: Say) -> None:
         stack.enter_context(Signals(watcher))
         with suppress(KeyboardInterrupt):  # Ctrl-C for the second time
             watcher.run()
+    with suppress(OSError):  # the terminal may be gone
+        for line in summary(watcher.view):
+            console.print(line)
 
 
 class Watch:
@@ -88,6 +88,8 @@ class Watch:
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._doing = ""
         self._since = 0.0
+        self._looked = f"checked at {_clock()}"
+        self._typed, self._typed_at = "", 0.0
         self._background = Background(self._events.put, self._tell)
 
     def press(self, key: str) -> None:
@@ -136,11 +138,12 @@ class Watch:
         """Handle one event; return whether to go on."""
         match event:
             case Saved(folder):
+                self._looked = f"checked: your save of {_clock()}"
                 self._open(folder)
                 self._check()
             case BackgroundAnswer():
                 self._since = 0.0
-                self.view = answered(self.view, event)
+                self.view = replace(answered(self.view, event), looked=self._looked)
                 self._draw()
             case Redraw():
                 if self.keyboard:
@@ -162,11 +165,15 @@ class Watch:
         if self.view.question:
             self._decide(key)
             return True
-        actions = {"n": self._next, "h": self._hint, "s": self._show, "l": self._list}
-        actions["r"] = self._ask_reset
+        actions = {"n": self._next, "p": self._previous, "h": self._hint, "s": self._show}
+        actions |= {"l": self._list, "r": self._ask_reset}
         if key in actions:
             self.view = replace(self.view, extra=())
+            self._typed = ""
             actions[key]()
+            self._draw()
+        elif key.isascii() and key.isdecimal():
+            self._go_to(key)
             self._draw()
         return True
 
@@ -174,29 +181,46 @@ class Watch:
         view = self.view
         after = view.session.next_exercise(view.exercise)
         if view.following:
-            self.view = replace(view, focus=view.following, news=())
+            self.view = view.moved(view.following)
         elif view.checkup and not view.open and after:
             self.view = View(view.session.opened(after), after)
             self._check()
         else:
             words = "This is the only step left." if view.open else "There is no other step."
-            self.view = replace(view, extra=(Text(words),))
+            self.view = view.showing(Text(words))
+
+    def _previous(self) -> None:
+        name = self.view.preceding
+        here = self.view.showing(Text("This is the first step."))
+        self.view = self.view.moved(name) if name else here
+
+    def _go_to(self, digit: str) -> None:
+        """Go to the step of a number, whose digits come one by one."""
+        now, steps = time.monotonic(), self.view.exercise.steps
+        numbers = {str(number): step.name for number, step in enumerate(steps, 1)}
+        typed = self._typed + digit if now - self._typed_at < PAUSE else digit
+        self._typed, self._typed_at = typed if typed in numbers else digit, now
+        name = numbers.get(self._typed)
+        words = f"There is no step {typed}: this exercise has the steps 1 to {len(steps)}."
+        self.view = self.view.moved(name) if name else self.view.showing(Text(words))
 
     def _hint(self) -> None:
         session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
-        self.view = replace(self.view, session=session, extra=(Text("\n").join(lines),))
+        self.view = replace(self.view, session=session).showing(Text("\n").join(lines))
 
     def _show(self) -> None:
         from autograder.learning.terminal.drawing import drawn
 
         run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
         if run:
-            self.view = replace(self.view, extra=drawn(run))
+            whole = f"attn show {run.step.name}"
+            self.view = self.view.showing(*drawn(run), whole=whole)
 
     def _list(self) -> None:
-        from autograder.learning.terminal.listing import listed
+        from autograder.learning.terminal.listing import listed_steps
 
-        self.view = replace(self.view, extra=listed(self.view.session, self.view.exercise))
+        lines = listed_steps(self.view.session, self.view.exercise)
+        self.view = self.view.showing(*lines, whole="attn list")
 
     def _ask_reset(self) -> None:
         name = self.view.step.name
@@ -204,74 +228,28 @@ class Watch:
         self.view = replace(self.view, question=question)
 
     def _decide(self, key: str) -> None:
-        view = replace(self.view, question="", extra=(Text("Nothing was changed."),))
+        view = replace(self.view, question="").showing(Text("Nothing was changed."))
         if key in "yY":
             try:
                 session, lines = put_back(view.session, Task(view.exercise, view.step))
-                view = replace(view, session=session, extra=(Text("\n").join(lines),), held=True)
+                view = replace(view, session=session, held=True)
+                view = view.showing(Text("\n").join(lines))
             except KitError as error:
-                view = replace(view, extra=(Text(f"{error.fact}: {error.cure}"),))
+                view = view.showing(Text(f"{error.fact}: {error.cure}"))
         self.view = view
         self._draw()
 
     def _draw(self) -> None:
-        clear = self.keyboard is not None and not self._console.is_dumb_terminal
+        keys = self.keyboard is not None
+        lines = screen(self._console, self.view, keys=keys)
         with self._console:  # a single write, so that nothing flickers
-            if clear:
+            if keys and not self._console.is_dumb_terminal:
                 self._console.clear()
             else:
                 self._console.rule(style="dim")
-            views.show(self._console, self.view, keys=self.keyboard is not None)
+            for line in lines:
+                self._console.print(Text.from_ansi(line), soft_wrap=True)
 
 
-def answered(view: View, answer: BackgroundAnswer) -> View:
-    """Return the view after an answer, with saved progress and the news."""
-    if answer.exercise.name != view.exercise.name:
-        return view
-    outcome = answer.outcome
-    if not isinstance(outcome, Checkup):
-        return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="")
-    before = set(view.session.progress.passed(view.exercise))
-    session = view.session.checked(outcome)
-    new = [run.step.name for run in outcome.steps if run.verdict.passes]
-    right = mark(Outcome.PASSED).sign
-    news = tuple(f"{right} {name} passes." for name in new if name not in before)
-    if len(news) > MOST_NEWS:
-        news = (f"{right} {len(new)} of {len(outcome.steps)} steps pass.",)
-    extra = view.extra if view.held else ()
-    seen = replace(view, session=session, outcome=outcome, news=news)
-    return replace(seen, extra=extra, held=False, busy="")
-
-
-class Signals:
-    """A context in which signals become events; Ctrl-C quits like q.
-
-    An exception raised by a handler would be lost if Python were just running a destructor. So only
-    the second request to end raises one, in case nobody handles events any more.
-    """
-
-    def __init__(self, watcher: Watch) -> None:
-        self._watcher = watcher
-        self._leaving = False
-        self._before: dict[int, signal._HANDLER] = {}
-
-    def __enter__(self) -> None:
-        for name in ("SIGWINCH", "SIGCONT"):
-            self._take(name, lambda number, frame: self._watcher.redraw())
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            self._take(name, self._leave)
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _take(self, name: str, handler: Callable[[int, FrameType | None], None]) -> None:
-        number = getattr(signal, name, None)  # Windows has only a few of them
-        if number is not None:
-            self._before[number] = signal.signal(number, handler)
-
-    def _leave(self, number: int, frame: FrameType | None) -> None:
-        if self._leaving:
-            raise KeyboardInterrupt
-        self._leaving = True
-        self._watcher.press(END_OF_INPUT)
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")

@@ -41,6 +41,14 @@ def listed(session: LearnerSession, current: Exercise) -> tuple[Text, ...]:
     return (*lines, Text(f"{done} of {of} steps passed when last checked."))
 
 
+def listed_steps(session: LearnerSession, exercise: Exercise) -> tuple[Text, ...]:
+    """Return a line for every step of an exercise, and one for all of them."""
+    steps = (_of_step(session, exercise, place) for place in range(len(exercise.steps)))
+    passed, of = len(session.progress.passed(exercise)), len(exercise.steps)
+    words = f"{passed} of {of} steps passed when last checked. All exercises: attn list"
+    return (*steps, Text(words))
+
+
 def _of_exercise(session: LearnerSession, exercise: Exercise) -> tuple[Text, ...]:
     passed, of = len(session.progress.passed(exercise)), len(exercise.steps)
     line = Text.assemble("  ", bar(passed, of), f" {passed} of {of} steps,")

@@ -1,0 +1,35 @@
+"""What `attn watch` says when you leave it: what passes, the points, and what comes next."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from autograder.learning.terminal.screen import command
+from autograder.learning.terminal.view import View
+from autograder.model.symbols import number
+
+
+def summary(view: View) -> tuple[Text, ...]:
+    """Return the last lines of a watch."""
+    exercise, session = view.exercise, view.session
+    passed = session.progress.passed(exercise)
+    points = f"{number(session.progress.points(exercise))} of {number(exercise.points)} points"
+    when = "pass" if view.checkup else "passed when last checked"
+    lines = [
+        Text(),
+        Text(f"{exercise.title}: {len(passed)} of {len(exercise.steps)} steps {when}, {points}."),
+    ]
+    if 0 < len(passed) < len(exercise.steps):
+        lines.append(Text(f"Right so far: {', '.join(passed)}."))
+    after = session.next_exercise(exercise)
+    if len(passed) < len(exercise.steps):
+        step = session.open_step(exercise)
+        place = exercise.steps.index(step) + 1
+        lines.append(Text(f"Next: step {place}, {step.name}."))
+        lines.append(command(f"attn watch {exercise.name}", "goes on there"))
+    elif after:
+        lines.append(Text(f"Next: {after.title}."))
+        lines.append(command(f"attn watch {after.name}", "begins there"))
+    else:
+        lines.append(Text("Every step of every exercise here passes."))
+    return tuple(lines)

@@ -1,0 +1,154 @@
+"""The screen of `attn watch`: steps back and forth, the time of the look, room, the last words."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.learner_workspace import (
+    ATTN,
+    NAME,
+    REFERENCE,
+    RIGHT_SOFTMAX,
+    ROOT,
+    WRONG_SOFTMAX,
+    start,
+    stub_file,
+    written,
+)
+from support.terminal import Terminal, by_rename
+
+LOOKED = re.compile(r"checked: your save of (\d\d:\d\d:\d\d)")
+LONG = """    for number in range(60):
+        print("a printed line", number)
+    return scores"""
+SMALL = [(24, 80), (24, 40), (12, 80)]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+@pytest.fixture
+def terminal(workspace: Path) -> Iterator[Terminal]:
+    watching = Terminal(workspace, ATTN, "watch", size=(24, 80))
+    yield watching
+    watching.process.close(force=True)
+
+
+def put(workspace: Path, **bodies: str) -> None:
+    """Save these steps, as an editor does."""
+    stub = (ROOT / "assignments" / NAME / f"{NAME}.py").read_text(encoding="utf-8")
+    by_rename(stub_file(workspace), written(stub, **bodies))
+
+
+def taken(lines: list[str], columns: int) -> int:
+    """How many rows of a terminal lines take."""
+    return sum(max(1, -(-len(line) // columns)) for line in lines)
+
+
+def test_p_and_numbers_go_back_to_earlier_steps_and_forward_again(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("q quit", "Step 1 of 11: softmax")
+    put(workspace, softmax=RIGHT_SOFTMAX)
+    terminal.frame("Step 2 of 11: initialize_weights")
+    terminal.press("p")
+    assert "  This step is right." in terminal.frame("Step 1 of 11: softmax")
+    terminal.press("p")
+    terminal.frame("This is the first step.")
+    terminal.press("n")
+    terminal.frame("Step 2 of 11")
+    terminal.press("5")
+    terminal.frame("Step 5 of 11: scale_scores")
+    terminal.press("1")
+    terminal.frame("Step 1 of 11")
+    terminal.press("p10")
+    terminal.frame("Step 10 of 11: project_output")
+    terminal.press("p0")
+    terminal.frame("There is no step 0: this exercise has the steps 1 to 11.")
+    terminal.press("h")
+    terminal.frame("Step 9 of 11", "Hint 1 of ")
+    put(workspace, softmax=RIGHT_SOFTMAX, apply_attention="    return 1")
+    terminal.frame("Step 9 of 11")  # what was chosen stays while it is open
+
+
+def test_from_the_end_p_goes_to_the_last_step(workspace: Path, terminal: Terminal) -> None:
+    by_rename(stub_file(workspace), REFERENCE)
+    terminal.frame("Every step of")
+    terminal.press("p")
+    terminal.frame("Step 11 of 11", "This step is right.")
+    terminal.press("p")
+    terminal.frame("Step 10 of 11")
+
+
+def test_it_says_which_save_it_has_looked_at(workspace: Path, terminal: Terminal) -> None:
+    first = "\n".join(terminal.frame("q quit", "`softmax` is not written yet."))
+    assert re.search(r"checked at \d\d:\d\d:\d\d", first) and not LOOKED.search(first)
+    put(workspace)
+    once = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
+    time.sleep(1.1)  # seconds are shown
+    put(workspace)  # the same text again: the rest of the screen does not change
+    again = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
+    assert once and again and again[1] > once[1]
+
+
+@pytest.mark.parametrize("size", SMALL)
+def test_nothing_scrolls_off_and_what_matters_is_there(
+    workspace: Path, size: tuple[int, int]
+) -> None:
+    height, columns = size
+    put(workspace, softmax=LONG)
+    terminal = Terminal(workspace, ATTN, "watch", size=size)
+    for key, rest in (("", "check softmax"), ("l", "list"), ("s", "show softmax")):
+        terminal.press(key)
+        lines = terminal.frame("Step 1")
+        shown = " ".join(" ".join(lines).split())
+        assert taken(lines, columns) < height, (key, lines)
+        assert "Step 1 of 11: softmax" in shown and shown.endswith("q quit"), (key, lines)
+        whole = {"l": "All exercises: attn list", "s": "shown: B[2] of 4 "}.get(key, "line 11")
+        assert (whole in shown) != (f"To see all: attn {rest}" in shown), (key, lines)
+    for _ in range(4):
+        terminal.press("h")
+        assert taken(terminal.frame("q"), columns) < height
+    terminal.process.close(force=True)
+
+
+def test_a_terminal_that_changes_its_size_is_filled_again(
+    workspace: Path, terminal: Terminal
+) -> None:
+    put(workspace, softmax=LONG)
+    terminal.frame("To see all: attn check softmax")
+    terminal.process.setwinsize(60, 100)
+    tall = terminal.frame("a printed line 11", "q quit")
+    assert 24 < taken(tall, 100) < 60
+    terminal.process.setwinsize(10, 50)
+    low = terminal.frame("To see all")
+    assert taken(low, 50) < 10
+
+
+def test_on_quitting_it_says_what_passes_the_points_and_what_comes_next(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("q quit", "Step 1")
+    put(workspace, softmax=RIGHT_SOFTMAX)
+    terminal.frame("✓ softmax passes.")
+    terminal.press("q")
+    terminal.sees("Single-head attention in NumPy: 1 of 11 steps pass, 2 of 22 points.")
+    terminal.sees("Right so far: softmax.")
+    terminal.sees("Next: step 2, initialize_weights.")
+    terminal.sees(f"attn watch {NAME}  goes on there")
+    assert terminal.ends() == 0
+
+
+def test_a_wrong_answer_and_its_numbers_fit_together(workspace: Path, terminal: Terminal) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    terminal.frame("down the columns")
+    terminal.press("s")
+    shown = "\n".join(terminal.frame("largest difference", "q quit"))
+    assert "Step 1 of 11: softmax" in shown and "Your softmax runs down" in shown
