@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.terminal.keys import single_keys
 from support.learner_workspace import (
     ATTN,
     NAME,
@@ -152,3 +153,25 @@ def test_a_wrong_answer_and_its_numbers_fit_together(workspace: Path, terminal: 
     terminal.press("s")
     shown = "\n".join(terminal.frame("largest difference", "q quit"))
     assert "Step 1 of 11: softmax" in shown and "Your softmax runs down" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "rest"),
+    [
+        ("hn", "hn", ""),
+        ("h\x1b[15~n", "hn", ""),  # F5 has digits
+        ("\x1b[1;5A1", "1", ""),
+        ("\x1bOP\x1bn", "", ""),
+        ("\x1b", "", ""),
+        ("h\x1b[1", "h", "\x1b[1"),  # the end comes with the next read
+    ],
+)
+def test_a_key_that_sends_several_characters_is_no_number(text: str, keys: str, rest: str) -> None:
+    assert single_keys(text) == (keys, rest)
+
+
+def test_a_function_key_between_two_keys_does_nothing(terminal: Terminal) -> None:
+    terminal.frame("q quit", "Step 1 of 11")
+    terminal.press("n\x1b[15~\x1b[19;2~")
+    terminal.press("h")
+    assert "Hint 1 of" in " ".join(terminal.frame("Step 2 of 11", "Hint"))

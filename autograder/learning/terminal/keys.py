@@ -6,13 +6,17 @@ However the watch ends, the terminal is restored.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-ESCAPE = "\x1b"  # begins arrow keys and the like, which are not used
+ESCAPE = "\x1b"
+# Arrow keys and the like, which are not used. Some have digits in them, and digits are keys.
+SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|[^\[O])")
+BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)\Z")  # the rest comes with the next read
 END_OF_INPUT = "\x04"
 
 
@@ -53,10 +57,11 @@ class Keyboard:
             tty.setcbreak(sys.stdin.fileno())
 
     def _read(self) -> None:
+        begun = ""
         while data := os.read(sys.stdin.fileno(), 64).decode("utf-8", "replace"):
-            if not data.startswith(ESCAPE):
-                for key in data:
-                    self._press(key)
+            keys, begun = single_keys(begun + data)
+            for key in keys:
+                self._press(key)
         self._press(END_OF_INPUT)
 
     def _read_windows(self) -> None:
@@ -69,3 +74,11 @@ class Keyboard:
                     msvcrt.getwch()
                 else:
                     self._press(key)
+
+
+def single_keys(text: str) -> tuple[str, str]:
+    """Return the keys in what a terminal sent, and the beginning of a sequence at its end."""
+    keys = SEQUENCE.sub("", text)
+    begun = BEGUN.search(keys)
+    rest = begun[0] if begun else ""
+    return keys.removesuffix(rest).replace(ESCAPE, ""), rest
