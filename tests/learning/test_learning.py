@@ -443,6 +443,23 @@ def test_it_reads_on_a_narrow_screen_without_color(workspace: Path, columns: str
         assert long == [], words
 
 
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_a_wrapped_line_stays_indented_and_no_line_ends_in_spaces(
+    workspace: Path, columns: str
+) -> None:
+    put(workspace, softmax=f"    print('seen')\n{WRONG_SOFTMAX}")
+    shown = {
+        words: attn(words, folder=workspace, COLUMNS=columns).out
+        for words in ("check", "hint", "list")
+    }
+    for words, out in shown.items():
+        assert [line for line in out.splitlines() if line != line.rstrip()] == [], words
+    listed = shown["list"].splitlines()[1:-1]
+    assert all(line.startswith("  ") for line in listed), listed
+    _, _, after = shown["check"].partition("Next: softmax\n")
+    assert all(line[:2] in ("", "  ") for line in after.splitlines()), after
+
+
 def test_the_hint_that_a_check_shows_is_not_told_again_as_the_next(workspace: Path) -> None:
     assert "Hint 1 of 3" in attn("check", "softmax", folder=workspace).out
     assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out

@@ -20,6 +20,7 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.state.progress import current_exercise, read_progress, save
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
+from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import command, hint, show_checkup
 from autograder.model.exercise import Exercise, Step
 
@@ -108,7 +109,7 @@ def next_hint(folder: Path, words: str | None, console: Console, say: Say) -> No
     session = open_session(folder, say)
     exercise, step = session.step(words)
     for line in give_hint(session, exercise, step)[1]:
-        console.print(line)
+        console.print(Indented(line, 0, 2))
 
 
 def give_hint(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.learning.state.session import LearnerSession
+from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import sign, worth
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import number
@@ -30,9 +32,9 @@ def overall(session: LearnerSession) -> tuple[int, int]:
     )
 
 
-def listed(session: LearnerSession, current: Exercise) -> tuple[Text, ...]:
+def listed(session: LearnerSession, current: Exercise) -> tuple[RenderableType, ...]:
     """Return three lines for every exercise, and the steps of the current one."""
-    lines: list[Text] = []
+    lines: list[RenderableType] = []
     for exercise in session.workspace.exercises:
         lines += _of_exercise(session, exercise)
         if exercise.name == current.name:
@@ -41,7 +43,7 @@ def listed(session: LearnerSession, current: Exercise) -> tuple[Text, ...]:
     return (*lines, Text(f"{done} of {of} steps passed when last checked."))
 
 
-def listed_steps(session: LearnerSession, exercise: Exercise) -> tuple[Text, ...]:
+def listed_steps(session: LearnerSession, exercise: Exercise) -> tuple[RenderableType, ...]:
     """Return a line for every step of an exercise, and one for all of them."""
     steps = (_of_step(session, exercise, place) for place in range(len(exercise.steps)))
     passed, of = len(session.progress.passed(exercise)), len(exercise.steps)
@@ -49,13 +51,13 @@ def listed_steps(session: LearnerSession, exercise: Exercise) -> tuple[Text, ...
     return (*steps, Text(words))
 
 
-def _of_exercise(session: LearnerSession, exercise: Exercise) -> tuple[Text, ...]:
+def _of_exercise(session: LearnerSession, exercise: Exercise) -> tuple[RenderableType, ...]:
     passed, of = len(session.progress.passed(exercise)), len(exercise.steps)
-    line = Text.assemble("  ", bar(passed, of), f" {passed} of {of} steps,")
+    line = Text.assemble(bar(passed, of), f" {passed} of {of} steps,")
     line.append(f" {number(session.progress.points(exercise))} of {number(exercise.points)} points")
-    about = f"  {_left(session, exercise)}, difficulty {exercise.difficulty} of {HARDEST}"
+    about = f"{_left(session, exercise)}, difficulty {exercise.difficulty} of {HARDEST}"
     name = Text.assemble((exercise.name, "bold"), "  ", (exercise.title, "dim"))
-    return name, line, Text(about, style="dim")
+    return Indented(name, 0), Indented(line, later=4), Indented(Text(about, style="dim"), later=4)
 
 
 def _left(session: LearnerSession, exercise: Exercise) -> str:
@@ -64,11 +66,12 @@ def _left(session: LearnerSession, exercise: Exercise) -> str:
     return f"about {minutes} minutes left" if minutes else "done"
 
 
-def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Text:
+def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Indented:
     step = exercise.steps[place]
     known = session.known(exercise, step)
-    line = Text.assemble("  ", sign(Outcome.PASSED if known.passed else Outcome.NOT_WRITTEN))
+    line = Text.assemble(sign(Outcome.PASSED if known.passed else Outcome.NOT_WRITTEN))
     line.append(f" {place + 1} {step.name}")
     used = f", {known.hints} of {len(step.hints)} hints" if known.hints else ""
     solution = ", solution shown" if known.solution else ""
-    return line.append(f"  {worth(step)}, about {step.minutes} minutes{used}{solution}", "dim")
+    line.append(f"  {worth(step)}, about {step.minutes} minutes{used}{solution}", "dim")
+    return Indented(line, later=6)

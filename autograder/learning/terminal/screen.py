@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
+from autograder.learning.terminal.indented import Indented
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
 from autograder.model.symbols import HIDDEN, key, mark, number, style
@@ -39,7 +39,7 @@ def show_checkup(
     for trouble in checkup.troubles:
         show_trouble(console, trouble)
     for run in checkup.steps:
-        console.print(step_line(run))
+        console.print(Indented(step_line(run), 0, 4))
     signs = key(run.verdict.outcome for run in checkup.steps)
     if not set(signs) <= set(key(PLAIN)):
         console.print(Text("\n" + "   ".join(signs), style="dim"))
@@ -102,12 +102,13 @@ def show_finding(console: Console, run: StepRun, hint_number: int = 0) -> None:
         _print_indented(console, words)
     show_printed(console, run.failing.printed if run.failing else "")
     if hint_number and run.step.hints:
-        console.print(Padding(hint(run.step, hint_number), (1, 0, 0, 2), expand=False))
+        console.print()
+        console.print(Indented(hint(run.step, hint_number)))
 
 
 def _print_indented(console: Console, words: str) -> None:
     if words:
-        console.print(Padding(Text(words), (0, 0, 0, 2), expand=False))
+        console.print(Indented(Text(words)))
 
 
 def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
@@ -125,7 +126,8 @@ def show_printed(console: Console, text: str) -> None:
     lines = clean(text, PRINTED).rstrip().splitlines()
     if not lines:
         return
-    console.print(Padding(Text("Your code printed:", style="dim"), (1, 0, 0, 2), expand=False))
+    console.print()
+    console.print(Indented(Text("Your code printed:", style="dim")))
     for line in lines[:PRINTED_LINES]:
         console.print(Text(f"  | {line}"), soft_wrap=True)
     if len(lines) > PRINTED_LINES:
@@ -138,7 +140,7 @@ def _all_printed(checkup: Checkup) -> str:
     return "\n".join(text for text in every if text)
 
 
-def next_commands(task: Task, run: StepRun) -> tuple[Text, ...]:
+def next_commands(task: Task, run: StepRun) -> tuple[Indented, ...]:
     """Return the commands to type next for a step that does not pass."""
     name = run.step.name
     lines = [command(f"attn check {name}", "after your next change")]
@@ -149,7 +151,7 @@ def next_commands(task: Task, run: StepRun) -> tuple[Text, ...]:
     return tuple(lines)
 
 
-def command(typed: str, why: str = "") -> Text:
+def command(typed: str, why: str = "") -> Indented:
     """Return a command to type, and what it is for."""
-    line = Text.assemble("  ", (typed, "bold cyan"))
-    return line.append(f"  {why}", "dim") if why else line
+    line = Text(typed, "bold cyan")
+    return Indented(Text.assemble(line, (f"  {why}" if why else "", "dim")), later=4)

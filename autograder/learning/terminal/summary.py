@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.learning.terminal.screen import command
@@ -9,13 +10,13 @@ from autograder.learning.terminal.view import View
 from autograder.model.symbols import number
 
 
-def summary(view: View) -> tuple[Text, ...]:
+def summary(view: View) -> tuple[RenderableType, ...]:
     """Return the last lines of a watch."""
     exercise, session = view.exercise, view.session
     passed = session.progress.passed(exercise)
     points = f"{number(session.progress.points(exercise))} of {number(exercise.points)} points"
     when = "pass" if view.checkup else "passed when last checked"
-    lines = [
+    lines: list[RenderableType] = [
         Text(),
         Text(f"{exercise.title}: {len(passed)} of {len(exercise.steps)} steps {when}, {points}."),
     ]
