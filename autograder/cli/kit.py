@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.markup import escape
 
 from autograder.cli.substitutes import print_any_character
@@ -18,9 +19,29 @@ from autograder.model.origin import at_its_origin
 from autograder.model.sanitize import clean
 
 FOLDER = click.Path(path_type=Path)
-OUT = Console(highlight=False)
-ERRORS = Console(stderr=True, highlight=False)
 LONGEST = 10_000  # characters in one part of an error
+
+
+class SizedConsole(Console):
+    """A console that asks every terminal for its size, also one that can do nothing else.
+
+    rich takes a terminal with TERM=dumb, such as the shell in Emacs, for 80 columns wide.
+    """
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """The columns and lines of the terminal."""
+        if self.is_dumb_terminal:
+            return ConsoleDimensions(*shutil.get_terminal_size())
+        return super().size
+
+    @size.setter
+    def size(self, size: tuple[int, int]) -> None:
+        self.width, self.height = size
+
+
+OUT = SizedConsole(highlight=False)
+ERRORS = SizedConsole(stderr=True, highlight=False)
 
 
 def example(command: str) -> str:

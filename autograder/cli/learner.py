@@ -100,7 +100,16 @@ def reset(task: str, yes: bool, folder: Path) -> None:
 
 
 def _asking(yes: bool) -> Callable[[str], bool]:
-    return lambda question: yes or click.confirm(question)
+    """Return what asks a question; without an answer, it is a no."""
+
+    def ask(question: str) -> bool:
+        try:
+            return yes or click.confirm(question)
+        except click.Abort:  # Ctrl-C, or nobody is there
+            _say("\nNo answer came, and that is a no. With --yes you are not asked.")
+            return False
+
+    return ask
 
 
 @click.command(epilog=example("attn watch numpy_single_head"))

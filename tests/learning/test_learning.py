@@ -384,6 +384,17 @@ def test_a_solution_is_shown_after_the_step_passes_or_after_a_yes(workspace: Pat
     assert free.code == RIGHT and "sqrt" in free.out and "?" not in free.out
 
 
+def test_where_nobody_answers_it_is_a_no_in_words(workspace: Path) -> None:
+    file = put(workspace, softmax=WRONG_SOFTMAX)
+    mine = file.read_text(encoding="utf-8")
+    reset = attn("reset", "softmax", folder=workspace)
+    assert reset.code == NOT_ALL and "Nothing was changed." in reset.out
+    assert "--yes" in reset.err and "Aborted" not in reset.err
+    assert file.read_text(encoding="utf-8") == mine
+    solution = attn("solution", "softmax", folder=workspace)
+    assert solution.code == NOT_ALL and "stays closed" in solution.out
+
+
 def test_reset_puts_one_step_back_and_keeps_a_copy(workspace: Path) -> None:
     stub = stub_file(workspace).read_text(encoding="utf-8")
     file = put(workspace, softmax=WRONG_SOFTMAX, project_output="    return 1")

@@ -175,3 +175,9 @@ def test_a_function_key_between_two_keys_does_nothing(terminal: Terminal) -> Non
     terminal.press("n\x1b[15~\x1b[19;2~")
     terminal.press("h")
     assert "Hint 1 of" in " ".join(terminal.frame("Step 2 of 11", "Hint"))
+
+
+def test_a_terminal_that_can_do_nothing_has_its_own_width(workspace: Path) -> None:
+    terminal = Terminal(workspace, ATTN, "check", size=(24, 40), TERM="dumb")
+    shown = terminal.sees("attn show softmax")
+    assert max(map(len, shown.splitlines())) <= 40
