@@ -13,7 +13,6 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.learning.runner.results import Checkup, StepRun
-from autograder.learning.terminal.fitting import Lines, captured, cut, rows
 from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
     show_finding,
@@ -22,6 +21,7 @@ from autograder.learning.terminal.screen import (
     sign,
     worth,
 )
+from autograder.learning.terminal.screen_rows import ShownLines, captured, cut, rows
 from autograder.learning.terminal.view import View
 from autograder.model.symbols import HIDDEN, mark
 from autograder.model.verdict import Outcome
@@ -32,7 +32,7 @@ ACTIONS = ("h hint", "s show", "l list", "r reset", "q quit")
 LEAST = 5  # rows that the current step keeps when a key shows something long
 
 
-def screen(console: Console, view: View, *, keys: bool) -> Lines:
+def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
     """Return the lines to show; with keys, no more than the screen has room for."""
     with captured(console) as head:
         _show_head(console, view)
@@ -45,28 +45,17 @@ def screen(console: Console, view: View, *, keys: bool) -> Lines:
         for piece in view.extra:
             console.print(piece)
     with captured(console) as foot:
-        if view.busy:
-            console.print(Text(f"… {view.busy}", style="dim"))
-        if keys:
-            console.print()
-            known = keys_line(len(view.exercise.steps))
-            console.print(Text(view.question, style="bold") if view.question else known)
+        _show_foot(console, view, keys=keys)
     above = ("", *extra) if extra else ()
-    if not keys:
-        return (*head, *outcome, *above, *foot)
-    return _fitted(console, view, (tuple(head), tuple(outcome), above, tuple(foot)))
-
-
-def _fitted(console: Console, view: View, parts: tuple[Lines, Lines, Lines, Lines]) -> Lines:
-    """Return the parts cut to the screen; the head and the keys are always whole."""
-    head, outcome, extra, foot = parts
-    width = console.width
-    room = console.height - 1 - rows(head, width) - rows(foot, width)  # the cursor has a row, too
-    left = room - rows(extra, width)
-    least = min(LEAST, rows(outcome, width)) if extra else 0
-    outcome = cut(outcome, max(left, least), width, f"attn check {view.step.name}")
-    extra = cut(extra, room - rows(outcome, width), width, view.whole)
-    return (*head, *outcome, *extra, *foot)
+    if keys:
+        width = console.width
+        # The cursor has a row, too.
+        room = console.height - 1 - rows(head, width) - rows(foot, width)
+        kept = min(LEAST, rows(outcome, width)) if above else 0
+        check = f"attn check {view.step.name}"
+        outcome = list(cut(outcome, max(room - rows(above, width), kept), width, check))
+        above = cut(above, room - rows(outcome, width), width, view.whole)
+    return (*head, *outcome, *above, *foot)
 
 
 def _show_head(console: Console, view: View) -> None:
@@ -76,6 +65,15 @@ def _show_head(console: Console, view: View) -> None:
     runs = view.checkup.steps if view.checkup else ()
     marks = Text(" ").join(_mark(run, view.at) for run in runs)
     console.print(Text("  ").join(each for each in (marks, Text(view.looked, "dim")) if each))
+
+
+def _show_foot(console: Console, view: View, *, keys: bool) -> None:
+    if view.busy:
+        console.print(Text(f"… {view.busy}", style="dim"))
+    if keys:
+        console.print()
+        known = keys_line(len(view.exercise.steps))
+        console.print(Text(view.question, style="bold") if view.question else known)
 
 
 def _mark(run: StepRun, at: StepRun | None) -> Text:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-Lines = tuple[str, ...]
+ShownLines = tuple[str, ...]
 
 
 @contextmanager
@@ -26,10 +26,10 @@ def rows(lines: Sequence[str], width: int) -> int:
     return sum(-(-max(cell_len(Text.from_ansi(line).plain), 1) // width) for line in lines)
 
 
-def cut(lines: Lines, room: int, width: int, whole: str) -> Lines:
+def cut(lines: Sequence[str], room: int, width: int, whole: str) -> ShownLines:
     """Return as many of the lines as fit into `room` rows; the last then says how to see all."""
     if rows(lines, width) <= room:
-        return lines
+        return tuple(lines)
     for kept in range(len(lines) - 1, -1, -1):
         shown = (*lines[:kept], _rest(len(lines) - kept, whole))
         if rows(shown, width) <= room:
