@@ -1,4 +1,4 @@
-"""Every learner's command in a terminal that does not know UTF-8: no traceback, readable signs."""
+"""Every command in a terminal that does not know UTF-8: no traceback, readable signs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 from support.learner_workspace import (
     ATTN,
     NAME,
+    REFERENCE,
     RIGHT_SOFTMAX,
     WRONG_SOFTMAX,
     attn,
@@ -121,3 +122,16 @@ def test_json_is_the_same_in_every_encoding(workspace: Path) -> None:
     )
     assert json.loads(plain) == json.loads(known)
     assert json.loads(known)["steps"][0]["checks"][0]["printed"] == "≥ 😀\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_an_instructor_without_utf_8_has_a_table_to_read(tmp_path: Path, encoding: str) -> None:
+    homework = tmp_path / "homework"
+    homework.mkdir()
+    (homework / "ada.py").write_text(REFERENCE, encoding="utf-8")
+    graded = attn("grade", homework, "--exercise", NAME, folder=tmp_path, encoding=encoding)
+    assert re.search(r"^ada\W+v\W+v\W.* 22/22", graded.out, re.MULTILINE), graded.out + graded.err
+    examined = attn("doctor", folder=tmp_path, encoding=encoding)
+    for run in (graded, examined):
+        assert run.code in (0, 1) and "Traceback" not in run.err
+        assert not ESCAPED.search(run.out + run.err), run.out + run.err
