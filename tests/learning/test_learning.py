@@ -119,13 +119,15 @@ def test_two_mistakes_at_once_are_described_and_neither_is_named_for_both(worksp
     assert "runs down the columns" not in run.words
 
 
-def test_the_reference_passes_and_the_next_exercise_is_named(tmp_path: Path) -> None:
+def test_the_reference_passes_is_heard_and_then_the_next_exercise_is_named(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work", NAME, "torch_single_head")
     stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
     run = attn("check", NAME, folder=workspace)
     assert run.code == RIGHT
     assert "11 of 11 steps pass, 22 of 22 points." in run.out
-    assert "Hidden graders" in run.out and run.out.rstrip().endswith("attn check torch_single_head")
+    assert "Hidden graders" in run.out and run.out.rstrip().endswith(f"attn play {NAME}")
+    heard = attn("play", folder=workspace)
+    assert heard.code == RIGHT and heard.out.rstrip().endswith("attn check torch_single_head")
 
 
 def test_json_has_the_same_answer_with_keys_that_stay(workspace: Path) -> None:

@@ -100,7 +100,14 @@ def following(session: LearnerSession, task: Task) -> str:
     """Return the command to type when every requested step passes."""
     if len(session.progress.passed(task.exercise)) < len(task.exercise.steps):
         return f"attn check {session.open_step(task.exercise).name}"
-    after = session.next_exercise(task.exercise)
+    if task.exercise.speaker:
+        return f"attn play {task.exercise.name}"
+    return after_all(session, task.exercise)
+
+
+def after_all(session: LearnerSession, exercise: Exercise) -> str:
+    """Return the command to type when an exercise is done."""
+    after = session.next_exercise(exercise)
     return f"attn check {after.name}" if after else "attn list"
 
 
