@@ -1,4 +1,4 @@
-"""The pages of a release: five lines per exercise, and a page for all of them.
+"""The pages of a release: the way to begin with an exercise, and a page for all of them.
 
 On a hosting service that page is the first thing a student sees, so it links to what runs there.
 """
@@ -12,21 +12,33 @@ from urllib.parse import quote
 from autograder.model.exercise import Exercise
 
 CHECKLIST = "CHECKLIST.md"
+ENVIRONMENT = "attention-env"  # beside the exercises, so that nobody hands it in
 COLAB = "https://colab.research.google.com"
 BINDER = "https://mybinder.org"
 
 
 def exercise_readme(exercise: Exercise, size: int) -> str:
-    """Return the README of one exercise: install (`size` bytes, 0: not known), open, check, hand in."""
+    """Return the README of one exercise: install (`size` bytes, 0: not known), open, check, hand in.
+
+    It begins where a student is: with a zip, and without an environment. Debian's Python refuses to
+    install anything outside of one.
+    """
     name, first = exercise.name, exercise.steps[0].name
     room = f" (about {size / 1e6:.0f} MB)" if size else ""
     return f"""# {exercise.title}
 
-1. **Install**{room}, with Python 3.11 or newer, in this folder: `python -m pip install -r requirements.txt`
-2. **Open** `{name}.py` in an editor, or `{name}.ipynb` in JupyterLab (`python -m pip install jupyterlab`, then `jupyter lab`).
-3. **Check** with the cell under each step, or in a terminal in this folder: `attn check {first}`, or `attn watch`.
-4. **Tick off** the steps in [{CHECKLIST}]({CHECKLIST}), which names every shape.
-5. **Hand in** the one file you work in, without renaming it.
+1. **Unpack** the zip, if this page is still in one. Then open a terminal in the folder of this page.
+2. **Make an environment**, once for all exercises, with Python 3.11 or newer ([python.org](https://www.python.org/downloads/)):
+   - on Windows: `py -m venv ..\\{ENVIRONMENT}`
+   - on macOS or Linux: `python3 -m venv ../{ENVIRONMENT}` (if Debian or Ubuntu says that ensurepip is missing: `sudo apt install python3-venv`)
+3. **Enter it**, in every new terminal:
+   - on Windows: `..\\{ENVIRONMENT}\\Scripts\\activate` (if PowerShell refuses to run scripts, type `cmd` first)
+   - on macOS or Linux: `source ../{ENVIRONMENT}/bin/activate`
+4. **Install**{room}: `python -m pip install -r requirements.txt`
+5. **Open** `{name}.py` in an editor, or `{name}.ipynb` in JupyterLab (`python -m pip install jupyterlab`, then `jupyter lab`).
+6. **Check** with the cell under each step, or in a terminal in this folder: `attn check {first}`, or `attn watch`.
+7. **Tick off** the steps in [{CHECKLIST}]({CHECKLIST}), which names every shape.
+8. **Hand in** the one file you work in, without renaming it.
 """
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,38 @@ def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:
     speak(read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention)
     told = capsys.readouterr().out
     assert "JULIET:\nO " in told and "its loss is 1." in " ".join(told.split())
+
+
+IN_A_BROWSER = """
+import sys
+
+class NotThere:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {names!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NotThere())
+import numpy as np
+from autograder import open_exercise, speak
+
+def softmax(scores):
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+print(open_exercise({exercise!r})(softmax))
+speak(lambda size, rng: None)
+"""
+
+
+def test_what_no_browser_has_is_not_needed_in_a_notebook() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    marked = [each for each in project["dependencies"] if "emscripten" in each]
+    names = {re.split(r"[>;]", each)[0] for each in marked}
+    assert names == {"click", "pytest", "rich", "watchfiles"}
+    script = IN_A_BROWSER.format(names=names | {"_pytest"}, exercise=NAME)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "8 of 8 public checks pass" in run.stdout and "It cannot speak yet" in run.stdout
 
 
 def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[str]) -> None:

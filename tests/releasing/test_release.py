@@ -6,6 +6,7 @@ import ast
 import functools
 import http.server
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -377,9 +378,28 @@ def test_an_archive_holds_what_the_folder_holds_in_a_folder_of_that_name(release
         assert f"{NAME}/{name}" in packed
 
 
-def test_the_readme_of_a_release_has_five_lines(released: Path) -> None:
+def test_the_readme_begins_with_a_zip_and_without_an_environment(released: Path) -> None:
     text = (released / NAME / "README.md").read_text(encoding="utf-8")
-    assert len([line for line in text.splitlines() if line and not line.startswith("#")]) == 5
+    steps = re.findall(r"^\d\. \*\*([^*]+)\*\*", text, re.MULTILINE)
+    assert steps[:4] == ["Unpack", "Make an environment", "Enter it", "Install"]
+    assert "`py -m venv ..\\attention-env`" in text
+    assert "`..\\attention-env\\Scripts\\activate`" in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the lines for macOS and Linux")
+def test_the_environment_of_the_readme_is_one_in_which_pip_installs(
+    released: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(released / NAME, tmp_path / NAME)
+    text = (tmp_path / NAME / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"on macOS or Linux: `([^`]+)`", text)
+    script = "\n".join([*lines, "python -m pip --version", "command -v python"])
+    run = subprocess.run(
+        ["bash", "-e", "-c", script], cwd=tmp_path / NAME, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == str(tmp_path / "attention-env" / "bin" / "python")
 
 
 def test_the_wheel_holds_the_engine_and_the_public_exercises_alone(wheel: Path) -> None:
