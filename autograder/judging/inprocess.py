@@ -35,8 +35,10 @@ from autograder.protocol.wire import (
     encode,
 )
 
+# What runs around the code, and is never a line of it.
+ROOMS = ("judging", "protocol", "worker", "learning/runner", "notebook")
 _PACKAGE = Path(__file__).resolve().parents[1]
-OURS = tuple(_PACKAGE / name for name in ("judging", "protocol", "worker", "learning/runner"))
+OURS = tuple(_PACKAGE / name for name in ROOMS)
 
 
 class InProcess:

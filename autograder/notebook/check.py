@@ -22,6 +22,7 @@ from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.verdict import Outcome
 from autograder.notebook.met_mistakes import note_mistake
+from autograder.notebook.own_time import InTime
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport, report_on
 from autograder.notebook.written_code import WrittenCode
@@ -87,7 +88,8 @@ class Check:
                 place="the cell that defines it",
                 cure=f"run that cell again, and then check({name})",
             )
-        respondent = InProcess({name: step}, self.exercise.library)
+        code = InProcess({name: step}, self.exercise.library)
+        respondent = InTime(code, name, self.exercise.limits.seconds_per_call)
         with undisturbed():
             report = report_on(self.exercise.step(name), self.examples, respondent)
         if not report.verdict.passes:

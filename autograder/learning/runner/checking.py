@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.judging import stopped_code
+from autograder.judging.time_limit import GRACE, WALL
 from autograder.learning.runner import messages
-from autograder.learning.runner.limits import GRACE, WALL
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
 from autograder.model.exercise import Exercise, Step
@@ -210,9 +211,9 @@ class Checking:
                 kind = trouble.outcome
                 yield Slip((Outcome.NOT_WRITTEN,), seen, trouble.fact, trouble.look, becomes=kind)
 
-    def _stuck(self, seconds: float, place: messages.CodePlace = messages.NOWHERE) -> None:
+    def _stuck(self, seconds: float, place: stopped_code.CodePlace = stopped_code.NOWHERE) -> None:
         if self._check:
-            self._lost(self._check, messages.still_running(self._check[0], seconds, place))
+            self._lost(self._check, stopped_code.still_running(self._check[0], seconds, place))
         else:
             self._not_loaded(messages.top_still_running(seconds, place))
 

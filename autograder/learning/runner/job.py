@@ -17,12 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from autograder.judging import stopped_code
 from autograder.judging.asking import AskedExample, is_asked_after, settled
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import report
+from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.learning.runner import messages
-from autograder.learning.runner.limits import StillRunning, Watchdog
 from autograder.learning.runner.printing import TooMuchPrinted, printed
 from autograder.learning.runner.questions import Questions, arrays_to_draw
 from autograder.model.request import ExceptionReport, Failed
@@ -147,7 +148,7 @@ class Job:
             with printed(self._facts["kilobytes"] * KILOBYTE), self._watchdog.limit(speech.SECONDS):
                 speech.speak(self._names, layer, self._send)
         except StillRunning as error:
-            finding = messages.still_running(layer, error.seconds, self._place(error))
+            finding = stopped_code.still_running(layer, error.seconds, self._place(error))
             self._send(event="speechless", why=finding.fact)
         except TooMuchPrinted:
             self._send(event="speechless", why=f"`{layer}` prints too much.")
@@ -165,7 +166,7 @@ class Job:
             return messages.calls_blocked(error.name)
         self._block(step)
         if isinstance(error, StillRunning):
-            return messages.still_running(step, error.seconds, self._place(error))
+            return stopped_code.still_running(step, error.seconds, self._place(error))
         return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error))
 
     def _block(self, name: str) -> None:
@@ -197,15 +198,15 @@ class Job:
         exception = ExceptionReport(type(error).__name__, error.msg, error.lineno or 0, code)
         return messages.not_python(exception)
 
-    def _place(self, error: BaseException) -> messages.CodePlace:
+    def _place(self, error: BaseException) -> stopped_code.CodePlace:
         """Return the innermost line of the learner's own code in a traceback."""
-        trace, found = error.__traceback__, messages.NOWHERE
+        trace, found = error.__traceback__, stopped_code.NOWHERE
         while trace is not None:
             found = self._line(trace.tb_frame, trace.tb_lineno) or found
             trace = trace.tb_next
         return found
 
-    def _line(self, frame: FrameType, number: int | None) -> messages.CodePlace | None:
+    def _line(self, frame: FrameType, number: int | None) -> stopped_code.CodePlace | None:
         lines = self._lines.get(frame.f_code.co_filename)
         if lines is None or number is None:
             return None
@@ -219,7 +220,7 @@ class Job:
         while frame is not None and place is None:
             place = self._line(frame, frame.f_lineno)
             frame = frame.f_back
-        self._send(event="stuck", seconds=seconds, place=place or messages.NOWHERE)
+        self._send(event="stuck", seconds=seconds, place=place or stopped_code.NOWHERE)
 
 
 def _line_in(error: BaseException, name: str) -> int:

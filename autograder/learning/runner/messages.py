@@ -1,28 +1,16 @@
-"""Sentences about code that does not return: endless loops, exits, floods of output.
-
-A place is the innermost line of the learner's own code: its number (0 if unknown), its text, and
-its function ("" at the top of the file).
-"""
+"""Sentences about files and steps that end Python, print without end, or cannot be read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from autograder.judging.explanation import cause
-from autograder.model.symbols import EXIT, LOOP, PRINT
+from autograder.judging.stopped_code import NOWHERE, CodePlace, at
+from autograder.model.symbols import EXIT, PRINT
 from autograder.model.verdict import Finding, Outcome
 
 if TYPE_CHECKING:  # it needs NumPy, which may be what does not work
     from autograder.model.request import ExceptionReport
-
-CodePlace = tuple[int, str, str]
-NOWHERE: CodePlace = (0, "", "")
-
-
-def still_running(step: str, seconds: float, place: CodePlace = NOWHERE) -> Finding:
-    """Return the finding on a step that was stopped at the time limit."""
-    fact = f"`{step}` was still running after {seconds:g} s{_at(place, step)}, and was stopped."
-    return Finding(Outcome.TIMED_OUT, fact, look=LOOP)
 
 
 def ended_python(step: str, how: str) -> Finding:
@@ -34,7 +22,7 @@ def ended_python(step: str, how: str) -> Finding:
 
 def printed_too_much(step: str, kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
     """Return the finding on a step that prints without end."""
-    fact = f"`{step}` printed more than {kilobytes} kB{_at(place, step)}, and was stopped."
+    fact = f"`{step}` printed more than {kilobytes} kB{at(place, step)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
@@ -52,20 +40,20 @@ def not_reached(seconds: float) -> Finding:
 
 def top_still_running(seconds: float, place: CodePlace = NOWHERE) -> Finding:
     """Return the finding on a file whose top level does not end."""
-    fact = f"The top of your file was still running after {seconds:g} s{_at(place)}."
+    fact = f"The top of your file was still running after {seconds:g} s{at(place)}."
     look = "The code outside your functions runs at every check. Does it have to be there?"
     return Finding(Outcome.TIMED_OUT, fact, look=look)
 
 
 def top_ended_python(place: CodePlace = NOWHERE, how: str = "") -> Finding:
     """Return the finding on a file that ends the process while it is loaded."""
-    fact = f"The top of your file ends Python{_at(place)}, before any step can be checked."
+    fact = f"The top of your file ends Python{at(place)}, before any step can be checked."
     return Finding(Outcome.CRASHED, fact, look=EXIT, details=(how,) if how else ())
 
 
 def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
     """Return the finding on a file that prints without end while it is loaded."""
-    fact = f"The top of your file printed more than {kilobytes} kB{_at(place)}, and was stopped."
+    fact = f"The top of your file printed more than {kilobytes} kB{at(place)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
@@ -76,11 +64,3 @@ def not_python(error: ExceptionReport) -> Finding:
     fact = f"Python cannot read this yet: {kind}."
     look = cause(error) or "Is a bracket, a quote or a colon missing there, or on the line before?"
     return Finding(Outcome.RAISED, fact, look=look)
-
-
-def _at(place: CodePlace, step: str = "") -> str:
-    number, text, function = place
-    if not number:
-        return ""
-    inside = f" of `{function}`" if function and function != step else ""
-    return f" at line {number}{inside}" + (f", `{text}`" if text else "")

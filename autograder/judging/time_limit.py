@@ -53,8 +53,8 @@ class _Limit:
 class Watchdog:
     """Interrupts the main thread when a limit is used up.
 
-    Before the process has to end, `last_words` gets the frame that is still running and the limit
-    in seconds.
+    Where code cannot be interrupted, `last_words` gets the frame that is still running and the
+    limit in seconds; then the process ends.
     """
 
     def __init__(self, last_words: Callable[[FrameType, float], None]) -> None:
@@ -63,8 +63,14 @@ class Watchdog:
         self._over: _Limit | None = None
         self._seconds = 0.0
         self._armed = threading.Event()
-        signal.signal(signal.SIGINT, self._interrupted)
+        self._listen()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def _listen(self) -> None:
+        signal.signal(signal.SIGINT, self._interrupted)
+
+    def _end(self) -> None:
+        os._exit(EXIT_CODE)
 
     @contextlib.contextmanager
     def limit(self, processor: float) -> Iterator[None]:
@@ -106,5 +112,6 @@ class Watchdog:
         while self._limit is limit:
             if time.monotonic() > end:
                 self._last_words(sys._current_frames()[main], self._seconds)
-                os._exit(EXIT_CODE)
+                self._end()
+                return
             time.sleep(TICK / 10)

@@ -1,0 +1,122 @@
+"""In a notebook, too, code that does not end is stopped in words, and the kernel lives on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import nbclient
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from autograder.notebook.check import Check, NotRightYet, open_exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "numpy_single_head"
+
+
+@pytest.fixture
+def check() -> Check:
+    return open_exercise(NAME, ROOT / "assignments" / NAME)
+
+
+def told(check: Check, step: Any) -> str:
+    with pytest.raises(NotRightYet) as raised:
+        check(step)
+    return str(raised.value)
+
+
+def test_an_endless_loop_ends_with_its_line(check: Check) -> None:
+    def softmax(scores: Any) -> None:
+        while True:
+            scores = scores + 1
+
+    begun = time.monotonic()
+    text = told(check, softmax)
+    line = r"`softmax` was still running after \d s at line \d+, `(scores = .*|while True:)`"
+    assert re.search(line, text), text
+    assert time.monotonic() - begun < 20, "it is not asked a second time"
+
+
+def test_sleeping_counts_as_running(check: Check) -> None:
+    def softmax(scores: Any) -> None:
+        time.sleep(60)
+
+    assert "was still running after 6 s" in told(check, softmax)
+
+
+def test_afterwards_an_interrupt_is_what_it_was_before(check: Check) -> None:
+    def softmax(scores: Any) -> Any:
+        return scores
+
+    before = signal.getsignal(signal.SIGINT)
+    told(check, softmax)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_learners_own_interrupt_is_none_of_ours(check: Check) -> None:
+    def softmax(scores: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        check(softmax)
+
+
+def test_in_another_thread_code_is_checked_without_a_limit(check: Check) -> None:
+    found = list[str]()
+
+    def softmax(scores: Any) -> Any:
+        return scores
+
+    thread = threading.Thread(target=lambda: found.append(told(check, softmax)))
+    thread.start()
+    thread.join()
+    assert "public checks pass" in found[0]
+
+
+BEGIN = """
+import time
+from autograder import open_exercise
+check = open_exercise("numpy_single_head")
+"""
+ENDLESS = f"""{BEGIN}
+def softmax(scores):
+    while True:
+        pass
+
+check(softmax)
+"""
+STUBBORN = f"""{BEGIN}
+def softmax(scores):
+    end = time.monotonic() + 9
+    while True:
+        try:
+            while time.monotonic() < end:
+                pass
+            return scores
+        except:
+            pass
+
+check(softmax)
+"""
+
+
+@pytest.mark.slow
+def test_the_kernel_lives_on_and_says_what_cannot_be_stopped() -> None:
+    cells = [new_code_cell(each) for each in (ENDLESS, STUBBORN, "print(1 + 1)")]
+    notebook = new_notebook(cells=cells)
+    folder = str(ROOT / "assignments" / NAME)
+    nbclient.NotebookClient(
+        notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": folder}}
+    ).execute()
+    endless, stubborn, after = (json.dumps(cell) for cell in notebook.cells)
+    assert "was still running after " in endless
+    assert "Restart Kernel" in stubborn
+    assert r'"text": "2\n"' in after
