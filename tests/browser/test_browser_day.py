@@ -73,8 +73,9 @@ def test_a_student_fetches_works_validates_hands_in_and_reads_the_feedback(
     for step, source in reference_steps(NAME).items():
         notebook.write(f"step-{step}", source)
     notebook.run_all()
-    sentence = notebook.output(notebook.order[-3])
-    expect(sentence.locator("table").first).to_contain_text("slept")
+    shown = next(name for name, text in notebook.sources.items() if "show_attention(" in text)
+    expect(notebook.output(shown).locator("table").first).to_contain_text("slept")
+    expect(notebook.output(notebook.order[-1])).to_contain_text("JULIET:")
     for trouble in ("stderr", "error"):
         expect(notebook.page.locator(f"[data-mime-type$='jupyter.{trouble}']")).to_have_count(0)
     assert "Success" in notebook.validate()
