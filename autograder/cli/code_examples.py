@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.watched_process import WorkProgress
+from autograder.grading.watched_process import one_by_one
 from autograder.reports.misunderstandings import Misunderstanding
 from autograder.submission.cells import UNREADABLE, parsed
 from autograder.submission.definitions import top_level
@@ -29,7 +30,7 @@ def code_examples(
     jobs = [(each.step, cells.get(each.example, ())) for each in found]
     texts = [""] * len(jobs)
     pool.run(
-        _read_batch,
+        partial(one_by_one, _read),
         jobs,
         HANDLING,
         result=texts.__setitem__,
@@ -53,10 +54,9 @@ def without_names(cells: Sequence[str], name: str) -> str:
     return "\n".join([*lines[:MOST_LINES], *(["..."] if len(lines) > MOST_LINES else [])])
 
 
-def _read_batch(jobs: Sequence[tuple[str, Sequence[str]]], progress: WorkProgress) -> None:
-    for number, (name, cells) in enumerate(jobs):
-        progress.begin(number)
-        progress.done(without_names(cells, name))
+def _read(job: tuple[str, Sequence[str]]) -> str:
+    name, cells = job
+    return without_names(cells, name)
 
 
 def _written(node: ast.stmt) -> str:

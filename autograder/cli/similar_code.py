@@ -13,7 +13,7 @@ from autograder.cli.code_examples import without_names
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.watched_process import WorkProgress
+from autograder.grading.watched_process import one_by_one
 from autograder.model.exercise import Exercise, given_text
 from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode, SimilarPair
 from autograder.submission.fingerprints import fingerprints
@@ -43,7 +43,7 @@ def find_similar_code(
     steps = frozenset(step.name for step in exercise.steps)
     prints: list[Fingerprints | None] = [None] * len(compared)
     pool.run(
-        partial(_take_fingerprints, steps),
+        partial(one_by_one, partial(fingerprints, steps=steps)),
         [each.cells for each in compared],
         HANDLING,
         result=prints.__setitem__,
@@ -80,35 +80,19 @@ def _stub(exercise: Exercise) -> list[str]:
         return []
 
 
-def _take_fingerprints(
-    steps: frozenset[str], hand_ins: Sequence[Sequence[str]], progress: WorkProgress
-) -> None:
-    for number, cells in enumerate(hand_ins):
-        progress.begin(number)
-        progress.done(fingerprints(cells, steps))
-
-
 def _compare(
     pool: GraderPool, prints: Sequence[Fingerprints], given: frozenset[int]
 ) -> tuple[Resemblance, ...] | None:
     """Return the pairs; None if comparing takes more than it may."""
     found: list[tuple[Resemblance, ...]] = []
     pool.run(
-        partial(_compare_all, given),
+        partial(one_by_one, partial(resemblances, given=given)),
         [prints],
         HANDLING,
         result=lambda place, pairs: found.append(pairs),
         lost=lambda place, loss: None,
     )
     return found[0] if found else None
-
-
-def _compare_all(
-    given: frozenset[int], classes: Sequence[Sequence[Fingerprints]], progress: WorkProgress
-) -> None:
-    for number, prints in enumerate(classes):
-        progress.begin(number)
-        progress.done(resemblances(prints, given))
 
 
 def _with_examples(
@@ -128,16 +112,14 @@ def _with_examples(
         place, step, _ = jobs[job]
         examples[place].append((step, *texts))
 
-    pool.run(_write_examples, jobs, HANDLING, result=keep, lost=lambda place, loss: None)
+    work = partial(one_by_one, _examples)
+    pool.run(work, jobs, HANDLING, result=keep, lost=lambda place, loss: None)
     return tuple(
         SimilarPair((first.student, second.student), each.steps, each.part, tuple(examples[place]))
         for place, ((first, second), each) in enumerate(zip(pairs, found, strict=True))
     )
 
 
-def _write_examples(
-    jobs: Sequence[tuple[int, str, Sequence[Sequence[str]]]], progress: WorkProgress
-) -> None:
-    for number, (_, step, hand_ins) in enumerate(jobs):
-        progress.begin(number)
-        progress.done(tuple(without_names(cells, step) for cells in hand_ins))
+def _examples(job: tuple[int, str, Sequence[Sequence[str]]]) -> tuple[str, ...]:
+    _, step, hand_ins = job
+    return tuple(without_names(cells, step) for cells in hand_ins)

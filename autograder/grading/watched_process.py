@@ -77,6 +77,15 @@ class WorkProgress:
 Work = Callable[[Sequence[Any], WorkProgress], None]
 
 
+def one_by_one(
+    function: Callable[[Any], Any], items: Sequence[Any], progress: WorkProgress
+) -> None:
+    """Hand over what `function` makes of each item; `partial(one_by_one, function)` is a `Work`."""
+    for number, item in enumerate(items):
+        progress.begin(number)
+        progress.done(function(item))
+
+
 class WatchedProcess:
     """A grader process of our own; it does one batch of work after the other."""
 
