@@ -28,11 +28,8 @@ from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, find_exercise
 from autograder.model.files import read_small
 
-_DATA = (
-    MANIFEST,
-    EXAMPLES,
-    MISTAKE_COSTS,
-)  # what `check` reads in a notebook: it has to fit the steps
+# What `check` and `speak` read in a notebook: it has to fit the steps.
+_DATA = (MANIFEST, EXAMPLES, MISTAKE_COSTS)
 UNKNOWN = "the kit has no note of what it wrote here (an earlier version made it)"
 
 

@@ -7,6 +7,7 @@ a feed-forward network, and the residual stream that both add to (Radford et al.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -90,8 +91,6 @@ def _usable(gathered: Any, shape: tuple[int, ...]) -> np.ndarray:
 @cache
 def read_model(file: Path = WEIGHTS) -> CharacterModel:
     """Return the model whose weights are in `file`; raises `OSError` when there are none."""
-    import io
-
     arrays = np.load(io.BytesIO(read_small(file, MOST_BYTES)), allow_pickle=False)
     made = {name: arrays[name] for name in arrays.files}
     characters, held_out = "".join(made.pop("characters")), made.pop("held_out")

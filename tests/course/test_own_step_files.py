@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from autograder.course.creation import Course
 from autograder.course.own_step_list import read_own_steps
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
-from support.changing_course import FIFTH, attn, new_course
+from support.changing_course import FIFTH, attn, course_copied, new_course
 from support.own_steps import ANSWER, write_own_steps
 
 TWICE = '@pytest.mark.step("widest")\ndef test_widest(student, draw):\n    pass\n\n\n'
@@ -28,9 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def course(made: Path, tmp_path: Path) -> Course:
-    shutil.copytree(made, tmp_path / "there", symlinks=True)
-    there = tmp_path / "there"
-    return Course(there / "course", there / "solutions", (FIFTH,))
+    return course_copied(made, tmp_path / "there")
 
 
 @pytest.mark.parametrize(

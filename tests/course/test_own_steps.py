@@ -19,6 +19,7 @@ from support.changing_course import (
     FIFTH,
     again,
     attn,
+    course_copied,
     grade_of,
     hand_in,
     marks,
@@ -43,9 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def course(made: Path, tmp_path: Path) -> Course:
-    shutil.copytree(made, tmp_path / "there", symlinks=True)
-    there = tmp_path / "there"
-    return Course(there / "course", there / "solutions", (FIFTH,))
+    return course_copied(made, tmp_path / "there")
 
 
 def set_points(course: Course, *lines: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -57,6 +58,12 @@ def new_course(root: Path) -> Course:
         assignments=root / "assignments",
         exercises=(FIFTH,),
     )
+
+
+def course_copied(root: Path, target: Path) -> Course:
+    """Copy a folder in which `new_course` has made a course; return the course of the copy."""
+    shutil.copytree(root, target, symlinks=True)
+    return Course(target / "course", target / "solutions", (FIFTH,))
 
 
 def rebuild(root: Path, *changes: Change) -> None:
