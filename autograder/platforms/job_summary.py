@@ -19,12 +19,14 @@ def job_summary(verdict: Verdict) -> str:
     points = f"{number(verdict.points)} of {number(verdict.max_points)} points"
     head = f"{name}: {'not judged to the end' if verdict.infrastructure else points}"
     rows = [
-        f"<tr><td>{result.number}</td><td>{step_mark(step).sign}</td><td>{html(result.title)}</td>"
+        f"<tr><td>{result.number}</td><td>{step_mark(step).sign}</td>"
+        f'<th scope="row">{html(result.title)}</th>'
         f"<td>{number(result.points)}/{number(result.max_points)}</td>"
         f"<td>{html(result.text)}</td></tr>"
         for step, result in zip(verdict.steps, step_results(verdict))
     ]
     remarks = [f"<p>{html(remark)}</p>" for remark in remarks_of(verdict)]
-    titles = "".join(f"<th>{each}</th>" for each in ("step", "", "", "points", "look at"))
-    table = ["<table>", f"<tr>{titles}</tr>", *rows, "</table>"]
+    columns = ("number", "outcome", "step", "points", "look at")
+    titles = "".join(f'<th scope="col">{each}</th>' for each in columns)
+    table = ["<table>", "<caption>The steps</caption>", f"<tr>{titles}</tr>", *rows, "</table>"]
     return "\n".join([f"<h2>{head}</h2>", *table, *remarks]) + "\n"

@@ -250,6 +250,16 @@ def test_a_page_shows_what_a_label_says_as_text() -> None:
     assert "<script" not in html and "<b>" not in html and "&lt;script&gt;" in html
 
 
+def test_a_screen_reader_hears_what_a_table_shows_and_which_head_a_number_has(
+    weights: np.ndarray,
+) -> None:
+    page = render_panels((panel(weights[0, 0], title="'your' weights", labels=TOKENS),))
+    assert "<table aria-label='&#x27;your&#x27; weights'" in page
+    heads = re.findall("<th [^>]*>", page)
+    assert len(heads) == 2 * (1 + len(TOKENS))
+    assert all(re.search("scope='(row|col|colgroup)'", head) for head in heads)
+
+
 def test_a_table_stays_one_where_nbgraders_feedback_takes_its_styles_out(
     weights: np.ndarray,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -123,10 +124,17 @@ class Tags(HTMLParser):
 
 def test_a_students_text_stays_text_in_the_summary_of_a_job() -> None:
     text = job_summary(hostile())
-    assert Tags(text).names <= {"h2", "table", "tr", "th", "td", "code", "p", "br"}
+    assert Tags(text).names <= {"h2", "table", "caption", "tr", "th", "td", "code", "p", "br"}
     assert "" not in text.splitlines()  # an empty line would end the block of HTML
     assert all(line.startswith("<") for line in text.splitlines())
     assert "20 of 22 points" in job_summary(verdict("a", softmax=Finding(Outcome.RAISED, "x")))
+
+
+def test_a_screen_reader_hears_what_the_table_of_a_job_holds() -> None:
+    text = job_summary(verdict("a", softmax=Finding(Outcome.RAISED, "x")))
+    assert "<caption>" in text
+    heads = re.findall("<th[^>]*>", text)
+    assert heads and all("scope=" in head for head in heads)
 
 
 def test_the_command_writes_each_form_from_a_folder_of_results(tmp_path: Path) -> None:
