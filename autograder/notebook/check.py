@@ -82,6 +82,7 @@ class Check:
                 place="check(...)",
                 cure=f"keep the names that the notebook gives to the steps, as in {self._call}",
             )
+        self.code.refuse_broken(step)
         if self.code.is_changed(step):
             raise KitError(
                 f"the cell of `{name}` was changed since it ran, so the kernel has the old code",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -92,3 +93,54 @@ def test_a_notebook_that_is_not_saved_yet_is_checked_as_it_ran(folder: Path) -> 
     save(folder, OPEN, RIGHT, "check(softmax)")
     os.utime(folder / f"{NAME}.ipynb", (0, 0))
     assert "changed since" not in said(folder, (OPEN, WRONG, "check(softmax)"))
+
+
+BROKEN = RIGHT.replace("keepdims=True))\n", "keepdims=True)\n", 1)
+CALLS = "def compute_attention_weights(scaled_scores):\n    return softmax(scaled_scores)"
+UNREADABLE = "because Python cannot read it: so the kernel"
+
+
+def test_a_step_whose_cell_is_not_python_is_told_by_its_line(folder: Path) -> None:
+    told = said(folder, (OPEN, BROKEN, "check(softmax)"))
+    assert f"{UNREADABLE} has no `softmax`" in told
+    assert "cell [2], line 3: `exponentials = np.exp(" in told and "was never closed" in told
+    assert "count the brackets" in told and "Then run that cell again" in told
+
+
+def test_old_code_is_not_checked_after_a_cell_that_is_not_python(folder: Path) -> None:
+    told = said(folder, (OPEN, RIGHT, BROKEN, "check(softmax)"))
+    assert f"{UNREADABLE} still has the old `softmax`" in told and "cell [3]" in told
+
+
+def test_a_step_that_uses_a_cell_that_is_not_python_is_not_checked(folder: Path) -> None:
+    told = said(folder, (OPEN, RIGHT, CALLS, BROKEN, "check(compute_attention_weights)"))
+    assert "the cell of `softmax`, which `compute_attention_weights` uses, could not run" in told
+    imports = "import numpy as np\nimport math as\nfrom numpy import exp"
+    told = said(folder, (OPEN, imports, RIGHT, "check(softmax)"))
+    assert "the cell of `np`, which `softmax` uses, could not run" in told
+
+
+def test_once_a_cell_is_corrected_its_error_is_forgotten(folder: Path) -> None:
+    told = said(folder, (OPEN, BROKEN, RIGHT, "check(softmax)"))
+    assert "8 of 8 public checks pass" in told
+
+
+def test_what_is_not_python_elsewhere_is_in_nobodys_way(folder: Path) -> None:
+    told = said(folder, (OPEN, RIGHT, "def of_mine(:\n    pass", "check(softmax)"))
+    assert "8 of 8 public checks pass" in told
+
+
+def test_a_step_whose_cell_has_not_run_is_told_so(folder: Path) -> None:
+    told = said(folder, (OPEN, "check(softmax)"))
+    assert "no cell that defines it has run since the kernel started" in told
+
+
+@pytest.mark.parametrize("cell", ["del softmax\ncheck(softmax)", "softmux(1)"])
+def test_other_missing_names_are_python_s_own_error(folder: Path, cell: str) -> None:
+    told = said(folder, (OPEN, RIGHT, cell))
+    assert re.search(r"name '\w+' is not defined", told) and "has run since" not in told
+
+
+def test_a_cell_that_was_changed_to_what_is_not_python_is_told_so(folder: Path) -> None:
+    save(folder, OPEN, BROKEN, "check(softmax)")
+    assert "changed since it ran" in said(folder, (OPEN, RIGHT, "check(softmax)"))

@@ -23,6 +23,7 @@ from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import report
 from autograder.judging.time_limit import StillRunning, Watchdog
+from autograder.judging.unreadable_code import not_python
 from autograder.learning.runner import messages
 from autograder.learning.runner.printing import TooMuchPrinted, printed
 from autograder.learning.runner.questions import Questions, arrays_to_draw
@@ -196,7 +197,7 @@ class Job:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
         code = (error.text or "").strip()
         exception = ExceptionReport(type(error).__name__, error.msg, error.lineno or 0, code)
-        return messages.not_python(exception)
+        return not_python(exception)
 
     def _place(self, error: BaseException) -> stopped_code.CodePlace:
         """Return the innermost line of the learner's own code in a traceback."""

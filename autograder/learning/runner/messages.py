@@ -1,16 +1,10 @@
-"""Sentences about files and steps that end Python, print without end, or cannot be read."""
+"""Sentences about files and steps that end Python, or print without end."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from autograder.judging.explanation import cause
 from autograder.judging.stopped_code import NOWHERE, CodePlace, at
 from autograder.model.symbols import EXIT, PRINT
 from autograder.model.verdict import Finding, Outcome
-
-if TYPE_CHECKING:  # it needs NumPy, which may be what does not work
-    from autograder.model.request import ExceptionReport
 
 
 def ended_python(step: str, how: str) -> Finding:
@@ -55,12 +49,3 @@ def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
     """Return the finding on a file that prints without end while it is loaded."""
     fact = f"The top of your file printed more than {kilobytes} kB{at(place)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
-
-
-def not_python(error: ExceptionReport) -> Finding:
-    """Return the finding on a file or a cell that Python cannot read."""
-    quoted = f" `{error.code}`" if error.code else ""
-    kind = f"{error.type_name}, line {error.line}:{quoted} ({error.message})"
-    fact = f"Python cannot read this yet: {kind}."
-    look = cause(error) or "Is a bracket, a quote or a colon missing there, or on the line before?"
-    return Finding(Outcome.RAISED, fact, look=look)
