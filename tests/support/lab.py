@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 SETTINGS = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -56,7 +56,7 @@ class Home:
             "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
         }
 
-    def made(self) -> Home:
+    def made(self) -> Self:
         """Make the folders, with the settings that keep a page still."""
         for name, settings in SETTINGS.items():
             file = self.config / "lab" / "user-settings" / f"{name}.jupyterlab-settings"
@@ -102,12 +102,12 @@ class Lab:
             self.process.wait()
 
 
-def start_lab(home: Home, folder: Path) -> Lab:
-    """Start JupyterLab in `folder`; return when it answers."""
+def start_lab(home: Home, folder: Path, python: Path = Path(sys.executable)) -> Lab:
+    """Start JupyterLab in `folder` with this interpreter; return when it answers."""
     token = secrets.token_hex(16)
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+            *(str(python), "-m", "jupyterlab", "--no-browser", "--allow-root"),
             *("--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--ServerApp.root_dir={folder}"),
             *(f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True"),
         ],
