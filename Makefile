@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 
 BROWSER := $(VENV)/.browser
 
-.PHONY: demo test coverage test-slow test-browser test-postgres pictures check mutants layers build bench clean
+.PHONY: demo test coverage test-slow test-browser test-postgres pictures check mutants layers build bench costs clean
 
 demo: $(READY)
 	$(BIN)/attn demo
@@ -76,6 +76,19 @@ bench: $(READY)
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/all_rows.py $(BENCH)
 	$(BIN)/python tests/benchmarks/learner_times.py
 
+# What mistakes cost the language model of `attn play`, with the spread over five trainings: twenty
+# minutes on one core. TEXT is what the model in the kit was trained on, tiny Shakespeare.
+TRAININGS := .trainings
+SEEDS := 1 2 3 4
+costs: $(READY)
+	@test -f "$(TEXT)" || { echo "error: which text?; cure: make costs TEXT=shakespeare.txt"; exit 1; }
+	mkdir -p $(TRAININGS)
+	for seed in $(SEEDS); do \
+	  $(BIN)/python -m demo.train_character_model "$(TEXT)" $(TRAININGS)/$$seed.npz --seed $$seed || exit 1; \
+	done
+	$(BIN)/attn costs --document docs/mistake-costs.md $(SEEDS:%=--weights $(TRAININGS)/%.npz)
+	$(BIN)/attn build
+
 build: $(READY)
 	$(BIN)/attn build
 
@@ -89,4 +102,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) .coverage demo-course
+	rm -rf $(VENV) .coverage $(TRAININGS) demo-course

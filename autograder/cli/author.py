@@ -67,17 +67,26 @@ def verify(
 @click.command(epilog=example("attn costs --document docs/mistake-costs.md"))
 @click.argument("solutions", type=FOLDER, default=Path("solutions"))
 @click.option("--document", type=FOLDER, help="Also write the table of them, in Markdown.")
-def costs(solutions: Path, document: Path | None) -> None:
-    """Measure what each known mistake costs the language model of `attn play`."""
+@click.option(
+    "--weights", type=FOLDER, multiple=True, help="A model of another training, for the spread."
+)
+def costs(solutions: Path, document: Path | None, weights: tuple[Path, ...]) -> None:
+    """Measure what each known mistake costs the language model of `attn play`.
+
+    The spread is over the model in the kit and those of --weights: `make costs` trains four more.
+    """
     from autograder.language_model.mistake_costs import written_costs
     from autograder.model.exercise import MISTAKE_COSTS, read_exercise
     from autograder.model.files import write_whole
-    from autograder.verification.cost_measurement import costs_document, measured_costs
+    from autograder.verification.cost_document import costs_document
+    from autograder.verification.cost_measurement import measured_costs
+    from autograder.verification.other_trainings import read_trainings
 
+    others = read_trainings(weights)
     for exercise in map(read_exercise, exercise_folders(solutions)):
         if not exercise.speaker:
             continue
-        found = measured_costs(exercise.folder)
+        found = measured_costs(exercise.folder, others)
         write_whole(exercise.folder / MISTAKE_COSTS, written_costs(found))
         if document:
             write_whole(document, costs_document(exercise.title, found))

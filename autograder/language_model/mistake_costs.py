@@ -19,8 +19,9 @@ HEARD = 0.05  # nats: a smaller difference is not noticed
 class MistakeCost:
     """A mistake in a step: the loss in nats with it, and the beginning of what is written.
 
-    loss: on the text that `measured_loss` takes; None where it is NaN or the layer stops. spread:
-    the lowest and the highest on several draws of text. stops: the error that ends it, or "".
+    loss: of the model in the kit, on the text that `measured_loss` takes; None where it is NaN or
+    the layer stops. spread: the lowest and the highest of all trainings; None where there is no
+    loss. heard_in: so many trainings in which it is heard. stops: the error that ends it, or "".
     shown_by: the title of the first check that finds it.
     """
 
@@ -29,21 +30,26 @@ class MistakeCost:
     words: str
     loss: float | None
     spread: tuple[float, float] | None
+    heard_in: int
     text: str
     stops: str
     shown_by: str
 
     def is_heard(self, right: float) -> bool:
         """Whether the loss is another than the `right` one, or there is none."""
-        return self.loss is None or abs(self.loss - right) > HEARD
+        return is_heard(self.loss, right)
 
 
 @dataclass(frozen=True)
 class MeasuredCosts:
-    """The loss with right answers, and what each mistake of an exercise costs."""
+    """The loss with right answers, and what each mistake of an exercise costs.
+
+    trainings: so many models were measured, which differ in the seed of their training only.
+    """
 
     right: float
     spread: tuple[float, float]
+    trainings: int
     mistakes: tuple[MistakeCost, ...]
 
     def of(self, names: Iterable[str]) -> tuple[MistakeCost, ...]:
@@ -60,6 +66,11 @@ class MeasuredCosts:
             if each.name not in without:
                 first.setdefault(each.step, each)
         return tuple(first.values())[:count]
+
+
+def is_heard(loss: float | None, right: float) -> bool:
+    """Whether a loss is another than the `right` one of the same model, or there is none."""
+    return loss is None or abs(loss - right) > HEARD
 
 
 def finite_loss(nats: float) -> float | None:
@@ -82,4 +93,5 @@ def read_costs(folder: Path) -> MeasuredCosts | None:
         MistakeCost(**{**each, "spread": each["spread"] and tuple(each["spread"])})
         for each in facts["mistakes"]
     )
-    return MeasuredCosts(facts["right"], tuple(facts["spread"]), tuple(mistakes))
+    spread = tuple(facts["spread"])
+    return MeasuredCosts(facts["right"], spread, facts["trainings"], tuple(mistakes))

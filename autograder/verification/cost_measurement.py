@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,63 +12,85 @@ import numpy as np
 from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import title_of
 from autograder.judging.layer_error import Unusable
-from autograder.language_model.mistake_costs import HEARD, MeasuredCosts, MistakeCost, finite_loss
+from autograder.language_model.character_model import CharacterModel, read_model
+from autograder.language_model.mistake_costs import (
+    MeasuredCosts,
+    MistakeCost,
+    finite_loss,
+    is_heard,
+)
 from autograder.language_model.writing import measured_loss, written
 from autograder.verification.trial import Trial, read_trial
 
-SEEDS = 5  # draws of windows
 LENGTH = 60  # characters that are kept of what a mistake writes
 _AMPLE = 3600.0  # seconds: nothing is cut here
 
 
-def measured_costs(folder: Path, say: Callable[[str], None] = lambda name: None) -> MeasuredCosts:
-    """Return what each known mistake of the exercise in `folder` costs.
+def measured_costs(
+    folder: Path,
+    others: Sequence[CharacterModel] = (),
+    say: Callable[[str], None] = lambda name: None,
+) -> MeasuredCosts:
+    """Return what each known mistake of the exercise in `folder` costs the model in the kit.
 
-    `say` gets the name of each mistake before it is tried.
+    The spread is over this model and the `others`. `say` gets the name of each mistake before it
+    is tried.
     """
     trial = read_trial(folder)
-    layer = trial.reference.exercise.speaker
-    right = _losses(getattr(trial.module, layer))
+    layer, models = trial.reference.exercise.speaker, (read_model(), *others)
+    right = [_loss(getattr(trial.module, layer), model) for model in models]
     found = []
     for known in trial.reference.misconceptions:
         say(known.name)
-        found.append(_cost(trial, known, layer))
-    return MeasuredCosts(round(right[0], 3), _spread(right), tuple(found))
+        found.append(_cost(trial, known, layer, list(zip(models, right))))
+    return MeasuredCosts(round(right[0], 3), _spread(right), len(models), tuple(found))
 
 
-def _cost(trial: Trial, known: Misconception, layer: str) -> MistakeCost:
+def _cost(
+    trial: Trial, known: Misconception, layer: str, models: Sequence[tuple[CharacterModel, float]]
+) -> MistakeCost:
     with trial.replaced({known.step: known.wrong}) as module, np.errstate(all="ignore"):
         shown_by = _shown_by(trial, known.step)
-        losses, text, stops = _tried(module, layer)
-    finite = losses and all(map(np.isfinite, losses))
+        heard = [_hear(getattr(module, layer), model) for model, _ in models]
+    losses = [each.loss for each in heard]
+    finite = [loss for loss in losses if loss is not None]
     return MistakeCost(
         name=known.name,
         step=known.step,
         words=known.words.partition("\n")[0],
-        loss=finite_loss(losses[0]) if finite else None,
-        spread=_spread(losses) if finite else None,
-        text=text,
-        stops=stops,
+        loss=losses[0],
+        spread=_spread(finite) if finite else None,
+        heard_in=sum(is_heard(loss, right) for loss, (_, right) in zip(losses, models)),
+        text=heard[0].text,
+        stops=heard[0].stops,
         shown_by=shown_by,
     )
 
 
-def _tried(module: ModuleType, layer: str) -> tuple[Sequence[float], str, str]:
-    """Return the losses, the text, and the error that ends it."""
-    make: Any = getattr(module, layer)
+@dataclass(frozen=True)
+class _Heard:
+    """The loss, None where there is none; what is written, and the error that ends it, or ""."""
+
+    loss: float | None
+    text: str = ""
+    stops: str = ""
+
+
+def _hear(make: Any, model: CharacterModel) -> _Heard:
     try:
-        losses = _losses(make)
-        if not all(map(np.isfinite, losses)):
-            return losses, "", ""
-        return losses, "".join(written(make, length=LENGTH, seconds=_AMPLE)), ""
+        loss = finite_loss(_loss(make, model))
+        if loss is None:
+            return _Heard(None)
+        pieces = written(make, length=LENGTH, seconds=_AMPLE, model=model)
+        return _Heard(loss, "".join(pieces))
     except Unusable as error:
-        return (), "", str(error)
+        return _Heard(None, stops=str(error))
     except Exception as error:  # whatever the mistake leads to
-        return (), "", f"{type(error).__name__}: {error}"
+        return _Heard(None, stops=f"{type(error).__name__}: {error}")
 
 
-def _losses(make: Any) -> list[float]:
-    return [measured_loss(make, seconds=_AMPLE, seed=seed).nats for seed in range(SEEDS)]
+def _loss(make: Any, model: CharacterModel) -> float:
+    return measured_loss(make, seconds=_AMPLE, model=model).nats
 
 
 def _spread(losses: Sequence[float]) -> tuple[float, float]:
@@ -79,38 +101,3 @@ def _shown_by(trial: Trial, step: str) -> str:
     """Return the title of the first check of a step that finds something wrong."""
     seen = trial.run_step(step)
     return next((title_of(check) for check, result in seen.items() if result.finding), "")
-
-
-def costs_document(title: str, costs: MeasuredCosts) -> str:
-    """Return the table of all mistakes and their costs, in Markdown."""
-    heard = sum(each.loss is not None and each.is_heard(costs.right) for each in costs.mistakes)
-    none = sum(each.loss is None for each in costs.mistakes)
-    silent = len(costs.mistakes) - heard - none
-    lines = [
-        f"# What each mistake costs: {title}",
-        "",
-        "`attn costs` writes this page. A small language model, trained once with right attention,",
-        "gets each known mistake in turn. The loss is in nats a character, on text that is new to",
-        f"it, as `attn play` measures it; the spread is that of {SEEDS} draws of such text.",
-        "",
-        f"- Right: {costs.right:.2f} ({costs.spread[0]:.2f} to {costs.spread[1]:.2f}).",
-        f"- Of {len(costs.mistakes)} mistakes, {heard} change the loss by more than {HEARD:g}.",
-        f"- {none} give NaN, or stop the model.",
-        f"- {silent} cannot be heard. Exact checks find them, too.",
-        "",
-        "| step | mistake | loss | spread | what the model writes, or which check finds it |",
-        "|---|---|---:|---|---|",
-    ]
-    ordered = sorted(costs.mistakes, key=lambda each: -(99.0 if each.loss is None else each.loss))
-    return "\n".join([*lines, *(_row(each, costs.right) for each in ordered)]) + "\n"
-
-
-def _row(cost: MistakeCost, right: float) -> str:
-    if cost.loss is None or cost.spread is None:
-        loss, spread, told = "none", "", cost.stops or "The loss is NaN."
-    else:
-        loss, spread = f"{cost.loss:.2f}", f"{cost.spread[0]:.2f} to {cost.spread[1]:.2f}"
-        text = " ".join(cost.text.replace("`", "'").replace("|", " ").split())
-        told = f"`{text}`" if cost.is_heard(right) else f"shown by: {cost.shown_by}"
-    told = " ".join(told.replace("|", " ").split())
-    return f"| `{cost.step}` | {cost.words} | {loss} | {spread} | {told} |"

@@ -21,7 +21,9 @@ from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import MET, OTHERS, mistake_words
 from autograder.language_model.writing import measured_loss, written
 from autograder.model.exercise import MISTAKE_COSTS
-from autograder.verification.cost_measurement import costs_document
+from autograder.verification.cost_document import costs_document
+from autograder.verification.cost_measurement import measured_costs
+from autograder.verification.other_trainings import read_trainings
 from demo.train_character_model import model_logits, trained
 from support.learner_workspace import attn
 
@@ -126,6 +128,56 @@ def test_the_costs_are_those_that_are_measured_now(tmp_path: Path) -> None:
         assert (before.name, before.loss is None) == (after.name, after.loss is None)
         if before.loss is not None and after.loss is not None:
             assert abs(before.loss - after.loss) <= 0.01 * before.loss, before.name
+
+
+def test_the_spread_is_over_five_trainings() -> None:
+    costs = read_costs(FOLDER)
+    assert costs is not None and costs.trainings == 5, "run `make costs`"
+    assert costs.spread[0] <= costs.right <= costs.spread[1]
+    for each in costs.mistakes:
+        assert 0 <= each.heard_in <= costs.trainings
+        if each.loss is not None:
+            assert each.spread is not None and each.spread[0] <= each.loss <= each.spread[1]
+
+
+@pytest.fixture
+def changed_weights(tmp_path: Path) -> Any:
+    """Write the weights in the kit with other arrays in place of some; return the file."""
+
+    def write(name: str, **arrays: np.ndarray) -> Path:
+        with np.load(WEIGHTS) as kept, (tmp_path / name).open("wb") as file:
+            np.savez(file, allow_pickle=False, **{**kept, **arrays})
+        return tmp_path / name
+
+    return write
+
+
+def test_another_training_is_measured_as_another(changed_weights: Any, tmp_path: Path) -> None:
+    embeddings = np.load(WEIGHTS)["embeddings"]
+    (other,) = read_trainings([changed_weights("other.npz", embeddings=embeddings / 2)])
+    right, worse = (measured_loss(layer(), model=each).nats for each in (read_model(), other))
+    costs = measured_costs(FOLDER, [other])
+    assert costs.trainings == 2
+    assert costs.spread == (round(min(right, worse), 3), round(max(right, worse), 3))
+    assert costs.right == round(right, 3) and abs(right - worse) > 0.1
+    stopped = next(each for each in costs.mistakes if each.stops)
+    assert stopped.heard_in == 2 and stopped.spread is None
+
+
+def test_what_is_no_other_training_of_the_same_model_is_refused(
+    changed_weights: Any, tmp_path: Path
+) -> None:
+    no_weights = tmp_path / "notes.npz"
+    no_weights.write_text("no weights\n", encoding="utf-8")
+    text = np.load(WEIGHTS)["held_out"][::-1].copy()
+    for file, words in (
+        (no_weights, "holds no weights"),
+        (tmp_path / "missing.npz", "holds no weights"),
+        (WEIGHTS, "measured already"),
+        (changed_weights("text.npz", held_out=text), "another text"),
+    ):
+        run = attn("costs", FOLDER.parent, "--weights", file, folder=tmp_path)
+        assert run.code == 2 and words in run.err and str(file) in run.err, run.err
 
 
 def test_the_document_has_the_costs_that_students_get() -> None:
