@@ -15,7 +15,9 @@ from typing import Any
 
 from autograder.building.checklist import render_checklist
 from autograder.building.facts import refuse_wrong_facts
+from autograder.building.folded_answer import refuse_badly_folded
 from autograder.building.leak import refuse_leaks, secrets_of
+from autograder.building.lesson import taught
 from autograder.building.public_facts import render_public
 from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
@@ -125,7 +127,8 @@ def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict
         )
     solution = read_solution(exercise)
     refuse_wrong_facts(exercise, solution)
-    cells = read_cells(solution)
+    cells = taught(exercise, solution, read_cells(solution))
+    refuse_badly_folded(solution, (cell.source for cell in cells if not cell.code))
     files = {
         f"{exercise.name}.py": render_stub(exercise, cells),
         f"{exercise.name}.ipynb": render_notebook(exercise, cells),

@@ -19,10 +19,10 @@ from typing import Any
 from autograder.building.checklist import signature_texts
 from autograder.building.regions import BEGIN, END, Solution, read_solution
 from autograder.errors import KitError
-from autograder.model.exercise import GRADERS, Exercise, shared_folders
+from autograder.model.exercise import GRADERS, WALKTHROUGH, Exercise, shared_folders
 from autograder.model.origin import at_its_origin
 
-CODE_FILES = (GRADERS, "misconceptions.py", "variants.py")
+CODE_FILES = (GRADERS, "misconceptions.py", "variants.py", WALKTHROUGH)
 # Shorter lines, and lines that compute nothing (`return values`), give nothing away.
 SHORTEST_OF_A_REGION = 8
 SHORTEST_OF_OTHER_CODE = 24

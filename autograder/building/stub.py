@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from autograder.building.folded_answer import folded_answers, unfolded
 from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
@@ -115,9 +116,12 @@ def render_stub(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     cells = tuple(cell for cell in cells if not cell.notebook_only)
     blocks = [_prose(_head(exercise))]
     for cell in cells:
-        blocks.append(f"# %%\n{cell.source}" if cell.code else _prose(cell.source))
-    text = blocks[0]
+        blocks.append(f"# %%\n{cell.source}" if cell.code else _prose(unfolded(cell.source)))
     steps = [False, *(cell.step is not None for cell in cells)]
+    if answers := _answers(exercise, cells):
+        blocks.append(_prose(answers))
+        steps.append(False)
+    text = blocks[0]
     for number, block in enumerate(blocks[1:], start=1):
         text += ("\n\n\n" if steps[number] or steps[number - 1] else "\n\n") + block
     return text + "\n"
@@ -132,6 +136,38 @@ def _head(exercise: Exercise) -> str:
         "and check the step in a terminal, in this file's folder:\n\n"
         f"    attn check {first}"
     )
+
+
+def _answers(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
+    """Return all answers, under the titles of their steps; "" when there are none."""
+    text, step = "", ""
+    for number, cell in enumerate(cells):
+        asked = folded_answers(cell.source)
+        if asked and (of := _step_of_prose(cells, number)) != step:
+            step = of
+            text += f"\n\n### {_numbered(exercise, step)}"
+        for each in asked:
+            text += f"\n\n**{each.when}** {each.question}\n\n{each.answer}"
+    return f"## The answers\n\nThink about each question before you read on.{text}" if text else ""
+
+
+def _step_of_prose(cells: tuple[Cell, ...], number: int) -> str:
+    """Return the step that the prose is about: the one above if it has no heading, or below."""
+    if is_below_a_step(cells, number):
+        return next(cell.step for cell in reversed(cells[:number]) if cell.step)
+    return next((cell.step for cell in cells[number:] if cell.step), "")
+
+
+def is_below_a_step(cells: tuple[Cell, ...], number: int) -> bool:
+    """Whether the cell is prose that goes on about the step right above it, without a heading."""
+    if number == 0 or cells[number].code or cells[number].source.startswith("#"):
+        return False
+    return cells[number - 1].step is not None
+
+
+def _numbered(exercise: Exercise, step: str) -> str:
+    numbers = (n for n, each in enumerate(exercise.steps, start=1) if each.name == step)
+    return f"{next(numbers)}. {exercise.step(step).title}"
 
 
 def _prose(source: str) -> str:

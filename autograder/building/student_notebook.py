@@ -13,11 +13,12 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.building.checklist import cost_text
-from autograder.building.stub import Cell
+from autograder.building.stub import Cell, is_below_a_step
 from autograder.model.exercise import Exercise, Step
 
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
 CHECK_PREFIX = "check_"
+BELOW = "below-"  # how the id of prose begins that goes on about the step above
 SETUP = "setup"  # the grade_id of the cell that defines `check`
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -32,7 +33,9 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     for number, cell in enumerate(cells):
         if number == first_code:
             written += _setup(exercise)
-        if not cell.code:
+        if is_below_a_step(cells, number):
+            written.append(new_markdown_cell(cell.source, id=f"{BELOW}{number:03}"))
+        elif not cell.code:
             written.append(new_markdown_cell(cell.source, id=f"prose-{number:03}"))
         elif cell.step is None:
             written.append(new_code_cell(cell.source, id=f"given-{number:03}"))
@@ -58,7 +61,7 @@ def _way(exercise: Exercise) -> str:
         f"{number}. {step.title}: `{step.name}` ({cost_text(step)})"
         for number, step in enumerate(exercise.steps, start=1)
     )
-    return f"**The steps**, in the order in which the layer computes them:\n\n{steps}"
+    return f"**The steps**, in the order in which you write them:\n\n{steps}"
 
 
 def _step(step: Step, cell: Cell) -> list[Any]:

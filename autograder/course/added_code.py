@@ -51,23 +51,34 @@ def with_code(text: str, added: str, origin: Path, *, after: int) -> AddedCode:
     return AddedCode(merged, origin, after + 2, len(own))
 
 
-def last_line_of_cell(text: str, line: int) -> int:
-    """Return the last line of the cell that holds a line, both from 1."""
-    return next(each for each in reversed(percent_cells(text)) if each.line <= line).last
+def last_line_about(text: str, line: int) -> int:
+    """Return the last line about the step at a line, both from 1: of its cell, or of prose below.
+
+    What stands below, up to the next heading, is about the same step.
+    """
+    cells = percent_cells(text)
+    number = max(number for number, cell in enumerate(cells) if cell.line <= line)
+    while number + 1 < len(cells) and _goes_on(cells[number + 1]):
+        number += 1
+    return cells[number].last
+
+
+def _goes_on(cell: PercentCell) -> bool:
+    return cell.is_prose and not cell.uncommented.lstrip().startswith("#")
 
 
 def without_cells(text: str, names: Collection[str]) -> str:
     """Return a text without the cells that define `names`, or use them in the notebook only.
 
-    The cell of prose right above each is left out too.
+    The cell of prose right above each is left out too, and what goes on about it below.
     """
     tree, cells = ast.parse(text), percent_cells(text)
     lines = {node.lineno for node in top_level(tree) if node.name in names}
-    gone = [
-        any(cell.line < line <= cell.last for line in lines) or _uses(cell, names) for cell in cells
-    ]
+    defines = [any(cell.line < line <= cell.last for line in lines) for cell in cells]
+    gone = [each or _uses(cell, names) for each, cell in zip(defines, cells, strict=True)]
     above = [cell.is_prose and later for cell, later in zip(cells, [*gone[1:], False], strict=True)]
-    kept = (cell for cell, *out in zip(cells, gone, above, strict=True) if not any(out))
+    below = [_goes_on(cell) and over for cell, over in zip(cells, [False, *defines], strict=False)]
+    kept = (cell for cell, *out in zip(cells, gone, above, below, strict=True) if not any(out))
     return "".join(f"{cell.marker}\n{cell.text}" if cell.marker else cell.text for cell in kept)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import tomli_w
 
 from autograder.building.build import Examples, build
-from autograder.course.added_code import last_line_of_cell, with_code, without_cells
+from autograder.course.added_code import last_line_about, with_code, without_cells
 from autograder.course.adjustment import OWN, OWN_STEPS, Adjustment
 from autograder.course.kit_copy import STATE
 from autograder.course.own_files import MISCONCEPTIONS, digests, own_text
@@ -183,7 +183,7 @@ def _add_code(kit: Exercise, own: Path, made: Path) -> None:
 def _end_of_steps(kit: Exercise, text: str) -> int:
     """Return the last line of the cell with the last step; below it, the notebook only shows."""
     last = {node.name: node for node in top_level(ast.parse(text))}[kit.steps[-1].name]
-    return last_line_of_cell(text, last.lineno)
+    return last_line_about(text, last.lineno)
 
 
 @contextmanager

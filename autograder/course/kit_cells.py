@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from nbformat import NotebookNode
 
+from autograder.building.student_notebook import BELOW
 from autograder.course.verdict_cells import CHECK_PREFIX
 
 STEPS_LIST = "setup-steps"  # the id of the kit's list of the steps
 _FIXED = ("setup-prose", STEPS_LIST)
-_KITS_ID = re.compile(r"(?:prose|given)-\d{3,}")
+_KITS_ID = re.compile(r"(?:prose|given|below)-\d{3,}")
 
 
 def grade_id(cell: NotebookNode) -> str:
@@ -125,16 +126,24 @@ def _fixed_id(cell: NotebookNode) -> object:
 def _positions(
     cells: Sequence[NotebookNode], paired: Iterable[int]
 ) -> dict[int, tuple[str, str, int]]:
-    """Say of each cell that is left: before which graded cell, of which type, the how manieth."""
+    """Say of each cell that is left: before which graded cell, of which kind, the how manieth."""
     known, counts = set(paired), Counter[tuple[str, str]]()
     found = {}
     for number, cell in enumerate(cells):
         if number in known or grade_id(cell):
             continue
-        position = (section(cells, number), cell.cell_type)
+        position = (section(cells, number), _kind(cell))
         found[number] = (*position, counts[position])
         counts[position] += 1
     return found
+
+
+def _kind(cell: NotebookNode) -> str:
+    """Return the type of a cell; prose that goes on about the step above is of a type of its own.
+
+    So it never takes the place of the prose about the step below.
+    """
+    return BELOW if cell.get("id", "").startswith(BELOW) else str(cell.cell_type)
 
 
 def section(cells: Sequence[NotebookNode], number: int) -> str:

@@ -29,7 +29,7 @@ from autograder.course.verdict_cells import CHECK_PREFIX
 from autograder.model.symbols import number as shown
 
 _LISTED = re.compile(
-    r"\*\*The steps\*\*, in the order in which the layer computes them:\n"
+    r"\*\*The steps\*\*, in the order in which (?:the layer computes|you write) them:\n"
     r"(?:\n\d+\. .*: `\w+` \(.*\))+"
 )
 OWN = "own-"  # how the new id of a cell begins that was the kit's and is now the instructor's

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from autograder import __version__
-from autograder.model.exercise import MANIFEST, shared_folders
+from autograder.model.exercise import MANIFEST, WALKTHROUGH, shared_folders
 
 _LIBRARIES = ("numpy", "torch", "pytest")
 
@@ -31,9 +31,10 @@ def exercise_hash(folder: Path) -> str:
 def judging_hash(folder: Path) -> str:
     """Return a hash of what decides whether a step is right, but not of its points and words.
 
-    Comments, and prose that stands in them, do not count; neither do titles, hints and minutes.
+    Comments, and prose that stands in them, do not count; neither do titles, hints and minutes, or
+    the diagram and the numbers in the prose.
     """
-    own = [(file.name, file) for file in sorted(folder.glob("*.py"))]
+    own = [(file.name, file) for file in sorted(folder.glob("*.py")) if file.name != WALKTHROUGH]
     shared = [
         (path.relative_to(each.parent).as_posix(), path)
         for each in shared_folders(folder)
@@ -44,7 +45,8 @@ def judging_hash(folder: Path) -> str:
     for step in facts.get("steps", ()):
         for words in ("title", "points", "hints", "minutes"):
             step.pop(words, None)
-    facts.pop("title", None)
+    for words in ("title", "diagram"):
+        facts.pop(words, None)
     text = json.dumps([programs, facts, _engine_hash()], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -21,6 +21,7 @@ MISTAKE_COSTS = "mistake_costs.json"  # what mistakes cost the language model, m
 MANIFEST = "exercise.toml"
 SOLUTION = "solution.py"
 GRADERS = "graders.py"
+WALKTHROUGH = "walkthrough.py"  # the numbers in the prose of solution.py
 LIBRARIES = ("numpy", "torch")
 COMPARISONS = ("values", "numbers", "floor", "distribution", "layers")
 RANDOM = ("distribution", "layers")
@@ -92,7 +93,8 @@ class Exercise:
     """A chain of steps that ends in a class.
 
     `words` fills the placeholders in the texts that it shares with other exercises. `speaker` is
-    the class that a language model speaks through in `attn play`, "" if it does not.
+    the class that a language model speaks through in `attn play`, "" if it does not. `diagram` is
+    the drawing of the layer, as `building/diagram.py` reads it; students get it in the prose only.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Exercise:
     remarks: tuple[Remark, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     speaker: str = ""
+    diagram: str = ""
 
     @property
     def secret_folders(self) -> tuple[Path, ...]:
@@ -211,6 +214,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             remarks=tuple(Remark(**remark) for remark in facts.get("remarks", ())),
             words=dict(facts.get("words", {})),
             speaker=facts.get("speaker", ""),
+            diagram=facts.get("diagram", ""),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(
@@ -223,6 +227,8 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         raise wrong("the steps are missing, or two have the same name", "name every step once")
     if not all(isinstance(word, str) for word in exercise.words.values()):
         raise wrong("[words] holds something that is not text", "write every word in quotes")
+    if not isinstance(exercise.diagram, str):
+        raise wrong("the diagram is not text", "write its lines between three quotes")
     if exercise.speaker and exercise.speaker not in names:
         raise wrong(f"speaker is {exercise.speaker!r}", "name a step that is a whole layer")
     for step in steps:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autograder.building.folded_answer import without_tags
+from autograder.building.lesson import taught
 from autograder.building.regions import read_solution
 from autograder.building.stub import Cell, read_cells
 from autograder.checks.known_mistake import Misconception
@@ -24,7 +26,9 @@ from autograder.model.signature import signature_of
 from autograder.verification.trial import Trial
 
 RUNGS = ("first", "second", "third")
-# Markdown's tables, formulas and headings; and its marks for lists and bold type.
+# Markdown's fences, which hold drawings and columns of numbers; its tables, formulas and headings;
+# and its marks for lists and bold type.
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _NO_PROSE = re.compile(r"^(?:\||\$\$|#).*$", re.MULTILINE)
 _MARKUP = re.compile(r"^- |\*\*", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=- )")
@@ -52,7 +56,8 @@ def written_texts(trial: Trial) -> Iterator[StudentText]:
     for known in trial.reference.misconceptions:
         yield StudentText(f"the misconception {known.name}", known.words)
     yield from _pairs(trial.reference)
-    for cell in read_cells(read_solution(exercise)):
+    solution = read_solution(exercise)
+    for cell in taught(exercise, solution, read_cells(solution)):
         yield from _docstrings(cell) if cell.code else _paragraphs(cell)
 
 
@@ -79,7 +84,8 @@ def _fact_length(known: Misconception) -> int:
 
 
 def _paragraphs(cell: Cell) -> Iterator[StudentText]:
-    for paragraph in _PARAGRAPH.split(_NO_PROSE.sub("", cell.source)):
+    prose = _NO_PROSE.sub("", _FENCE.sub("", without_tags(cell.source)))
+    for paragraph in _PARAGRAPH.split(prose):
         text = _MARKUP.sub("", paragraph).strip()
         if text:
             yield StudentText("a paragraph of solution.py", text)

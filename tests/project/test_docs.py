@@ -160,7 +160,7 @@ def missing_modules(text: str) -> list[str]:
 
 # The files of an exercise go by their names, as every exercise has them; so do Jupyter's own.
 OF_AN_EXERCISE = {
-    *("solution.py", "graders.py", "misconceptions.py", "variants.py"),
+    *("solution.py", "graders.py", "misconceptions.py", "variants.py", "walkthrough.py"),
     *("nbgrader_config.py", "jupyter_server_config.py", "jupyterhub_config.py"),
 }
 

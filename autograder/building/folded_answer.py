@@ -1,0 +1,68 @@
+"""Questions with a folded answer: HTML in the notebook, and gathered at the end of the `.py`.
+
+In `solution.py` each stands as a notebook shows it:
+
+    <details>
+    <summary><b>Before you code.</b> What is the question?</summary>
+
+    The answer.
+
+    </details>
+
+Nothing folds in a plain file. There the question stays in its place, and the answer moves to the
+end, so that nobody reads it before they have thought.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from autograder.building.regions import Solution
+from autograder.errors import KitError
+
+_FOLDED = re.compile(
+    r"^<details>\n<summary><b>(?P<when>[^<>]+)</b> (?P<question>[^<>]+)</summary>\n\n"
+    r"(?P<answer>(?:(?!</?details>).)+?)\n\n</details>$",
+    re.MULTILINE | re.DOTALL,
+)
+_TAG = re.compile(r"</?(?:details|summary|b)>")
+
+
+@dataclass(frozen=True)
+class FoldedAnswer:
+    """A question, when it is asked ("Before you code."), and its answer, in Markdown."""
+
+    when: str
+    question: str
+    answer: str
+
+
+def folded_answers(prose: str) -> tuple[FoldedAnswer, ...]:
+    """Return the questions in `prose`, in order."""
+    return tuple(FoldedAnswer(**found.groupdict()) for found in _FOLDED.finditer(prose))
+
+
+def unfolded(prose: str) -> str:
+    """Return `prose` with each question in bold and without its answer."""
+    place = r"**\g<when>** \g<question>\n(The answer is at the end of this file.)"
+    return _FOLDED.sub(place, prose)
+
+
+def without_tags(prose: str) -> str:
+    """Return `prose` with questions and answers, but without the HTML that folds them."""
+    return _TAG.sub("", prose)
+
+
+def refuse_badly_folded(solution: Solution, proses: Iterable[str]) -> None:
+    """Raise `KitError` when HTML of a folded answer is not written in the one form."""
+    for prose in proses:
+        if found := _TAG.search(_FOLDED.sub("", prose)):
+            line = prose[: found.start()].count("\n")
+            raise KitError(
+                "a folded answer is not written as every other one",
+                place=f"{solution.path}, at the line: {prose.splitlines()[line]}",
+                cure="write <details>, then <summary><b>When.</b> Question?</summary>, "
+                "an empty line, the answer, an empty line, </details>",
+            )

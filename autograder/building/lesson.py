@@ -1,0 +1,118 @@
+"""The prose before and after a step as students read it: with its diagram and its numbers.
+
+In `solution.py`, prose holds places to be filled in, such as `{{ diagram }}` or
+`{{ row(scores, "it") }}`. The diagram is that of the exercise, with the step below marked. Every
+other place is an expression of `walkthrough.py`, which asks the reference. So a number in the
+prose is always the reference's own, and students get the number and never the expression.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from autograder.building.diagram import Diagram, read_diagram
+from autograder.building.regions import Solution
+from autograder.building.stub import Cell
+from autograder.errors import KitError
+from autograder.model.exercise import WALKTHROUGH, Exercise
+
+DIAGRAM = "diagram"
+PLACE = re.compile(r"\{\{ (.+?) \}\}")
+
+
+def taught(exercise: Exercise, solution: Solution, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Return `cells` with every place in the prose filled in.
+
+    Raises `KitError` when the diagram is wrong, a place has no value, or the value is no text, and
+    ImportError when the walkthrough needs what is not installed.
+    """
+    lesson = _Lesson(exercise, solution)
+    return tuple(
+        cell if cell.code else replace(cell, source=lesson.filled(cell.source, step))
+        for cell, step in zip(cells, _steps_below(cells), strict=True)
+    )
+
+
+def _steps_below(cells: Sequence[Cell]) -> Iterator[str]:
+    """Give for each cell the step that is written in it or comes next, "" after the last."""
+    for number in range(len(cells)):
+        yield next((cell.step for cell in cells[number:] if cell.step), "")
+
+
+class _Lesson:
+    def __init__(self, exercise: Exercise, solution: Solution) -> None:
+        self._exercise, self._solution = exercise, solution
+        self._diagram: Diagram = read_diagram(exercise, solution)
+
+    def filled(self, prose: str, step: str) -> str:
+        return PLACE.sub(lambda place: self._value(place[1], step), prose)
+
+    def _value(self, expression: str, step: str) -> str:
+        if expression == DIAGRAM:
+            return self._drawn(step)
+        names = dict(self._walkthrough)
+        try:
+            value = eval(expression, names)
+        except Exception as error:
+            raised = f"{type(error).__name__}: {error}"
+            raise self._wrong(expression, f"cannot be filled in: {raised}") from error
+        if not isinstance(value, str):
+            raise self._wrong(expression, f"is not text, but {type(value).__name__}")
+        return value
+
+    def _drawn(self, step: str) -> str:
+        try:
+            return self._diagram.marked(step)
+        except KeyError:
+            about = f"the step {step}" if step else "no step"
+            raise KitError(
+                f"the diagram is asked for {about}, which no line of it belongs to",
+                place=self._line_of(DIAGRAM),
+                cure="name the step before the bar of a line of `diagram` in exercise.toml, "
+                "or leave the diagram out of this prose",
+            ) from None
+
+    @cached_property
+    def _walkthrough(self) -> dict[str, Any]:
+        path = self._exercise.folder / WALKTHROUGH
+        if not path.is_file():
+            raise KitError(
+                f"the prose asks for values, but there is no {WALKTHROUGH}",
+                place=str(path.parent),
+                cure=f"write {WALKTHROUGH}, which computes them with the reference",
+            )
+        try:
+            return runpy.run_path(str(path))
+        except Exception as error:
+            if isinstance(error, KitError | ImportError):
+                raise  # an ImportError is about this machine
+            raise KitError(
+                f"{WALKTHROUGH} cannot be run: {type(error).__name__}: {error}",
+                place=_line_in(path, error),
+                cure="correct that line, or the prose that says otherwise",
+            ) from error
+
+    def _wrong(self, expression: str, fact: str) -> KitError:
+        return KitError(
+            f"`{expression}` in the prose {fact}",
+            place=self._line_of(expression),
+            cure=f"write an expression of {WALKTHROUGH} that gives a text",
+        )
+
+    def _line_of(self, expression: str) -> str:
+        lines = enumerate(self._solution.lines, start=1)
+        place = f"{{{{ {expression} }}}}"
+        return f"{self._solution.path}:{next((n for n, line in lines if place in line), 1)}"
+
+
+def _line_in(path: Path, error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path]
+    return f"{path}:{lines[-1]}" if lines else str(path)
