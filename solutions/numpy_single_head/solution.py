@@ -1,21 +1,40 @@
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest. Here you build it from nothing but matrix products.
+# In a sequence, the meaning of one token depends on the others. In “the cat slept because it was tired”, the word “it” alone says little. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from nothing but matrix products.
 #
-# You build it in small steps. Each step is one function, with a check on its own inputs, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
+# You build it in small steps. Each step is one function, with a check on its own inputs, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`. Get each step right before you go on.
+#
+# **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
+#
+# ```
+# embedding + position ──┬───────────────(+)──┬─────────(+)── next block
+#                        └── attention ───┘   └── MLP ───┘
+# ```
+#
+# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
+#
+# **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
 #
 # **The shapes.** Letters name the axes of every array, and the same letters stand in the signatures:
 #
-# | letter | axis | in the checks |
-# |---|---|---|
-# | `B` | batch: how many sequences at once | 2 to 4 |
-# | `S` | sequence: how many tokens in each | 3 to 10 |
-# | `D` | embedding: how many numbers describe one token | 3 to 64 |
+# | letter | axis | in the checks | typical | GPT-2 small | ViT-Base |
+# |---|---|---|---|---|---|
+# | `B` | batch: how many sequences at once | 2 to 4 | 32 | any | any |
+# | `S` | sequence: how many tokens in each | 3 to 10 | 128 | up to 1024 | 197 |
+# | `D` | embedding: how many numbers describe one token | 3 to 64 | 512 | 768 | 768 |
 #
-# The input `x` is `(B, S, D)`: embeddings, with the positions already added. The output has the same shape, so that layers can be stacked.
+# The input `x` is `(B, S, D)`: embeddings as floating-point numbers, with the positions already added. So each row tells what a token means and where it stands. It comes from the embedding layer or from the block before. `B` stands first because the sequences have nothing to do with each other.
 #
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like.
+# **A sentence to follow.** In each step you first do the sums by hand, for one sentence of 7 tokens. Every word has three numbers, so $(B, S, D) = (1, 7, 3)$. They say how much a word is a thing, how much it happens, and how much it leans on other words:
+#
+# ```
+# {{ words_below(x) }}
+# ```
+#
+# These numbers are made up; a model learns its own, in hundreds. Results are rounded to two places, and each step goes on with the rounded ones. To keep it short, you mostly follow one row: that of “it”, among the words up to “it”.
+#
+# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like. Think about the questions before you open their answers.
 
 # %%
 import numpy as np
@@ -24,16 +43,35 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# Attention asks "how much of each token?" So scores have to become shares: numbers between 0 and 1 that sum to 1.
+# Attention asks “how much of each token?” So scores have to become shares: numbers between 0 and 1 that sum to 1. The layer needs this in step 8. You write it first, because it needs no other step.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** Say “it” has these scores for the words that it may see. You will see where they come from.
+#
+# ```
+# {{ table(softmax_rows, WORDS[:SEEN]) }}
+# ```
+#
+# The third row sums to {{ number(powers_sum) }}. Each share is its part of that sum. “cat” gets more than half.
+#
+# **In general.**
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
 # A row of scores belongs to one query, and its entries to the keys that this query looks at. So the sum runs along the **last axis**.
 #
-# Two properties to keep in mind:
-#
 # - It is **stable**. Scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows.
 # - It leaves its input as it was.
+#
+# <details>
+# <summary><b>Before you code.</b> You add 5 to every score of a row. What happens to its shares?</summary>
+#
+# Nothing. Every exponential is multiplied by $e^5$, and so is their sum. The factor cancels out.
+#
+# </details>
 
 
 # %%
@@ -51,13 +89,40 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> All scores of a row are equal. What are its shares, and what does that mean?</summary>
+#
+# Each share is 1 divided by the number of tokens. The token has no favorite and looks at all of them alike.
+#
+# </details>
+
+# %% [markdown]
 # ## 2. Weight initialization
 #
-# The layer learns four square matrices. Three of them say what a token is **looking for** (query), what it **offers** for a match (key), and what it **passes on** (value). The fourth mixes the gathered result at the end (output).
+# To get scores, tokens must be compared, and *how* is learned. Three square matrices say what a token is **looking for** (query), what it **offers** for a match (key), and what it **passes on** (value). The fourth mixes the gathered result at the end (output).
 #
-# They start as small random numbers, $\mathcal{N}(0,\,0.02^2)$: with a mean of 0 and a standard deviation of 0.02. Each matrix is a new draw.
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** For $D = {{ number(D) }}$ and the seed {{ number(SEED) }}, this is the first row of the query weights:
+#
+# ```
+# {{ "   ".join(number(value, 4) for value in drawn[0][0]) }}
+# ```
+#
+# Nearly all such numbers lie between {{ number(-0.06) }} and {{ number(0.06) }}. In the other steps, the sentence has weights that are made up, with whole numbers.
+#
+# **In general.** The weights start as small random numbers, $\mathcal{N}(0,\,0.02^2)$: with a mean of 0 and a standard deviation of 0.02. Each matrix is a new draw.
 #
 # `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes.
+#
+# <details>
+# <summary><b>Before you code.</b> Why do the weights not start at 0?</summary>
+#
+# Then all values would be 0, and so would the output. Its gradient in every matrix would be 0 as well, because each is multiplied by another matrix of zeros. The layer could never learn.
+#
+# </details>
 
 
 # %%
@@ -87,13 +152,47 @@ def initialize_weights(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What if the query weights and the key weights were the same draw?</summary>
+#
+# Then token $i$ would score token $j$ as $j$ scores $i$. “it” could not look at “cat” unless “cat” looks back just as much.
+#
+# </details>
+#
+# **Look at your own weights.** Draw the four matrices for $D = 64$, and look at them: their shapes, the mean and the standard deviation of each. Guess first. In the notebook, use the cell below. With the file, type into `python -i numpy_single_head.py`. The mean should be within 0.001 of 0, and the deviation within 0.001 of 0.02.
+
+# %% active="ipynb"
+# # Your own look at the weights: draw them, and print what you want to know.
+
+# %% [markdown]
 # ## 3. Queries, keys and values
 #
-# Every token vector plays three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
+# With the weights, every token vector can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** These are the matrices of the sentence:
+#
+# ```
+# {{ side_by_side({"query": query_weights, "key": key_weights, "value": value_weights}) }}
+# ```
+#
+# “it” is {{ vector(x[IT]) }}. The first number of its query comes from the first column: {{ dot(x[IT], query_weights[:, 0]) }}. The whole query is {{ vector(queries[IT]) }}: “it” looks for a thing. The key of “cat” is {{ vector(keys[CAT]) }}, and its value is {{ vector(values[CAT]) }}.
+#
+# **In general.**
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
 # $X$ is one sequence of `x`. Each of its rows is a token, so the weight matrix stands on the right. The shape stays: `(B, S, D)` goes in, and queries, keys and values are `(B, S, D)` each.
+#
+# <details>
+# <summary><b>Before you code.</b> Does the query of “it” depend on the other words of the sentence?</summary>
+#
+# No. It is made from the row of “it” alone. The words meet in the next step.
+#
+# </details>
 
 
 # %%
@@ -117,13 +216,40 @@ def project_qkv(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What would go wrong if the keys were also used as values?</summary>
+#
+# No error tells you, because the shapes fit. But a word could then only pass on what it is found by. It is as if the library gave you the index card in place of the book.
+#
+# </details>
+
+# %% [markdown]
 # ## 4. Attention scores
 #
-# How well does key $j$ answer query $i$? Their dot product tells you. One matrix product per sequence of the batch gives all pairs at once:
+# Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both are large in the same places: such tokens are related.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The query of “it” is {{ vector(queries[IT]) }}, and the key of “cat” is {{ vector(keys[CAT]) }}. Their score is {{ dot(queries[IT], keys[CAT]) }}. The whole row of “it”:
+#
+# ```
+# {{ table({"it": scores[IT]}) }}
+# ```
+#
+# **In general.**
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# The transpose swaps the sequence axis and the embedding axis of the keys, and leaves the batch axis alone. The result is `(B, S, S)`: in every sequence, a row for each query and a column for each key.
+# One matrix product for each sequence of the batch gives all pairs at once. The transpose swaps the sequence axis and the embedding axis of the keys, and leaves the batch axis alone. The result is `(B, S, S)`: a row for each query and a column for each key. Scores can be any numbers; they are no shares yet.
+#
+# <details>
+# <summary><b>Before you code.</b> How many scores does a sentence of 7 tokens have?</summary>
+#
+# It has {{ number(scores.size) }}: each of {{ number(S) }} queries meets each of {{ number(S) }} keys. That is why the shape is `(S, S)` for each sequence.
+#
+# </details>
 
 
 # %%
@@ -141,13 +267,40 @@ def compute_attention_scores(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> “it” scores “cat” with {{ number(scores[IT, CAT]) }}. Does “cat” score “it” the same?</summary>
+#
+# No, with {{ number(scores[CAT, IT]) }}. There the query of “cat” meets the key of “it”. Rows and columns of the scores are not the same thing.
+#
+# </details>
+
+# %% [markdown]
 # ## 5. Scaling
 #
-# A dot product adds up $D$ products, so it spreads wider the larger $D$ is: its standard deviation grows like $\sqrt{D}$. Without scaling, the softmax would put nearly all the weight on one token, and its gradient would all but vanish.
+# Scores are sums, and a sum of more terms spreads wider. A dot product adds up $D$ products, so its standard deviation grows like $\sqrt{D}$. Large scores make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** Here $D$ is {{ number(D) }}, and its square root is {{ number(D ** 0.5, 3) }}. The score of “cat” becomes {{ number(scores[IT, CAT]) }} / {{ number(D ** 0.5, 3) }} = {{ number(scaled[IT, CAT]) }}:
+#
+# ```
+# {{ table({"score": scores[IT], "scaled": scaled[IT]}) }}
+# ```
+#
+# **In general.**
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{D}}$$
 #
 # The shape stays `(B, S, S)`. Every score becomes smaller by the same factor, so the best key for a query stays the best.
+#
+# <details>
+# <summary><b>Before you code.</b> The numbers of queries and keys have a standard deviation of 1. How wide do dot products spread for $D = 64$?</summary>
+#
+# Their standard deviation is $\sqrt{64} = 8$. After scaling it is 1, for every $D$.
+#
+# </details>
 
 
 # %%
@@ -165,13 +318,40 @@ def scale_scores(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What would the shares of “it” be without scaling?</summary>
+#
+# “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(weights[IT, CAT]) }}, with only three numbers a word. With hundreds of numbers, the best key would get nearly everything.
+#
+# </details>
+
+# %% [markdown]
 # ## 6. Masking: the causal mask
 #
-# A model that learns to predict the next token must not look at it. The **causal mask** says who may see whom. Row $i$ belongs to query $i$, and column $j$ to key $j$. A token sees itself and what came before it.
+# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. An encoder leaves this step out.
 #
-# For four tokens:
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** “it” is the fifth word, so it sees five words, itself among them:
+#
+# ```
+# {{ table({"it": mask[IT]}) }}
+# ```
+#
+# **In general.** Row $i$ belongs to query $i$, and column $j$ to key $j$. A token sees itself and what came before it. For four tokens:
 #
 # $$\begin{pmatrix}1&0&0&0\\1&1&0&0\\1&1&1&0\\1&1&1&1\end{pmatrix}$$
+#
+# The mask is `(S, S)`, without a batch axis: it is the same for every sequence.
+#
+# <details>
+# <summary><b>Before you code.</b> Which words may “the” see, at the start of the sentence?</summary>
+#
+# Itself, and no other.
+#
+# </details>
 
 
 # %%
@@ -187,11 +367,38 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> Why are there ones on the diagonal?</summary>
+#
+# Without them, the first token could see nothing at all. No shares of nothing can sum to 1.
+#
+# </details>
+
+# %% [markdown]
 # ## 7. Masking: the masked scores
 #
-# The mask has to act **before** the softmax: a forbidden score becomes so negative that its share comes out as 0. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
+# The mask says who may see whom; now the scores have to obey. That must happen **before** the softmax: a forbidden score becomes so negative that its share comes out as 0.
 #
-# Where the mask is 0, write `-1e9`. Negative infinity, `-np.inf`, works too.
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The row of “it”:
+#
+# ```
+# {{ table({"scaled": scaled[IT], "mask": mask[IT], "masked": masked[IT]}) }}
+# ```
+#
+# **In general.** Where the mask is 1, the score stays. Where it is 0, write `-1e9`. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
+#
+# The shape stays `(B, S, S)`, and one mask `(S, S)` serves the whole batch.
+#
+# <details>
+# <summary><b>Before you code.</b> Why not set the forbidden shares to 0 after the softmax?</summary>
+#
+# Then the rest would no longer sum to 1. For “it”, only {{ number(seen_all[IT, :SEEN].sum()) }} would be left: part of the attention had gone to words that it may not see.
+#
+# </details>
 
 
 # %%
@@ -209,11 +416,36 @@ def apply_mask(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What would happen without the mask?</summary>
+#
+# “it” would give “was” {{ number(seen_all[IT, WAS]) }} and “tired” {{ number(seen_all[IT, TIRED]) }} of its attention. In training, the model could copy the next word from its input. When it writes, there is no next word to copy.
+#
+# </details>
+
+# %% [markdown]
 # ## 8. Attention weights
 #
-# Now the scores, scaled and perhaps masked, become shares. You have a function for that from step 1.
+# Now the scores, scaled and perhaps masked, are ready to become shares: the attention weights. You have a function for that from step 1.
 #
-# Row $i$ of the result says how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, and weights of the same shape come out.
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The row of “it”, masked, gives the shares that you know from the softmax. The forbidden words get nothing:
+#
+# ```
+# {{ table({"masked": masked[IT], "weights": weights[IT]}) }}
+# ```
+#
+# **In general.** Row $i$ of the result says how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, and weights of the same shape come out. Each is between 0 and 1, and each row sums to 1.
+#
+# <details>
+# <summary><b>Before you code.</b> In an encoder there is no mask. Which scores become shares there?</summary>
+#
+# The scaled scores of step 5, as they are. Every token then shares its attention among all tokens.
+#
+# </details>
 
 
 # %%
@@ -229,13 +461,42 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What can the row of “cat” look like with the causal mask?</summary>
+#
+# Only “the” and “cat” can have shares. Here they are {{ listed(weights[CAT, :2]) }}: both scores are equal.
+#
+# </details>
+
+# %% [markdown]
 # ## 9. Weighted sum of the values
 #
-# Each token adds up the values of all tokens, each times its share:
+# The shares say how much of each token; the values are what there is to take. So each token adds up the values of all tokens, each times its share.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The shares of “it” are {{ listed(weights[IT, :SEEN]) }}, and the values of the words that it sees are:
+#
+# ```
+# {{ words_below(values, SEEN) }}
+# ```
+#
+# For the first number: {{ dot(weights[IT, :SEEN], values[:SEEN, 0]) }}. All three are {{ vector(gathered[IT]) }}. “it” was {{ vector(x[IT]) }}, and has gathered mostly “thing”, from “cat”.
+#
+# **In general.**
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
-# A token that gives one key the weight 1 takes the value of that key and nothing else. Equal weights give the mean of all values. Weights `(B, S, S)` and values `(B, S, D)` give one vector per token again, `(B, S, D)`.
+# Weights `(B, S, S)` and values `(B, S, D)` give one vector per token again, `(B, S, D)`. It is the new form of the token.
+#
+# <details>
+# <summary><b>Before you code.</b> A token gives one key the weight 1. What does it get?</summary>
+#
+# The value of that key, and nothing else.
+#
+# </details>
 
 
 # %%
@@ -253,13 +514,42 @@ def apply_attention(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> And if all its weights are equal?</summary>
+#
+# Then it gets the mean of all values.
+#
+# </details>
+
+# %% [markdown]
 # ## 10. Output projection
 #
-# What a token has gathered is a weighted mean of values, number by number. One last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs:
+# What a token has gathered is a weighted mean of values, number by number. One last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** “it” has gathered {{ vector(gathered[IT]) }}, and these are the output weights:
+#
+# ```
+# {{ side_by_side({"output": output_weights}) }}
+# ```
+#
+# For the first number: {{ dot(gathered[IT], output_weights[:, 0]) }}. The result is {{ vector(result[IT]) }}. The block then adds it to “it” itself, {{ vector(x[IT]) }}: in the residual stream, “it” goes on as {{ vector(x[IT] + result[IT]) }}.
+#
+# **In general.**
 #
 # $$\text{result} = \text{output}\; W_O$$
 #
 # The shape stays that of the input, `(B, S, D)`.
+#
+# <details>
+# <summary><b>Before you code.</b> Why does the result need the shape of `x`?</summary>
+#
+# It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
+#
+# </details>
 
 
 # %%
@@ -277,13 +567,32 @@ def project_output(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> A single head could do with one matrix in place of value and output weights. Which?</summary>
+#
+# Their product, $W_V W_O$: nothing stands between them but a weighted sum. With several heads, the output weights do more. They mix what the heads have found.
+#
+# </details>
+
+# %% [markdown]
 # ## 11. The whole layer
 #
-# The class holds the four matrices and joins the steps. With `causal=True` no token sees the future; without it, every token sees all of them.
+# All steps are there; the class holds the four matrices and joins them. With `causal=True` no token sees the future; without it, every token sees all of them.
 #
-# Here is a first test of your own: a batch of 2 sequences, with 10 tokens each and 64 numbers per token. The output has the shape of the input, `(2, 10, 64)`.
+# ```
+# {{ diagram }}
+# ```
 #
-# The check under the class runs your own steps. If it fails, first make sure that every check above passes.
+# **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(causal[IT]) }}, if nothing is rounded on the way.
+#
+# **In general.** $(B, S, D)$ goes in and comes out. The check under the class runs your own steps. If it fails, first make sure that every check above passes.
+#
+# <details>
+# <summary><b>Before you code.</b> With the causal mask and without it, which word of the sentence gets the same result?</summary>
+#
+# The last one, “tired”: it sees every word in both cases.
+#
+# </details>
 
 
 # %%
@@ -325,6 +634,19 @@ class SingleHeadAttention:
         return project_output(attention_output, self.output_weights)
         ### END SOLUTION
 
+
+# %% [markdown]
+# <details>
+# <summary><b>After the check.</b> A text becomes twice as long. How many times as many scores are there?</summary>
+#
+# Four times as many: $(2S)^2 = 4S^2$. That is why long texts are costly for a transformer.
+#
+# </details>
+#
+# **Write a first test of your own.** Make a layer with 64 numbers per token, and give it a batch of 2 sequences with 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
+
+# %% active="ipynb"
+# # Your first test of your own layer: x has the shape (2, 10, 64).
 
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence

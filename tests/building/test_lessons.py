@@ -140,7 +140,7 @@ class Layer:
         ### END SOLUTION
 '''
 WALKTHROUGH = """\
-from autograder.checks.reference import solution_beside
+from autograder.checks import solution_beside
 
 reference = solution_beside(__file__)
 

@@ -131,7 +131,7 @@ PLACES = {
         'f"{} each token gathers',
     ),
     "a message of a check": ("graders.py", '"Does your code set a fixed seed', '"{} Does it'),
-    "a paragraph of solution.py": ("solution.py", "# How well does key $j$", "# {} How well"),
+    "a paragraph of solution.py": ("solution.py", "# Nothing. Every", "# {} Every"),  # an answer
     "the docstring of softmax": ("solution.py", '"""Turn every row of scores', '"""{} Turn'),
 }
 

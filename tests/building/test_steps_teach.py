@@ -1,0 +1,119 @@
+"""Every step teaches before it asks: the same parts in the same order, short enough to be read."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder.building.folded_answer import folded_answers
+from autograder.building.lesson import PLACE, taught
+from autograder.building.regions import read_solution
+from autograder.building.stub import Cell, read_cells
+from autograder.model.exercise import Exercise, read_exercise
+
+ROOT = Path(__file__).resolve().parents[2]
+EXERCISES = [
+    exercise
+    for path in sorted((ROOT / "solutions").glob("*/exercise.toml"))
+    if (exercise := read_exercise(path.parent)).diagram
+]
+COLUMNS = 80
+MOST_LINES = 60  # with text: a screen and a half
+FENCE = re.compile(r"^```$.*?^```$", re.MULTILINE | re.DOTALL)
+ANSWER = re.compile(r"</summary>.*?</details>", re.DOTALL)
+CODE = re.compile(r"`[^`\n]+`")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What stands above a step and below it, as the author wrote it and as it is read."""
+
+    step: str
+    written: str
+    above: str
+    below: str
+    stub: str
+
+    @property
+    def by_hand(self) -> str:
+        """The example to follow, as it is written."""
+        return self.written.partition("**By hand.**")[2].partition("**In general.**")[0]
+
+    @property
+    def lines(self) -> int:
+        """How many lines with text stand on the screen, with the answer folded."""
+        folded = ANSWER.sub("</summary>", self.above)
+        shown = [*folded.split("\n"), *self.stub.split("\n")]
+        return sum(len(textwrap.wrap(line, COLUMNS)) for line in shown)
+
+
+def lessons(exercise: Exercise) -> list[Lesson]:
+    solution = read_solution(exercise)
+    written = read_cells(solution)
+    read = taught(exercise, solution, written)
+    return [
+        Lesson(cell.step, written[number - 1].source, *_around(read, number))
+        for number, cell in enumerate(read)
+        if cell.step
+    ]
+
+
+def _around(cells: tuple[Cell, ...], number: int) -> tuple[str, str, str]:
+    return cells[number - 1].source, cells[number + 1].source, cells[number].source
+
+
+LESSONS = [(exercise, lesson) for exercise in EXERCISES for lesson in lessons(exercise)]
+every_lesson = pytest.mark.parametrize(
+    ("exercise", "lesson"),
+    [
+        pytest.param(exercise, lesson, id=f"{exercise.name}.{lesson.step}")
+        for exercise, lesson in LESSONS
+    ],
+)
+
+
+@every_lesson
+def test_a_step_has_all_its_parts_in_order(exercise: Exercise, lesson: Lesson) -> None:
+    number = [step.name for step in exercise.steps].index(lesson.step) + 1
+    parts = (
+        rf"\A## {number}\. {re.escape(exercise.steps[number - 1].title)}\n\n\w",
+        r"\n\n```\n\{\{ diagram \}\}\n```\n\n",
+        r"\*\*By hand\.\*\* ",
+        r"\n\n\*\*In general\.\*\*",
+        r"\n\n<details>\n<summary><b>Before you code\.</b> ",
+    )
+    found = [re.search(part, lesson.written) for part in parts]
+    assert all(found)
+    starts = [match.start() for match in found if match]
+    assert starts == sorted(starts)
+
+
+@every_lesson
+def test_one_question_is_asked_before_a_step_and_one_after(
+    exercise: Exercise, lesson: Lesson
+) -> None:
+    assert [each.when for each in folded_answers(lesson.above)] == ["Before you code."]
+    assert [each.when for each in folded_answers(lesson.below)] == ["After the check."]
+
+
+@every_lesson
+def test_no_number_to_follow_by_hand_is_typed(exercise: Exercise, lesson: Lesson) -> None:
+    assert PLACE.search(lesson.by_hand), "the reference gives no number"
+    assert not re.search(r"\d", CODE.sub("", PLACE.sub("", lesson.by_hand)))
+
+
+@every_lesson
+def test_a_step_is_no_longer_than_a_screen_and_a_half(exercise: Exercise, lesson: Lesson) -> None:
+    assert lesson.lines <= MOST_LINES
+
+
+@every_lesson
+def test_no_drawing_and_no_column_of_numbers_is_wider_than_a_terminal(
+    exercise: Exercise, lesson: Lesson
+) -> None:
+    for fence in FENCE.findall(lesson.above):
+        assert max(map(len, fence.split("\n"))) <= COLUMNS - len("# ")
