@@ -13,7 +13,9 @@ __all__ = [
     "open_exercise",
     "pytorch_attention",
     "show_attention",
+    "show_costs",
     "speak",
+    "train",
 ]
 
 
@@ -30,4 +32,8 @@ def __getattr__(name: str) -> object:
         from autograder.notebook.speaking import speak
 
         return speak
+    if name in ("show_costs", "train"):
+        from autograder.notebook import training_cell
+
+        return getattr(training_cell, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -138,7 +138,7 @@ def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict
     if examples is not None:
         files[EXAMPLES] = examples(solution_folder)
     costs = solution_folder / MISTAKE_COSTS
-    if exercise.speaker and costs.is_file():
+    if exercise.plays and costs.is_file():
         files[MISTAKE_COSTS] = costs.read_text(encoding="utf-8")
     refuse_leaks(secrets_of(exercise), files)
     return exercise.name, files

@@ -49,4 +49,4 @@ main.add_for(
         *(export, result, gradescope),
     ),
 )
-main.add_for("authors", (author.build, author.verify, author.costs))
+main.add_for("authors", (author.build, author.verify, author.costs, author.training_costs))

@@ -91,3 +91,35 @@ def costs(solutions: Path, document: Path | None, weights: tuple[Path, ...]) -> 
         if document:
             write_whole(document, costs_document(exercise.title, found))
         OUT.print(f"{exercise.name}: {len(found.mistakes)} mistakes, right {found.right:.2f} nats")
+
+
+@click.command("training-costs", epilog=example("attn training-costs --exercise vit_multi_head"))
+@click.argument("solutions", type=FOLDER, default=Path("solutions"))
+@click.option("--exercise", "names", multiple=True, help="Which exercises [default: all].")
+@click.option("--document", type=FOLDER, help="Also write a page about all exercises, in Markdown.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    help="Steps of each training, for a trial [default: those of the task].",
+)
+def training_costs(
+    solutions: Path, names: tuple[str, ...], document: Path | None, steps: int | None
+) -> None:
+    """Measure what each known mistake does to the trainings of `attn play`; takes an hour."""
+    from autograder.model.exercise import MISTAKE_COSTS, find_exercise, read_exercise
+    from autograder.model.files import write_whole
+    from autograder.training_tasks.training_costs import written_trainings
+    from autograder.verification.training_document import training_document
+    from autograder.verification.training_measurement import measured_trainings
+
+    folders = exercise_folders(solutions)
+    chosen = [find_exercise(name, solutions) for name in names] or map(read_exercise, folders)
+    for exercise in chosen:
+        if not exercise.trainings:
+            continue
+        found = measured_trainings(exercise.folder, steps=steps)
+        write_whole(exercise.folder / MISTAKE_COSTS, written_trainings(found))
+        hidden = sum(map(found.is_hidden, found.mistakes))
+        OUT.print(f"{exercise.name}: {len(found.mistakes)} mistakes, {hidden} stay hidden")
+    if document:
+        write_whole(document, training_document(folders))

@@ -126,7 +126,7 @@ def watch(task: str | None, folder: Path) -> None:
 @click.argument("task", metavar="[EXERCISE]", required=False)
 @IN
 def play(task: str | None, folder: Path) -> None:
-    """Let a small language model speak through your own layer (the NumPy exercise)."""
+    """Let a small model speak, or learn in seconds, through your own layer."""
     from autograder.learning.commands import playing
 
     playing.play(folder, task, OUT, _say)

@@ -17,7 +17,8 @@ from autograder.errors import KitError
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
-MISTAKE_COSTS = "mistake_costs.json"  # what mistakes cost the language model, made by `attn costs`
+# What mistakes cost a model, made by `attn costs` or `attn training-costs`.
+MISTAKE_COSTS = "mistake_costs.json"
 MANIFEST = "exercise.toml"
 SOLUTION = "solution.py"
 GRADERS = "graders.py"
@@ -89,12 +90,27 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class LayerTraining:
+    """A task that a model learns through the class `layer` in `attn play`.
+
+    The class is made with the width of the model and these `arguments`. `causal`: whether it is
+    called with causal=True.
+    """
+
+    task: str
+    layer: str
+    arguments: Sequence[int] = ()
+    causal: bool = False
+
+
+@dataclass(frozen=True)
 class Exercise:
     """A chain of steps that ends in a class.
 
     `words` fills the placeholders in the texts that it shares with other exercises. `speaker` is
-    the class that a language model speaks through in `attn play`, "" if it does not. `diagram` is
-    the drawing of the layer, as `building/diagram.py` reads it; students get it in the prose only.
+    the class that a language model speaks through in `attn play`, "" if it does not; `trainings`
+    are the tasks that are learned through its layers there. `diagram` is the drawing of the layer,
+    as `building/diagram.py` reads it; students get it in the prose only.
     """
 
     name: str
@@ -109,6 +125,12 @@ class Exercise:
     words: Mapping[str, str] = field(default_factory=dict)
     speaker: str = ""
     diagram: str = ""
+    trainings: tuple[LayerTraining, ...] = ()
+
+    @property
+    def plays(self) -> bool:
+        """Whether `attn play` has something to show of it."""
+        return bool(self.speaker or self.trainings)
 
     @property
     def secret_folders(self) -> tuple[Path, ...]:
@@ -215,6 +237,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             words=dict(facts.get("words", {})),
             speaker=facts.get("speaker", ""),
             diagram=facts.get("diagram", ""),
+            trainings=tuple(LayerTraining(**each) for each in facts.get("trainings", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(
@@ -231,6 +254,10 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         raise wrong("the diagram is not text", "write its lines between three quotes")
     if exercise.speaker and exercise.speaker not in names:
         raise wrong(f"speaker is {exercise.speaker!r}", "name a step that is a whole layer")
+    for training in exercise.trainings:
+        if training.layer not in names:
+            fact = f"a training has the layer {training.layer!r}"
+            raise wrong(fact, "name a step that is a whole layer")
     for step in steps:
         if step.compare not in COMPARISONS:
             raise wrong(

@@ -79,7 +79,7 @@ class InTime:
         if threading.current_thread() is not threading.main_thread():
             return self._respondent.ask(request, leaning_on)  # only the main one gets signals
         try:
-            with _watchdog().limit(self._seconds):
+            with kernel_watchdog().limit(self._seconds):
                 return self._respondent.ask(request, leaning_on)
         except StillRunning as error:
             seen = report(error)
@@ -89,5 +89,6 @@ class InTime:
 
 
 @cache
-def _watchdog() -> KernelWatchdog:
+def kernel_watchdog() -> KernelWatchdog:
+    """Return the one watchdog of this kernel; it works in the main thread."""
     return KernelWatchdog()

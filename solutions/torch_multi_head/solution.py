@@ -389,3 +389,36 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 #
 #
 # compare_with_library(yours_and_the_librarys, "nn.MultiheadAttention")
+
+# %% [markdown] active="ipynb"
+# ## Your layer learns
+#
+# So far, the weights were chosen by hand. Now a small model finds its own, in a few seconds. It is a Transformer of two blocks, and the attention in both is your layer, with three heads. It reads six digits and six blanks: $(B, S, C) = (50, 12, 42)$. Watch the loss, and where each answer looks. Of all heads, you see the one that has made up its mind the most.
+
+# %% active="ipynb"
+# from autograder import train
+#
+# train("repeat", lambda hidden_size: MultiHeadAttention(hidden_size, num_heads=3))
+
+# %% [markdown] active="ipynb"
+# With the bonus, a model can write: the sorted digits, one after the other, as a GPT writes words. While it is trained, it reads the right answer, and your mask hides what comes later. Then it has to write alone.
+
+# %% active="ipynb"
+# train(
+#     "write",
+#     lambda hidden_size: CausalMultiHeadAttention(hidden_size, num_heads=3),
+#     causal=True,
+# )
+
+# %% [markdown] active="ipynb"
+# What does the mask do? Change `causal=True` to `causal=False` above, and run the cell again. The loss gets better. And what does the model write?
+
+# %% [markdown] active="ipynb"
+# ## What a mistake would have done
+#
+# These trainings were run beforehand with each known mistake in place of the right step. Here stand those that you met or, if you met none, three others.
+
+# %% active="ipynb"
+# from autograder import show_costs
+#
+# show_costs()

@@ -297,3 +297,35 @@ class SingleHeadAttention(nn.Module):
 #
 #
 # compare_with_library(yours_and_the_librarys, "scaled_dot_product_attention")
+
+# %% [markdown] active="ipynb"
+# ## Your layer learns
+#
+# So far, the weights were chosen by hand. Now a small model finds its own, in a few seconds. It is a Transformer of two blocks, and the attention in both is your layer. It reads six digits and six blanks: $(B, S, C) = (50, 12, 42)$. Watch the loss, and where each answer looks.
+
+# %% active="ipynb"
+# from autograder import train
+#
+# train("repeat", lambda hidden_size: SingleHeadAttention(hidden_size))
+
+# %% [markdown] active="ipynb"
+# To repeat, an answer has to know *where* to look. To sort, it has to know *what* to look for. It is the same layer, with other weights.
+
+# %% active="ipynb"
+# train("sort", lambda hidden_size: SingleHeadAttention(hidden_size))
+
+# %% [markdown] active="ipynb"
+# Now the model writes the sorted digits one after the other, as a GPT writes words. Look at the loss first, and then at what it writes. What went wrong?
+
+# %% active="ipynb"
+# train("write", lambda hidden_size: SingleHeadAttention(hidden_size))
+
+# %% [markdown] active="ipynb"
+# ## What a mistake would have done
+#
+# These trainings were run beforehand with each known mistake in place of the right step. Here stand those that you met or, if you met none, three others.
+
+# %% active="ipynb"
+# from autograder import show_costs
+#
+# show_costs()

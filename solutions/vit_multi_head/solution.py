@@ -383,3 +383,26 @@ class MultiHeadSelfAttention(nn.Module):
 #
 #
 # compare_with_library(yours_and_the_librarys, "nn.MultiheadAttention")
+
+# %% [markdown] active="ipynb"
+# ## Your layer learns to read
+#
+# So far, the weights were chosen by hand. Now a small vision transformer finds its own, in about ten seconds. It has two blocks, and the attention in both is your layer, with three heads. It reads pictures of digits, $12 \times 12$ pixels in 16 patches, with a class token in front: $(B, N, D) = (50, 17, 42)$. A program draws the pictures, turned, stretched, moved and noisy. Watch the loss, and where the class token looks.
+
+# %% active="ipynb"
+# from autograder import train
+#
+# train("digits", lambda hidden_dim: MultiHeadSelfAttention(hidden_dim, num_heads=3))
+
+# %% [markdown] active="ipynb"
+# Be careful with such a number. That many digits come out right does not say that a layer is right: the list below says how many mistakes cannot be seen from it.
+
+# %% [markdown] active="ipynb"
+# ## What a mistake would have done
+#
+# These trainings were run beforehand with each known mistake in place of the right step. Here stand those that you met or, if you met none, three others.
+
+# %% active="ipynb"
+# from autograder import show_costs
+#
+# show_costs()

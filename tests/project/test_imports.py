@@ -33,7 +33,7 @@ DRAW = "tests/support/import_layers.py"
 
 # What is heavy or not everywhere: who may import it as soon as he is imported himself.
 HEAVY = {
-    "torch": (),
+    "torch": ("training_tasks",),
     "nbgrader": ("course",),
     "nbconvert": ("course",),
     "nbformat": ("course", "building"),

@@ -33,7 +33,9 @@ NOTEBOOKS = {
     ("autograder", "open_exercise"),
     ("autograder", "pytorch_attention"),
     ("autograder", "show_attention"),
+    ("autograder", "show_costs"),
     ("autograder", "speak"),
+    ("autograder", "train"),
 }
 COURSES = {
     ("autograder.course.autograde", "install"),

@@ -27,7 +27,7 @@ LAYERS = (
     ("protocol",),
     ("model", "worker"),
     ("judging", "sandbox"),
-    ("submission", "checks", "language_model", "heatmaps", "building"),
+    ("submission", "checks", "language_model", "training_tasks", "heatmaps", "building"),
     ("reports", "notebook", "grading", "doctor", "releasing"),
     ("course", "learning", "verification", "cluster", "platforms"),
     ("cli",),

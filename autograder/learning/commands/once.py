@@ -100,7 +100,7 @@ def following(session: LearnerSession, task: Task) -> str:
     """Return the command to type when every requested step passes."""
     if len(session.progress.passed(task.exercise)) < len(task.exercise.steps):
         return f"attn check {session.open_step(task.exercise).name}"
-    if task.exercise.speaker:
+    if task.exercise.plays:
         return f"attn play {task.exercise.name}"
     return after_all(session, task.exercise)
 

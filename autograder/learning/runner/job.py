@@ -49,7 +49,7 @@ class Job:
 
     file, cells: the code. imports: the lines of import that it lacks. skipped: the numbers of
     cells not to run. steps: the steps to ask. speaks: the layer that a language model speaks
-    through, if any.
+    through, if any. trains: the task and the layer that a model is trained with, if any.
     blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
     the limits.
     """
@@ -81,6 +81,8 @@ class Job:
                 self._ask(name)
             if layer := self._facts.get("speaks"):
                 self._speak(layer)
+            if training := self._facts.get("trains"):
+                self._train(training)
         self._send(event="done")
 
     def _load(self, cell: str, number: int) -> None:
@@ -153,6 +155,19 @@ class Job:
             self._send(event="speechless", why=finding.fact)
         except TooMuchPrinted:
             self._send(event="speechless", why=f"`{layer}` prints too much.")
+
+    def _train(self, training: dict[str, Any]) -> None:
+        from autograder.learning.runner import layer_training
+
+        layer = training["layer"]
+        try:
+            with printed(self._facts["kilobytes"] * KILOBYTE):
+                layer_training.train(self._names, training, self._send, self._watchdog.limit)
+        except StillRunning as error:
+            finding = stopped_code.still_running(layer, error.seconds, self._place(error))
+            self._send(event="untrained", why=finding.fact)
+        except TooMuchPrinted:
+            self._send(event="untrained", why=f"`{layer}` prints too much.")
 
     def _answer(self, example: Example) -> AskedExample:
         try:

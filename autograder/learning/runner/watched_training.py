@@ -1,0 +1,72 @@
+"""Watches a training with the learner's layer, which a child runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autograder.errors import KitError
+from autograder.judging.time_limit import GRACE, WALL
+from autograder.learning.runner.checking import MARGIN, Checking, read_work
+from autograder.learning.runner.layer_training import SECONDS
+from autograder.learning.runner.process import Child, Stop
+from autograder.model.exercise import Exercise, LayerTraining
+from autograder.training_tasks.training_result import (
+    Moment,
+    TrainingResult,
+    read_moment,
+    read_result,
+)
+
+
+def watch_training(
+    exercise: Exercise,
+    training: LayerTraining,
+    child: Child,
+    show: Callable[[Moment], None],
+    most_steps: int | None = None,
+) -> TrainingResult:
+    """Return what comes of a training with the learner's layer; `show` gets each moment of it.
+
+    `child` was started for the exercise and is ended here. most_steps: those of the task, if not
+    given. Raises `KitError` when there is no result.
+    """
+    checking = Checking(exercise, read_work(exercise), (), lambda words: None, Stop())
+    child.wait_until_ready(checking.stop)
+    facts = {
+        "task": training.task,
+        "layer": training.layer,
+        "arguments": list(training.arguments),
+        "causal": training.causal,
+        "first_seconds": exercise.limits.seconds_per_call,
+        "most_steps": most_steps,
+    }
+    child.send({**checking.job(), "trains": facts})
+    result: TrainingResult | None = None
+    try:
+        while True:
+            message = child.receive(WALL * SECONDS + GRACE + MARGIN, checking.stop)
+            match message["event"]:
+                case "training":
+                    show(read_moment(message["moment"]))
+                case "trained":
+                    result = read_result(message["result"])
+                case "untrained":
+                    raise _untrained(checking, message["why"])
+                case "done" if result:
+                    return result
+                case "stuck":
+                    raise _untrained(checking, "your code does not return, and cannot be stopped.")
+                case "loading" | "loaded":
+                    pass
+                case _:
+                    raise _untrained(checking, "your file does not run to its end.")
+    finally:
+        child.end()
+
+
+def _untrained(checking: Checking, why: str) -> KitError:
+    return KitError(
+        f"your layer cannot be trained yet: {why}",
+        place=str(checking.submission.path),
+        cure="`attn check` says what is missing",
+    )

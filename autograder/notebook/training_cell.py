@@ -1,0 +1,155 @@
+"""A model is trained through the learner's layer, in the last cells of the notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.heatmaps.html_table import render_panels
+from autograder.heatmaps.text import text_lines
+from autograder.judging.inprocess import report
+from autograder.judging.layer_error import Unusable, layer_error_words
+from autograder.judging.stopped_code import at
+from autograder.judging.time_limit import StillRunning
+from autograder.notebook.loss_curve import render_curve
+from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.own_time import kernel_watchdog
+from autograder.notebook.preserved_state import undisturbed
+from autograder.training_tasks.training_costs import read_trainings
+from autograder.training_tasks.training_result import Moment, TrainingResult
+from autograder.training_tasks.training_words import (
+    mistake_words,
+    moment_words,
+    result_words,
+    tried_words,
+    words_before,
+)
+
+if TYPE_CHECKING:
+    from autograder.training_tasks.task_model import LayerOfWidth
+
+WIDTH = 72
+FIRST_SECONDS = 5.0  # for the first call of a layer
+SECONDS = 60.0  # of processor time, where a training has not stopped by itself
+
+
+def train(
+    task: str, make: LayerOfWidth, *, causal: bool = False, most_steps: int | None = None
+) -> None:
+    """Train a small model on a task through a learner's layer, and show how it goes.
+
+    task: repeat, sort, write or digits. make: returns the layer for a width. causal: whether the
+    layer is called with causal=True. most_steps: those of the task, if not given.
+
+    This earns no points, so what the layer does raises nothing: a sentence says what it is. What
+    the layer prints is not shown. Raises `KitError` for a task that there is not.
+    """
+    from autograder.training_tasks.training_task import task_named
+
+    chosen = task_named(task)
+    try:
+        with undisturbed():
+            result = _trained(chosen, make, causal, most_steps)
+    except StillRunning as error:
+        seen = report(error)
+        where = at((seen.line, seen.code, ""))
+        _say(f"Not yet: your layer was still running after {error.seconds:g} s{where}.")
+        return
+    except Exception as error:
+        _say(f"Not yet: {layer_error_words(error)}")
+        return
+    print()
+    for tried in result.tried:
+        print(tried_words(tried))
+    print()
+    for sentence in result_words(result, read_trainings(Path.cwd()), causal=causal):
+        _say(sentence)
+
+
+def show_costs() -> None:
+    """Say what the mistakes that were met in this kernel would have done to a training."""
+    for number, paragraph in enumerate(mistake_words(read_trainings(Path.cwd()), met_mistakes())):
+        if number:
+            print()
+        for line in paragraph:
+            _say(line)
+
+
+def _trained(task: Any, make: LayerOfWidth, causal: bool, most_steps: int | None) -> TrainingResult:
+    from autograder.training_tasks.training import call_once, trained
+
+    with _limit(FIRST_SECONDS), contextlib.redirect_stdout(io.StringIO()):
+        call_once(task, make, causal=causal)
+    shown = _Shown(words_before(task.name))
+    with _limit(SECONDS):
+        for each in _unheard(trained(task, make, causal=causal, steps=most_steps)):
+            if isinstance(each, TrainingResult):
+                return each
+            shown.add(each)
+    raise Unusable("the training came to no end.")
+
+
+def _unheard(moments: Iterator[Moment | TrainingResult]) -> Iterator[Moment | TrainingResult]:
+    """Yield what comes, without what is printed on the way."""
+    while True:
+        with contextlib.redirect_stdout(io.StringIO()):
+            each = next(moments, None)
+        if each is None:
+            return
+        yield each
+
+
+@contextlib.contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """A time limit, as far as there can be one: only the main thread can be interrupted."""
+    main = threading.current_thread() is threading.main_thread()
+    with kernel_watchdog().limit(seconds) if main else contextlib.nullcontext():
+        yield
+
+
+class _Shown:
+    """What is seen of a training: in a notebook one output that is renewed, else lines."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+        self._moments: list[Moment] = []
+        self._handle: Any = None
+        ipython = sys.modules.get("IPython")
+        self._display = ipython.display if ipython and ipython.get_ipython() else None
+        if self._display is None:
+            print(textwrap.fill(words, WIDTH))
+
+    def add(self, moment: Moment) -> None:
+        """Show one more moment."""
+        self._moments.append(moment)
+        if self._display is None:
+            print(moment_words(moment))
+            return
+        content = {"text/plain": self._text(), "text/html": self._html()}
+        if self._handle is None:
+            self._handle = self._display.display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
+
+    def _text(self) -> str:
+        panels = [each.panel() for each in self._moments[-1].drawings]
+        lines = map(moment_words, self._moments)
+        return "\n".join([textwrap.fill(self._words, WIDTH), *lines, *text_lines(panels)])
+
+    def _html(self) -> str:
+        panels = [each.panel() for each in self._moments[-1].drawings]
+        return (
+            f"<p>{escape(self._words)}</p>{render_curve(self._moments)}"
+            f"<p>{escape(moment_words(self._moments[-1]))}</p>{render_panels(panels)}"
+        )
+
+
+def _say(words: str) -> None:
+    print(textwrap.fill(words, WIDTH, break_long_words=False))

@@ -1,0 +1,178 @@
+"""What is said about a training: before it, after it, and about mistakes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from autograder.training_tasks.digit_pictures import CLASSES, PATCHES, SIDE
+from autograder.training_tasks.training_costs import MeasuredTrainings, TaskOutcome, TrainedMistake
+from autograder.training_tasks.training_result import COUNT, Moment, TrainingResult, TriedInput
+
+LEARNED, HARDLY = 0.9 * COUNT, 0.1 * COUNT
+SHOWN = 3  # mistakes, where none was met
+_GUESSED = math.log(CLASSES)
+
+_LEARNS = {
+    "repeat": (
+        "A small model learns to repeat six digits. It reads them, and after them six blanks. Each "
+        "blank has to name the digit that stands in its place."
+    ),
+    "sort": (
+        "A small model learns to sort six digits. It reads them, and after them six blanks. The "
+        "first blank has to name the smallest digit, the next one the second smallest."
+    ),
+    "write": (
+        "A small model learns to write six digits in order, one after the other. While it is "
+        "trained, it reads the right answer too, each digit one place late."
+    ),
+    "digits": (
+        f"A small vision transformer learns to read digits. A program draws them, on {SIDE} by "
+        f"{SIDE} pixels, which are cut into {PATCHES} patches. In front stands the class token, "
+        "which has to name the digit."
+    ),
+}
+_BLOCKS = "Its attention, in both of its blocks, is your layer."
+_DOES = {
+    "repeat": "Repeating",
+    "sort": "Sorting",
+    "write": "Writing in order",
+    "digits": "Reading digits",
+}
+_COPIED = (
+    "So the loss looks perfect, and what the model writes is wrong. While it was trained, each "
+    "place could look at the next one, where the answer stood. It learned to copy that. When it "
+    "writes, nothing stands there yet."
+)
+_NO_MASK = (
+    "Your layer has no mask, and for repeating and sorting it needs none. To write, later places "
+    "have to be hidden: the exercise on several heads adds that mask."
+)
+_BROKEN_MASK = "Does your mask hide all later places, before the softmax?"
+MET = "Mistakes that you met on the way, each put into a training in place of the right step:"
+OTHERS = "You met no mistake that has a name here. This is what three of them would have done:"
+
+
+def unit(task: str) -> str:
+    """Return what a task is tried on, as a plural."""
+    return "pictures" if task == "digits" else "sequences"
+
+
+def words_before(task: str) -> str:
+    """Return what the model learns, and where the learner's layer is in it."""
+    return f"{_LEARNS[task]} {_BLOCKS}"
+
+
+def moment_words(moment: Moment) -> str:
+    """Return how a training goes, in one line."""
+    return f"step {moment.step:3}   loss {_nats(moment.loss)}"
+
+
+def tried_words(tried: TriedInput) -> str:
+    """Return one new input with what came of it, in one line."""
+    given = f"{tried.given}  →  " if tried.given else ""
+    if tried.came == tried.expected:
+        return f"{given}{tried.came}  right"
+    return f"{given}{tried.came}  wrong, {tried.expected} is expected"
+
+
+def result_words(
+    result: TrainingResult, measured: MeasuredTrainings | None, *, causal: bool
+) -> Iterator[str]:
+    """Yield sentences about a result; causal: whether the layer was to hide later places."""
+    if not math.isfinite(result.loss):
+        yield (
+            f"After {result.steps} steps the loss is NaN, and nothing can be learned. Where do "
+            "your numbers become infinite, or 0 divided by 0? The checks say more."
+        )
+        return
+    yield (
+        f"That took {result.seconds:.0f} s. On new {unit(result.task)}, the loss is "
+        f"{_nats(result.loss)} nats a digit; who only guesses has {_nats(_GUESSED)}."
+    )
+    if copies(result):
+        yield (
+            f"With the right beginning before it, it gets {result.right_when_told} of {COUNT} "
+            f"right. When it writes alone, it gets {result.right} right."
+        )
+        yield _COPIED
+        yield _BROKEN_MASK if causal else _NO_MASK
+        return
+    yield f"Of {COUNT} new {unit(result.task)}, {result.right} come out right."
+    if result.steps < result.most_steps:
+        times = f"{result.steps} of {result.most_steps} steps"
+        yield f"There was time for {times}, so more may be possible."
+    elif result.right >= LEARNED:
+        yield "Your layer has learned it."
+    else:
+        yield f"{_with_right_layer(measured, result.task)}Do all checks pass?"
+
+
+def copies(result: TrainingResult) -> bool:
+    """Whether a model that writes does well only as long as it sees the answer."""
+    return result.right_when_told >= LEARNED and result.right <= HARDLY
+
+
+def mistake_words(
+    measured: MeasuredTrainings | None, met: Iterable[str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield paragraphs about the mistakes that were `met`, or else about others, as lines."""
+    if measured is None:
+        return
+    found = measured.of(met)
+    yield (MET if found else OTHERS,)
+    for mistake in found or measured.worst(SHOWN):
+        yield (f"“{mistake.words}”", *_lines(measured, mistake))
+    hidden = sum(map(measured.is_hidden, measured.mistakes))
+    yield (
+        f"Of the {len(measured.mistakes)} known mistakes of this exercise, {hidden} stay hidden: "
+        "about as many come out right as with the right layer. A model that is trained with a "
+        "mistake often learns its way around it. Only exact checks find those.",
+    )
+
+
+def _lines(measured: MeasuredTrainings, mistake: TrainedMistake) -> Iterator[str]:
+    if not mistake.outcomes:
+        yield "No training was tried with it."
+        return
+    for outcome in mistake.outcomes:
+        yield f"{_DOES[outcome.task]}: {outcome_words(measured, outcome)}"
+    if measured.is_hidden(mistake):
+        yield f"So nobody would notice. A check that finds it: {mistake.shown_by}."
+
+
+def outcome_words(measured: MeasuredTrainings, outcome: TaskOutcome) -> str:
+    """Return what came of a task with a mistake, beside what comes with the right layer."""
+    if outcome.stops:
+        return f"it stops: {outcome.stops}"
+    if None in outcome.losses:
+        return "the loss becomes NaN."
+    right = measured.with_right_layer(outcome.task)
+    loss = f"{number_range(outcome.losses)} in place of {number_range(right.losses)}"
+    came = f"{number_range(outcome.rights)} of {COUNT}"
+    count = f"{came} come out right, in place of {number_range(right.rights)}"
+    if measured.looks_better(outcome):
+        return f"the loss is {loss}. It looks better, and it is wrong: {count}."
+    return f"{count}; the loss is {loss}."
+
+
+def _with_right_layer(measured: MeasuredTrainings | None, task: str) -> str:
+    if measured is None:
+        return ""
+    right = number_range(measured.with_right_layer(task).rights)
+    return f"With a right layer it was {right} of {COUNT}. "
+
+
+def number_range(numbers: Iterable[float | None]) -> str:
+    """Return the lowest and the highest of numbers, as one where they look alike."""
+    known = sorted(each for each in numbers if each is not None)
+    lowest, highest = (_short(each) for each in (known[0], known[-1]))
+    return lowest if lowest == highest else f"{lowest} to {highest}"
+
+
+def _short(number: float) -> str:
+    return str(number) if isinstance(number, int) else _nats(number)
+
+
+def _nats(loss: float) -> str:
+    return f"{loss:.2g}"

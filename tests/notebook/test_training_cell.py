@@ -1,0 +1,107 @@
+"""`train` in a notebook: it shows how a training goes, and what the layer does raises nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from autograder.checks.reference import read_reference
+from autograder.errors import KitError
+from autograder.model.verdict import Finding, Outcome
+from autograder.notebook.loss_curve import render_curve
+from autograder.notebook.met_mistakes import note_mistake
+from autograder.notebook.training_cell import show_costs, train
+from autograder.training_tasks.training_result import Moment
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "torch_single_head"
+
+
+@pytest.fixture(autouse=True)
+def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "assignments" / NAME)
+    monkeypatch.setattr("autograder.notebook.met_mistakes._met", {})
+
+
+def words(capsys: pytest.CaptureFixture[str]) -> str:
+    return " ".join(capsys.readouterr().out.split())
+
+
+def right(width: int) -> Any:
+    return read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention(width)
+
+
+class Prints(nn.Module):
+    """A layer that prints, and then does what it was made with."""
+
+    def __init__(self, then: Any) -> None:
+        super().__init__()
+        self.then = then
+
+    def forward(self, x: torch.Tensor) -> Any:
+        print("FORWARD")
+        return self.then(x)
+
+
+def test_a_right_layer_learns_and_what_came_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    train("repeat", right)
+    told = words(capsys)
+    assert "is your layer. step 0 loss 2." in told
+    assert "3 1 0 1 7 5 → 3 1 0 1 7 5 right" in told
+    assert re.search(r"(19\d|200) come out right. Your layer has learned it.", told)
+
+
+def test_what_a_layer_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    train("repeat", lambda width: Prints(lambda x: x), most_steps=3)
+    told = words(capsys)
+    assert "FORWARD" not in told and "step 3" in told
+
+
+def test_what_a_layer_raises_is_told_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    def unwritten(x: torch.Tensor) -> None:
+        raise NotImplementedError("scale_scores is not written yet")
+
+    train("repeat", lambda width: Prints(unwritten))
+    assert words(capsys) == "Not yet: `scale_scores` is not written yet."
+    train("repeat", lambda width: Prints(lambda x: x[0]))
+    assert "Not yet: your layer gives the shape (12, 42)" in words(capsys)
+
+
+def test_an_endless_loop_is_stopped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(x: torch.Tensor) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr("autograder.notebook.training_cell.FIRST_SECONDS", 0.3)
+    train("repeat", lambda width: Prints(endless))
+    assert "your layer was still running after 0.3 s" in words(capsys)
+
+
+def test_a_task_that_there_is_not_is_an_error() -> None:
+    with pytest.raises(KitError, match="no task 'walk'"):
+        train("walk", right)
+
+
+def test_a_mistake_that_was_met_is_told_with_what_it_would_have_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    note_mistake(Finding(Outcome.WRONG_VALUES, "", misconception="values_averaged"))
+    show_costs()
+    told = words(capsys)
+    assert "Mistakes that you met on the way" in told and "plain average of the values" in told
+    assert "Repeating: 0 of 200 come out right" in told and "stay hidden" in told
+
+
+def test_the_curve_is_text_for_who_cannot_see_it_and_needs_two_numbers() -> None:
+    moments = [Moment(0, 2.3), Moment(5, float("nan")), Moment(10, 0.1)]
+    curve = render_curve(moments)
+    assert "aria-label='The loss goes from 2.3 to 0.1.'" in curve and "nan" not in curve
+    assert "currentColor" in curve and "points='8.0,8.0 312.0,78.8'" in curve
+    assert render_curve(moments[:2]) == ""

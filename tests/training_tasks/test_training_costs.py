@@ -1,0 +1,213 @@
+"""What mistakes do to a training: measured, written down, and told in words."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from autograder.checks.reference import read_reference
+from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, read_exercise
+from autograder.training_tasks.training import trained
+from autograder.training_tasks.training_costs import (
+    MeasuredTrainings,
+    TaskOutcome,
+    TrainedMistake,
+    read_trainings,
+    written_trainings,
+)
+from autograder.training_tasks.training_result import COUNT, TrainingResult, TriedInput
+from autograder.training_tasks.training_task import task_named
+from autograder.training_tasks.training_words import (
+    MET,
+    OTHERS,
+    mistake_words,
+    result_words,
+    tried_words,
+    words_before,
+)
+from autograder.verification.training_document import training_document
+from support.learner_workspace import attn
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions"
+DOCUMENT = ROOT / "docs" / "training-costs.md"
+NAMES = ("torch_multi_head", "torch_single_head", "vit_multi_head")
+
+RIGHT = TaskOutcome("write", (0.01, 0.02), (195, 199))
+
+
+def mistake(name: str, *outcomes: TaskOutcome, step: str = "scale_scores") -> TrainedMistake:
+    return TrainedMistake(name, step, f"You {name}.", "a title", outcomes)
+
+
+COPIES = mistake("copy", TaskOutcome("write", (0.002,), (0,)))
+WORSE = mistake("learn worse", TaskOutcome("write", (0.9,), (20,)), step="softmax")
+HIDDEN = mistake("hide", TaskOutcome("write", (0.01,), (194,)), step="merge_heads")
+STOPS = mistake("stop", TaskOutcome("write", stops="ValueError: no"), step="split_heads")
+NAN = mistake("divide", TaskOutcome("write", (None,), (12,)), step="scores")
+MEASURED = MeasuredTrainings((RIGHT,), (HIDDEN, WORSE, COPIES, STOPS, NAN))
+
+
+def told(*met: str) -> str:
+    return "\n".join(line for lines in mistake_words(MEASURED, met) for line in lines)
+
+
+# --- measured -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
+    measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
+    assert measured is not None
+    known = [(each.name, each.step) for each in reference.misconceptions]
+    found = [(each.name, each.step) for each in measured.mistakes]
+    assert found == known, f"run `attn training-costs --exercise {name}`"
+    tasks = [each.task for each in reference.exercise.trainings]
+    assert [each.task for each in measured.right] == tasks
+    assert all(each.shown_by for each in measured.mistakes), "exact checks find every one"
+    hidden = [each for each in measured.mistakes if measured.is_hidden(each)]
+    assert 0 < len(hidden) < len(known)
+
+
+def test_without_a_mask_the_loss_was_better_and_what_was_written_wrong() -> None:
+    measured = read_trainings(SOLUTIONS / "torch_multi_head")
+    assert measured is not None
+    (ignored,) = measured.of(["causal_ignored"])
+    (outcome,) = ignored.outcomes
+    assert outcome.task == "write" and measured.looks_better(outcome)
+    assert max(outcome.rights) < 0.05 * COUNT
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_students_get_what_was_measured_and_the_page_has_it(name: str) -> None:
+    measured = read_trainings(SOLUTIONS / name)
+    assert measured == read_trainings(ROOT / "assignments" / name)
+    assert measured is not None
+    page = DOCUMENT.read_text(encoding="utf-8")
+    assert all(f"| {each.words} |" in page for each in measured.mistakes)
+
+
+def test_the_page_is_the_one_that_is_written_now() -> None:
+    folders = (path.parent for path in sorted(SOLUTIONS.glob("*/exercise.toml")))
+    assert DOCUMENT.read_text(encoding="utf-8") == training_document(folders)
+
+
+@pytest.mark.slow
+def test_the_command_measures_every_mistake_of_an_exercise(tmp_path: Path) -> None:
+    solutions, page = tmp_path / "solutions", tmp_path / "page.md"
+    for name in (NAMES[1], "_attention"):
+        shutil.copytree(SOLUTIONS / name, solutions / name)
+    (solutions / NAMES[1] / MISTAKE_COSTS).unlink()
+    words = ("--exercise", NAMES[1], "--steps", 2, "--document", page)
+    run = attn("training-costs", solutions, *words, folder=tmp_path)
+    assert run.code == 0, run.err
+    before, now = (read_trainings(folder / NAMES[1]) for folder in (SOLUTIONS, solutions))
+    assert before is not None and now is not None
+    assert [each.name for each in now.mistakes] == [each.name for each in before.mistakes]
+    errors = [[one.stops for one in each.outcomes if one.stops] for each in before.mistakes]
+    # After two steps the right layer has learned nothing, so no mistake could cost anything.
+    assert any(errors) and not any(each.outcomes for each in now.mistakes)
+    assert "# What each mistake does to a training" in page.read_text(encoding="utf-8")
+
+
+def made(module: ModuleType, training: LayerTraining, width: int) -> Any:
+    return getattr(module, training.layer)(width, *training.arguments)
+
+
+@pytest.mark.slow
+def test_the_right_layer_does_now_what_was_written_down() -> None:
+    for name in NAMES:
+        measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
+        assert measured is not None
+        for training in reference.exercise.trainings:
+            *_, result = trained(
+                task_named(training.task),
+                partial(made, reference.module, training),
+                causal=training.causal,
+                seconds=600,
+                looking=False,
+            )
+            assert isinstance(result, TrainingResult)
+            was = measured.with_right_layer(training.task).rights
+            assert min(was) - 0.05 * COUNT <= result.right <= max(was) + 0.05 * COUNT
+
+
+# --- told ---------------------------------------------------------------------------------------
+
+
+def test_a_better_loss_with_wrong_sequences_is_told_as_what_it_is() -> None:
+    text = told("copy")
+    assert text.startswith(MET) and "“You copy.”" in text
+    assert "the loss is 0.002 in place of 0.01 to 0.02. It looks better, and it is wrong" in text
+    assert "0 of 200 come out right, in place of 195 to 199" in text
+
+
+def test_a_mistake_that_nobody_would_notice_is_told_with_the_check_that_finds_it() -> None:
+    assert "nobody would notice. A check that finds it: a title." in told("hide")
+    assert "nobody would notice" not in told("learn worse")
+
+
+def test_errors_and_nan_are_told() -> None:
+    assert "Writing in order: it stops: ValueError: no" in told("stop")
+    assert "Writing in order: the loss becomes NaN." in told("divide")
+
+
+def test_who_met_none_reads_of_the_worst_of_different_steps() -> None:
+    text = told("unknown")
+    assert text.startswith(OTHERS)
+    assert text.index("“You copy.”") < text.index("“You learn worse.”") < text.index("“You hide.”")
+    assert "“You stop.”" not in text
+    assert "Of the 5 known mistakes of this exercise, 1 stay hidden" in text
+    assert list(mistake_words(None, ["copy"])) == []
+
+
+def test_a_mistake_is_hidden_only_if_no_task_shows_it() -> None:
+    both = mistake("both", HIDDEN.outcomes[0], WORSE.outcomes[0])
+    assert MEASURED.is_hidden(HIDDEN) and not MEASURED.is_hidden(both)
+
+
+def test_what_was_measured_is_written_and_read_back(tmp_path: Path) -> None:
+    assert read_trainings(tmp_path) is None
+    (tmp_path / MISTAKE_COSTS).write_text(written_trainings(MEASURED), encoding="utf-8")
+    assert read_trainings(tmp_path) == MEASURED
+
+
+LEARNED = TrainingResult("write", 0.01, 198, 199, 400, 400, 3.2)
+
+
+def said(result: TrainingResult, causal: bool = True) -> str:
+    return " ".join(result_words(result, MEASURED, causal=causal))
+
+
+def test_a_result_says_what_came_and_what_it_means() -> None:
+    assert "the loss is 0.01 nats a digit; who only guesses has 2.3" in said(LEARNED)
+    assert "198 come out right. Your layer has learned it." in said(LEARNED)
+    failed = said(replace(LEARNED, loss=1.5, right=3, right_when_told=4))
+    assert "With a right layer it was 195 to 199 of 200. Do all checks pass?" in failed
+    cut = said(replace(LEARNED, right=3, right_when_told=4, steps=50))
+    assert "There was time for 50 of 400 steps" in cut and "checks" not in cut
+    assert "the loss is NaN" in said(replace(LEARNED, loss=float("nan"), steps=1))
+
+
+def test_a_model_that_copies_is_told_why_by_whether_there_was_to_be_a_mask() -> None:
+    copied = replace(LEARNED, loss=0.001, right=1, right_when_told=200)
+    assert "what the model writes is wrong" in said(copied)
+    assert "Does your mask hide all later places" in said(copied)
+    assert "Your layer has no mask" in said(copied, causal=False)
+
+
+def test_an_input_is_shown_with_what_came_and_what_is_expected() -> None:
+    assert tried_words(TriedInput("2 1", "1 2", "1 2")) == "2 1  →  1 2  right"
+    assert tried_words(TriedInput("", "3", "5")) == "5  wrong, 3 is expected"
+
+
+def test_every_task_of_an_exercise_is_told_before_it_begins() -> None:
+    for name in NAMES:
+        for training in read_exercise(SOLUTIONS / name).trainings:
+            assert "is your layer" in words_before(training.task)
