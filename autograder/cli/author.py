@@ -16,18 +16,26 @@ from autograder.errors import KitError
 @click.option("--assignments", type=FOLDER, help="Where to write [default: beside solutions/].")
 @click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
-    """Generate assignments/ from solutions/."""
+    """Generate assignments/ from solutions/, and the lines to sort beside each solution."""
     from autograder.building.build import build_all, stale
     from autograder.checks.recording import record_examples
+    from autograder.ladder.making import stale_rungs, write_rungs_of
 
     target = assignments or solutions.parent / "assignments"
     folders = exercise_folders(solutions)
     if not check:
         for name, written in build_all(folders, target, examples=record_examples).items():
             OUT.print(f"{name}: {len(written)} files in {target / name}")
+        for folder in folders:
+            write_rungs_of(folder, target)
         return
     outdated = [
-        each for folder in folders for each in stale(folder, target, examples=record_examples)
+        each
+        for folder in folders
+        for each in (
+            *stale(folder, target, examples=record_examples),
+            *stale_rungs(folder, target),
+        )
     ]
     if outdated:
         raise KitError(

@@ -50,10 +50,28 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
 @click.argument("step", required=False)
 @IN
 def hint(step: str | None, folder: Path) -> None:
-    """Show the next hint for STEP, or for the first step that does not pass."""
-    from autograder.learning.commands import once
+    """Show the next hint for STEP, or for the first step that does not pass.
 
-    once.next_hint(folder, step, OUT, _say)
+    Each tells more: three hints in words and, where the solutions are at hand, lines of code to
+    sort, then the step with a gap.
+    """
+    from autograder.learning.commands import climbing
+
+    climbing.next_hint(folder, step, OUT, _say)
+
+
+@click.command(epilog=example("attn puzzle softmax 3 1 4"))
+@click.argument("step", required=False)
+@click.argument("order", metavar="[NUMBER]...", nargs=-1)
+@IN
+def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
+    """Show the lines of STEP to sort, or say whether they are right in the order of the NUMBERs.
+
+    Some of the lines are wrong and do not belong there. Only where the solutions are at hand.
+    """
+    from autograder.learning.commands import climbing
+
+    sys.exit(0 if climbing.solve_puzzle(folder, step, order, OUT, _say) else 1)
 
 
 @click.command("list", epilog=example("attn list"))
@@ -132,4 +150,4 @@ def play(task: str | None, folder: Path) -> None:
     playing.play(folder, task, OUT, _say)
 
 
-COMMANDS = (start, watch, check, hint, show, list_steps, solution, reset, play)
+COMMANDS = (start, watch, check, hint, puzzle, show, list_steps, solution, reset, play)

@@ -12,6 +12,7 @@ from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.missing import crossing_gaps, missing_gaps
 from autograder.verification.naming import class_naming_gaps
+from autograder.verification.rung_proof import rung_gaps
 from autograder.verification.sandbox_proof import sandbox_gaps
 from autograder.verification.student_text import compose_texts
 from autograder.verification.trial import read_trial
@@ -67,6 +68,7 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
         *many.gaps,
         *word_gaps(trial, heard),
         *closed_gaps(exercise),
+        *rung_gaps(trial),
     )
     return Caught(
         exercise=exercise.name,

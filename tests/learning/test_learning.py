@@ -299,16 +299,20 @@ def test_away_from_a_workspace_it_is_said_how_to_get_one(tmp_path: Path) -> None
 
 
 def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
-    runs = [attn("hint", "softmax", folder=workspace) for _ in range(4)]
+    runs = [attn("hint", "softmax", folder=workspace) for _ in range(6)]
     assert [re.findall(r"Hint (\d) of 3", run.out) for run in runs] == [
         ["1"],
         ["2"],
         ["3"],
+        [],
+        [],
         [*"123"],
     ]
-    assert "2 more if you ask again." in runs[0].out
-    assert "That was the last one." in runs[2].out
-    assert "Those are all the hints" in runs[3].out
+    assert "4 more if you ask again." in runs[0].out
+    assert "The next one shows lines of code to sort." in runs[2].out
+    assert "3 of these 6 lines make this step" in runs[3].words
+    assert "____" in runs[4].out and "That was the last one." in runs[4].out
+    assert "Those are all the hints" in runs[5].out and "____" in runs[5].out
     assert "3 of 3 hints" in attn("list", folder=workspace).out
 
 

@@ -59,6 +59,8 @@ def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> No
     terminal.press("h")
     terminal.sees("Hint 1 of 3: One row of scores")
     terminal.press("hh")
+    terminal.sees("The next one shows lines of code to sort.")
+    terminal.press("hh")
     terminal.sees("That was the last one.")
     terminal.press("s")
     assert re.search(r"yours +expected +difference", terminal.sees("shown: B[0] of 4"))

@@ -28,7 +28,7 @@ LAYERS = (
     ("model", "worker"),
     ("judging", "sandbox"),
     ("submission", "checks", "language_model", "training_tasks", "heatmaps", "building"),
-    ("reports", "notebook", "grading", "doctor", "releasing"),
+    ("reports", "notebook", "grading", "doctor", "releasing", "ladder"),
     ("course", "learning", "verification", "cluster", "platforms"),
     ("cli",),
 )

@@ -20,9 +20,8 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.state.progress import current_exercise, read_progress, save
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
-from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.screen import command, hint, show_checkup
-from autograder.model.exercise import Exercise, Step
+from autograder.learning.terminal.screen import command, show_checkup
+from autograder.model.exercise import Exercise
 
 Confirm = Callable[[str], bool]  # asks a yes-or-no question
 WORK_FILES = {".ipynb": "in JupyterLab", ".py": "in your editor"}
@@ -111,31 +110,6 @@ def after_all(session: LearnerSession, exercise: Exercise) -> str:
     return f"attn check {after.name}" if after else "attn list"
 
 
-def next_hint(folder: Path, words: str | None, console: Console, say: Say) -> None:
-    """Show the next hint for a step, or all hints when none are left."""
-    session = open_session(folder, say)
-    exercise, step = session.step(words)
-    for line in give_hint(session, exercise, step)[1]:
-        console.print(Indented(line, 0, 2))
-
-
-def give_hint(
-    session: LearnerSession, exercise: Exercise, step: Step
-) -> tuple[LearnerSession, tuple[Text, ...]]:
-    """Give the next hint for a step: save that it was given, and return its lines."""
-    known = session.known(exercise, step)
-    count = len(step.hints)
-    title = Text(f"{step.name}: {step.title}", style="bold")
-    if known.hints >= count:
-        every = (hint(step, number) for number in range(1, count + 1))
-        return session, (title, *every, Text("Those are all the hints for this step."))
-    number = known.hints + 1
-    session = session.noted(exercise, step, known.with_hints(number))
-    left = count - number
-    after = f"{left} more if you ask again." if left else "That was the last one."
-    return session, (title, hint(step, number), Text(after))
-
-
 def show_progress(folder: Path, console: Console, say: Say) -> None:
     """Show how far the learner is in every exercise."""
     from autograder.learning.terminal.listing import listed
@@ -170,13 +144,13 @@ def show_solution(
 
     Return whether the code was shown.
     """
-    from autograder.learning.state.answer_key import reference_code
+    from autograder.learning.state.answer_key import WITHOUT, reference_code
 
     session = open_session(folder, say)
     exercise, step = session.step(words)
     code = reference_code(session.workspace, exercise, step)
     if code is None:
-        console.print(Text("This workspace came without solutions, so there is none to show."))
+        console.print(Text(f"{WITHOUT}, so there is none to show."))
         console.print(command(f"attn hint {step.name}", "tells you more each time"))
         return False
     known = session.known(exercise, step)

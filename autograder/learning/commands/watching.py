@@ -18,7 +18,8 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.learning.commands.answers import answered
-from autograder.learning.commands.once import give_hint, put_back
+from autograder.learning.commands.climbing import give_hint
+from autograder.learning.commands.once import put_back
 from autograder.learning.commands.signals import Signals
 from autograder.learning.runner.background import Background, BackgroundAnswer
 from autograder.learning.state.saves import Saves
@@ -206,7 +207,8 @@ class Watch:
 
     def _hint(self) -> None:
         session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
-        self.view = replace(self.view, session=session).showing(Text("\n").join(lines))
+        whole = f"attn hint {self.view.step.name}"
+        self.view = replace(self.view, session=session).showing(*lines, whole=whole)
 
     def _show(self) -> None:
         from autograder.learning.terminal.drawing import drawn

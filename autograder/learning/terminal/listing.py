@@ -71,7 +71,8 @@ def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Indente
     known = session.known(exercise, step)
     line = Text.assemble(sign(Outcome.PASSED if known.passed else Outcome.NOT_WRITTEN))
     line.append(f" {place + 1} {step.name}")
-    used = f", {known.hints} of {len(step.hints)} hints" if known.hints else ""
+    count = len(step.hints)
+    used = f", {min(known.hints, count)} of {count} hints" if known.hints else ""
     solution = ", solution shown" if known.solution else ""
     line.append(f"  {worth(step)}, about {step.minutes} minutes{used}{solution}", "dim")
     return Indented(line, later=6)

@@ -1,0 +1,131 @@
+"""The statements of a step of the reference, one by one, as lines to sort.
+
+Right and wrong lines are written by the same rules (those of `ast`), so that the way a line is
+written does not tell which it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autograder.building.regions import Region, Solution
+from autograder.ladder.rungs import HERE, PuzzleLine
+from autograder.model.signature import Definition
+from autograder.submission.definitions import lines_of
+
+INDENT = " " * 4
+# What `ast` writes longer than a person does: 1000000000.0, 1e-09, tuple((x for x in y)).
+_LARGE = re.compile(r"\b\d+00000\.0\b")
+_EXPONENT = re.compile(r"(?<=\de)([+-])0*(?=\d)")
+_GENERATOR = re.compile(r"\((\([^()].* for .*\))\)$")
+
+
+@dataclass(frozen=True)
+class StatementLine:
+    """A statement of the reference (of a compound one its first line), and the line of it."""
+
+    node: ast.stmt
+    line: PuzzleLine
+    depth: int
+
+
+@dataclass(frozen=True)
+class ReferenceStep:
+    """A step of the reference: its frame, its statements, the functions that hold them."""
+
+    frame: tuple[str, ...]
+    statements: tuple[StatementLine, ...]
+    functions: dict[str, Definition]
+
+
+def reference_step(solution: Solution, name: str) -> ReferenceStep:
+    """Return the parts of the step `name` that students write."""
+    node = solution.definitions[name]
+    regions = [each for each in solution.regions if each.function.split(".")[0] == name]
+    found: list[StatementLine] = []
+    functions: dict[str, Definition] = {}
+    for region in regions:
+        part = region.function.rpartition(".")[2]
+        functions[part] = _function(node, part)
+        for statement, depth in _inside(functions[part], region):
+            line = PuzzleLine(part, INDENT * depth + written(statement), len(found))
+            found.append(StatementLine(statement, line, depth))
+    return ReferenceStep(_frame(solution, node, regions), tuple(found), functions)
+
+
+def _function(node: ast.stmt, part: str) -> Definition:
+    inner = node.body if isinstance(node, ast.ClassDef) else [node]
+    return next(each for each in inner if isinstance(each, Definition) and each.name == part)
+
+
+def _inside(function: Definition, region: Region) -> Iterator[tuple[ast.stmt, int]]:
+    for statement in function.body:
+        if region.begin < statement.lineno < region.end:
+            yield from _flat(statement, 0)
+
+
+def _flat(statement: ast.stmt, depth: int) -> Iterator[tuple[ast.stmt, int]]:
+    yield statement, depth
+    for below in getattr(statement, "body", ()):
+        yield from _flat(below, depth + 1)
+
+
+def _frame(solution: Solution, node: ast.stmt, regions: list[Region]) -> tuple[str, ...]:
+    first, last = lines_of(node)
+    marks = {
+        each.begin: f"{each.indentation}{HERE} {each.function.rpartition('.')[2]}"
+        for each in regions
+    }
+    hidden = {number for each in regions for number in range(each.begin + 1, each.end + 1)}
+    return tuple(
+        marks.get(number, solution.lines[number - 1])
+        for number in range(first, last + 1)
+        if number not in hidden
+    )
+
+
+def written(statement: ast.stmt) -> str:
+    """Return a statement on one line; of a compound one, the line that ends with the colon."""
+    match statement:
+        case ast.Return(value=ast.Tuple(elts=[_, _, *_] as parts)):
+            text = "return " + ", ".join(map(ast.unparse, parts))
+        case ast.If() | ast.For() | ast.While() | ast.With():
+            text = ast.unparse(statement).split("\n")[0]
+        case _:
+            text = ast.unparse(statement)
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """Return code that `ast` has written as a person writes it."""
+    text = _LARGE.sub(lambda number: f"{float(number[0]):g}", text)
+    text = _EXPONENT.sub(lambda sign: sign[0][:1].strip("+"), text)
+    return _GENERATOR.sub(r"\1", text)
+
+
+def stored(statement: ast.stmt) -> frozenset[str]:
+    """Return the names that a simple statement gives a value to, `self.x` included."""
+    if not isinstance(statement, ast.Assign):
+        return frozenset()
+    return frozenset(
+        ast.unparse(node)
+        for target in statement.targets
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+    )
+
+
+def read_names(node: ast.AST) -> frozenset[str]:
+    """Return the names that are read below a node and not bound there."""
+    names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+    bound = {
+        target.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.comprehension)
+        for target in ast.walk(each.target)
+        if isinstance(target, ast.Name)
+    }
+    return frozenset(each.id for each in names if isinstance(each.ctx, ast.Load)) - bound

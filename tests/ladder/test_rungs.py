@@ -1,0 +1,117 @@
+"""The lines to sort and the gap to fill: made from mistakes, and every wrong line proved wrong."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from autograder.ladder.making import stale_rungs, write_rungs_of
+from autograder.ladder.rungs import FILE, GAP, PuzzleLine, Rungs, read_rungs, write_rungs
+from autograder.model.exercise import read_exercise
+from autograder.verification.rung_proof import rung_gaps
+from autograder.verification.trial import read_trial
+from support.copied_exercise import copy_exercise
+from support.learner_workspace import ROOT
+from support.written_exercise import changed
+
+EXERCISES = sorted(path.parent.name for path in (ROOT / "solutions").glob("*/exercise.toml"))
+NUMPY = "numpy_single_head"
+
+
+def rungs_of(name: str) -> dict[str, Rungs]:
+    return dict(read_rungs(ROOT / "solutions" / name / FILE))
+
+
+def with_rungs(folder: Path, step: str, **changes: object) -> Path:
+    """A copy of the NumPy exercise in which the rungs of one step are others."""
+    copy = copy_exercise(NUMPY, folder)
+    every = rungs_of(NUMPY)
+    every[step] = dataclasses.replace(every[step], **changes)  # type: ignore[arg-type]
+    (copy / FILE).write_text(write_rungs(NUMPY, every.values()), encoding="utf-8")
+    return copy
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_step_has_a_puzzle_with_wrong_lines_and_a_gap(name: str) -> None:
+    rungs = rungs_of(name)
+    assert list(rungs) == [step.name for step in read_exercise(ROOT / "solutions" / name).steps]
+    for each in rungs.values():
+        assert len(each.wrong) >= 2 and each.gap is not None, each.step
+        assert len({line.text for line in each.lines}) == len(each.lines), each.step
+        assert each.gapped.count(GAP) == 1 and each.filling
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_right_lines_are_the_reference_and_the_filling_belongs_into_the_gap(name: str) -> None:
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    own = {node.name: node for node in ast.parse(text).body if hasattr(node, "name")}
+    for each in rungs_of(name).values():
+        for lines in (each.true, each.with_gap()):
+            code = each.code(lines).replace(GAP, f"({each.filling})")
+            assert ast.dump(ast.parse(code).body[0]) == ast.dump(own[each.step]), each.step
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_wrong_line_is_refused_by_a_hidden_check_and_the_right_ones_by_none(
+    name: str,
+) -> None:
+    assert rung_gaps(read_trial(ROOT / "solutions" / name)) == ()
+
+
+def test_a_line_that_is_right_in_other_words_is_found_by_the_proof(tmp_path: Path) -> None:
+    lines = list(rungs_of(NUMPY)["scale_scores"].lines)
+    equal = "return attention_scores * embedding_dimension ** -0.5"
+    lines.append(PuzzleLine("scale_scores", equal, 0, true=False))
+    copy = with_rungs(tmp_path, "scale_scores", lines=tuple(lines))
+    (gap,) = rung_gaps(read_trial(copy))
+    assert equal in gap and "no check refuses it" in gap
+
+
+def test_a_wrong_order_and_a_wrong_filling_are_found_by_the_proof(tmp_path: Path) -> None:
+    softmax = rungs_of(NUMPY)["softmax"]
+    turned = tuple(dataclasses.replace(line, place=2 - line.place) for line in softmax.lines)
+    copy = with_rungs(tmp_path, "softmax", lines=turned, gap=0, filling="scores")
+    gaps = rung_gaps(read_trial(copy))
+    assert any("in the right order, are refused by" in gap for gap in gaps)
+    assert any("filled with `scores`, is refused by" in gap for gap in gaps)
+
+
+def test_the_files_are_what_a_build_makes_and_another_solution_makes_others(
+    tmp_path: Path,
+) -> None:
+    for name in EXERCISES:
+        assert stale_rungs(ROOT / "solutions" / name, ROOT / "assignments") == ()
+    copy = copy_exercise(NUMPY, tmp_path)
+    change = (
+        "solution.py",
+        "return attention_weights @ values",
+        "return 1 * attention_weights @ values",
+    )
+    changed(copy, change)
+    assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} differs",)
+    write_rungs_of(copy, ROOT / "assignments")
+    assert stale_rungs(copy, ROOT / "assignments") == ()
+    (copy / FILE).unlink()
+    assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} is missing",)
+
+
+def test_a_mistake_that_no_example_refuses_is_not_offered(tmp_path: Path) -> None:
+    copy = copy_exercise(NUMPY, tmp_path)
+    harmless = (
+        '    def harmless(gathered, W):\n        """You."""\n        return gathered @ W + 0.0\n'
+    )
+    changed(
+        copy,
+        ("misconceptions.py", "class project_output:\n", f"class project_output:\n{harmless}\n"),
+    )
+    write_rungs_of(copy, ROOT / "assignments")
+    offered = {line.mistake for line in read_rungs(copy / FILE)["project_output"].wrong}
+    assert offered and "harmless" not in offered
+
+
+def test_students_get_none_of_it() -> None:
+    for name in EXERCISES:
+        assert not (ROOT / "assignments" / name / FILE).exists()

@@ -1,0 +1,118 @@
+"""`attn puzzle` and the last rungs of `attn hint`, as a learner types them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
+from autograder.learning.commands import climbing
+from autograder.learning.state import answer_key
+from autograder.verification.grade_level import reading
+from support.learner_workspace import NAME, ROOT, attn, start
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+def rungs(step: str, exercise: str = NAME) -> Rungs:
+    return read_rungs(ROOT / "solutions" / exercise / FILE)[step]
+
+
+def numbers(of: Rungs, lines: Sequence[PuzzleLine]) -> list[str]:
+    return [str(of.lines.index(line) + 1) for line in lines]
+
+
+def test_the_right_lines_in_the_right_order_are_right(workspace: Path) -> None:
+    softmax = rungs("softmax")
+    shown = attn("puzzle", "softmax", folder=workspace)
+    assert shown.code == 0 and all(line.text in shown.out for line in softmax.lines)
+    run = attn("puzzle", "softmax", *numbers(softmax, softmax.true), folder=workspace)
+    assert run.code == 0 and "✓ Right" in run.out and "attn check softmax" in run.out
+    with_commas = attn("puzzle", "1", ",".join(numbers(softmax, softmax.true)), folder=workspace)
+    assert with_commas.code == 0
+
+
+def test_any_order_that_computes_the_same_is_right(workspace: Path) -> None:
+    parts = rungs("project_qkv")
+    queries, keys, *others = parts.true
+    order = numbers(parts, [keys, queries, *others])
+    assert attn("puzzle", "project_qkv", *order, folder=workspace).code == 0
+
+
+def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None:
+    scores = rungs("scale_scores")
+    (line,) = (one for one in scores.wrong if one.mistake == "divided_by_the_dimension")
+    run = attn("puzzle", "scale_scores", *numbers(scores, [line]), folder=workspace)
+    assert run.code == 1 and run.err == ""
+    assert "You divide by the embedding dimension itself" in run.words
+
+
+def test_lines_too_few_too_many_or_in_a_wrong_order_are_told_in_words(workspace: Path) -> None:
+    softmax = rungs("softmax")
+    first, second, last = softmax.true
+    few = attn("puzzle", "softmax", *numbers(softmax, [first]), folder=workspace)
+    assert few.code == 1 and "You chose 1 line, and the step has 3." in few.words
+    early = attn("puzzle", "softmax", *numbers(softmax, [last, first, second]), folder=workspace)
+    assert (early.code == 1 and "NameError" in early.words) or "UnboundLocal" in early.words
+    (other,) = (line for line in softmax.wrong if line.place == 1)
+    order = numbers(softmax, [first, other, second, last])
+    many = attn("puzzle", "softmax", *order, folder=workspace)
+    assert many.code == 1 and "one line is not needed" in many.words
+
+
+def test_a_body_without_its_if_is_not_taken_for_the_solution_above_it(workspace: Path) -> None:
+    layer = rungs("SingleHeadAttention")
+    without = [line for line in layer.true if not line.text.startswith("if ")]
+    run = attn("puzzle", "11", *numbers(layer, without), folder=workspace)
+    assert run.code == 1 and "Python cannot read this yet: IndentationError" in run.words
+
+
+@pytest.mark.parametrize("order", [("0",), ("1", "9"), ("1", "1"), ("x",), (",",)])
+def test_numbers_that_are_not_on_the_list_are_refused(
+    workspace: Path, order: tuple[str, ...]
+) -> None:
+    run = attn("puzzle", "softmax", *order, folder=workspace)
+    assert run.code == 2 and "use numbers from 1 to 6, each at most once" in run.err
+
+
+@pytest.mark.parametrize(
+    "exercise, step", [("torch_multi_head", "CausalMultiHeadAttention"), ("vit_multi_head", "2")]
+)
+def test_it_works_in_the_exercises_with_torch(tmp_path: Path, exercise: str, step: str) -> None:
+    workspace = start(tmp_path / "work", exercise)
+    name = {"2": "project_qkv"}.get(step, step)
+    asked = rungs(name, exercise)
+    right = attn("puzzle", step, *numbers(asked, asked.true), folder=workspace)
+    assert right.code == 0, right
+    wrong = asked.with_wrong(asked.wrong[0])
+    assert attn("puzzle", step, *numbers(asked, wrong), folder=workspace).code == 1
+
+
+def test_without_solutions_there_are_none_and_it_is_said(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_key, "PACKAGE", workspace / "elsewhere" / "autograder")
+    console = Console(record=True, width=200)
+    for _ in range(4):
+        climbing.next_hint(workspace, "softmax", console, print)
+    assert not climbing.solve_puzzle(workspace, "softmax", (), console, print)
+    said = console.export_text()
+    assert "That was the last one." in said and "to sort" not in said.partition("last one")[0]
+    assert "came without solutions, so there are no lines to sort." in said
+    assert "came without solutions, so there are none to sort." in said
+    assert not [line.text for line in rungs("softmax").lines if line.text in said]
+
+
+def test_the_words_around_the_lines_are_easy_to_read(workspace: Path) -> None:
+    for _ in range(3):
+        attn("hint", "softmax", folder=workspace)
+    said = [attn("hint", "softmax", folder=workspace).out.splitlines() for _ in range(2)]
+    for lines in said:
+        prose = [line for line in lines if not line.startswith(" ")]
+        assert reading(" ".join(prose)).grade <= 9
