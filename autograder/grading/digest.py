@@ -43,7 +43,7 @@ def judging_hash(folder: Path) -> str:
     programs = {name: ast.dump(ast.parse(path.read_bytes())) for name, path in [*own, *shared]}
     facts = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     for step in facts.get("steps", ()):
-        for words in ("title", "points", "hints", "minutes"):
+        for words in ("title", "points", "hints", "similar", "minutes"):
             step.pop(words, None)
     for words in ("title", "diagram"):
         facts.pop(words, None)

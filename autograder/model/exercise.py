@@ -51,6 +51,7 @@ class Step:
     With `numbers`, booleans count as 0 and 1. With `floor`, all very negative scores,
     -inf included, are the same. A `distribution` is random and never compared by value.
     `layers` are PyTorch modules, compared by the shapes of their parameters.
+    `similar` is code for a similar job, as typed into Python, with what it prints; "" for none.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Step:
     minutes: int
     hints: tuple[str, ...]
     compare: str = "values"
+    similar: str = ""
 
     @property
     def random(self) -> bool:

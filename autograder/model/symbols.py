@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 
 RIGHT, WRONG, ABSENT = "✓", "✗", "·"
+# Above the code of a third hint.
+SIMILAR = "Similar code, for another job:"
 HIDDEN = "Hidden graders ask the same questions with other inputs, after you hand in."
 OUR_FAULT = "The fault is on our side and costs you nothing."
 UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel
 from autograder.heatmaps.text import text_lines
-from autograder.model.symbols import tone
+from autograder.model.symbols import SIMILAR, tone
 from autograder.reports.finding import StepText, folded_html, html
 
 COLORS = {
@@ -31,7 +31,8 @@ class Card:
     """What a person reads about one step.
 
     step: its mark, its checks, and the finding with folded details. caption, panels: the
-    picture. hints: they unfold one after the other. foot: the last line.
+    picture. hints: they unfold one after the other. similar: code under the last of them. foot: the
+    last line.
     """
 
     headline: str
@@ -39,6 +40,7 @@ class Card:
     caption: str = ""
     panels: tuple[Panel, ...] = ()
     hints: tuple[str, ...] = ()
+    similar: str = ""
     foot: str = ""
 
     def lines(self) -> tuple[str, ...]:
@@ -77,6 +79,10 @@ class Card:
             f"<details><summary>Hint {number} of {len(self.hints)}</summary>{html(hint)}"
             for number, hint in enumerate(self.hints, start=1)
         )
+        if self.hints and self.similar.strip():
+            hints += (
+                f"<br>{html(SIMILAR)}<pre style='margin:.4em'>{html(self.similar.strip())}</pre>"
+            )
         # Each hint is inside the one before it, so it can be unfolded only after that one.
         hints += "</details>" * len(self.hints)
         return hints + folded_html(SEEN, self.step.finding.details)

@@ -43,6 +43,7 @@ class StepReport:
             caption=self.picture.caption,
             panels=self.picture.panels,
             hints=() if self.verdict.passes else self.step.hints,
+            similar=self.step.similar,
             foot=HIDDEN if self.verdict.passes else "",
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.verification.doctested import similar_code_gaps
 from autograder.verification.fail_closed import closed_gaps
 from autograder.verification.many_inputs import on_many_inputs
 from autograder.verification.matrix import kill_matrix, matrix_text
@@ -69,6 +70,7 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
         *word_gaps(trial, heard),
         *closed_gaps(exercise),
         *rung_gaps(trial),
+        *similar_code_gaps(exercise),
     )
     return Caught(
         exercise=exercise.name,

@@ -16,7 +16,7 @@ from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.indented import Indented
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
-from autograder.model.symbols import HIDDEN, key, mark, number, style
+from autograder.model.symbols import HIDDEN, SIMILAR, key, mark, number, style
 from autograder.model.verdict import Finding, Outcome
 from autograder.reports.finding import FindingText, finding_text, step_text
 
@@ -117,8 +117,12 @@ def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
 
 
 def hint(step: Step, number: int) -> Text:
-    """Return hint `number` (from 1) for a step."""
-    return Text(f"Hint {number} of {len(step.hints)}: {step.hints[number - 1]}", style="dim")
+    """Return hint `number` (from 1) for a step; below the last one stands similar code."""
+    count = len(step.hints)
+    words = Text(f"Hint {number} of {count}: {step.hints[number - 1]}", style="dim")
+    if number < count or not step.similar.strip():
+        return words
+    return words.append(f"\n{SIMILAR}\n{step.similar.strip()}")
 
 
 def show_printed(console: Console, text: str) -> None:
