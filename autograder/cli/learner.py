@@ -88,7 +88,7 @@ def list_steps(folder: Path) -> None:
 @click.option("--save", type=FOLDER, help="Also draw into this .png or .svg file.")
 @IN
 def show(step: str | None, save: Path | None, folder: Path) -> None:
-    """Draw STEP as heat maps: your result, the expected one, and the difference."""
+    """Draw STEP as heat maps: your result, the expected one, the difference, and the input."""
     from autograder.learning.commands import once
 
     once.show_step(folder, step, save, OUT, _say)

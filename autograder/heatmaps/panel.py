@@ -71,11 +71,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Panels of yours, expected and the difference (none if the shapes differ), and words."""
+    """Panels of yours, expected and the difference (none if the shapes differ), and words.
+
+    index: which entry of the leading axes they show.
+    """
 
     words: str
     panels: tuple[Panel, ...] = ()
     differs: bool = True
+    index: tuple[int, ...] = ()
 
 
 def panel(
@@ -145,7 +149,7 @@ def comparison(
     bound = max(panels[0].bound, panels[1].bound)
     panels[:2] = [replace(each, bound=bound) for each in panels[:2]]
     words = _difference_words(difference, wrong, letters)
-    return Comparison(words, tuple(panels), bool(wrong.any()))
+    return Comparison(words, tuple(panels), bool(wrong.any()), tuple(map(int, place[:-2])))
 
 
 def axis_names(axes: Axes, count: int) -> tuple[str, ...]:

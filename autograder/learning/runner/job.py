@@ -25,6 +25,7 @@ from autograder.judging.inprocess import report
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.unreadable_code import not_python
 from autograder.learning.runner import messages
+from autograder.learning.runner.given_inputs import inputs_to_show
 from autograder.learning.runner.printing import TooMuchPrinted, printed
 from autograder.learning.runner.questions import Questions, arrays_to_draw
 from autograder.model.request import ExceptionReport, Failed
@@ -138,6 +139,7 @@ class Job:
                 check=check_facts(asked[-1].verdict),
                 printed=stream.text,
                 arrays=arrays_to_draw(asked[-1]),
+                inputs=inputs_to_show(example.request, self._names),
             )
             if name in self._blocked:
                 break

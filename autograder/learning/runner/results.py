@@ -39,12 +39,23 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class GivenInput:
+    """One input of a check: its name, its axes, in words, and its numbers if they can be drawn."""
+
+    name: str
+    axes: str | None
+    words: str
+    numbers: Any = None
+
+
+@dataclass(frozen=True)
 class CheckRun:
-    """One public check: its verdict, what the code printed, and the arrays to draw."""
+    """One public check: its verdict, what the code printed, the arrays to draw, the inputs."""
 
     verdict: CheckVerdict
     printed: str = ""
     arrays: tuple[Drawn, ...] = ()
+    inputs: tuple[GivenInput, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,4 +163,5 @@ def _next_facts(run: StepRun) -> dict[str, Any]:
 def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
     """Read one check as the child sends it."""
     arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
-    return CheckRun(read_check(facts["check"]), facts["printed"], arrays)
+    inputs = tuple(GivenInput(**given) for given in facts["inputs"])
+    return CheckRun(read_check(facts["check"]), facts["printed"], arrays, inputs)

@@ -1,7 +1,8 @@
-"""Heat maps of a step: yours, expected, and the difference."""
+"""Heat maps of a step: yours, expected, the difference, and what it was called with."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +11,20 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
-from autograder.learning.runner.results import CheckRun, Drawn, StepRun
+from autograder.learning.runner.results import CheckRun, Drawn, GivenInput, StepRun
 
 
 @dataclass(frozen=True)
 class StepPicture:
-    """The picture of one array of a check: words, and heat maps."""
+    """The picture of one array of a check: words, and heat maps.
+
+    entry: which entry of its leading axes is shown, by name.
+    """
 
     name: str
     words: str
     panels: tuple[Panel, ...]
+    entry: tuple[tuple[str, int], ...] = ()
 
 
 def chosen(run: StepRun) -> CheckRun | None:
@@ -54,7 +59,8 @@ def _picture(drawn: Drawn) -> StepPicture:
         np.asarray(drawn.yours), expected, axes=drawn.axes, precision=drawn.precision
     )
     if compared.panels:
-        return StepPicture(drawn.name, compared.words, compared.panels)
+        entry = zip((drawn.axes or "").split(), compared.index)
+        return StepPicture(drawn.name, compared.words, compared.panels, tuple(entry))
     arrays = {"yours": np.asarray(drawn.yours), "expected": expected}
     panels = tuple(panel(array, title=title, axes=None) for title, array in arrays.items())
     return StepPicture(drawn.name, compared.words, panels)
@@ -72,7 +78,29 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
     for picture in pictures(check):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
         pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
-    return tuple(pieces)
+    return (*pieces, *_inputs(check))
+
+
+def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:
+    """Return what the check handed over, at the entry that is drawn of the result."""
+    if not check.inputs:
+        return ()
+    words = "; ".join(given.words for given in check.inputs)
+    entry = dict(pictures(check)[0].entry)
+    panels = tuple(_input_panel(given, entry) for given in check.inputs if given.numbers)
+    drawn = (terminal_panels(panels),) if panels else ()
+    return (Text(), Text(f"The input: {words}."), *drawn)
+
+
+def _input_panel(given: GivenInput, entry: Mapping[str, int]) -> Panel:
+    numbers = np.asarray(given.numbers)
+    names = (given.axes or "").split()
+    # A learner may have changed the annotation that names the axes.
+    axes = names if len(names) == numbers.ndim else [""] * numbers.ndim
+    sizes = dict(zip(axes[:-2], numbers.shape))
+    index = tuple(min(entry.get(axis, 0), size - 1) for axis, size in sizes.items())
+    index = index if len(index) == max(numbers.ndim - 2, 0) else ()
+    return panel(numbers, title=given.name, axes=given.axes, index=index)
 
 
 def draw_file(path: Path, check: CheckRun) -> None:
