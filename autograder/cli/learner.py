@@ -74,6 +74,19 @@ def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
     sys.exit(0 if climbing.solve_puzzle(folder, step, order, OUT, _say) else 1)
 
 
+@click.command(epilog=example("attn debug softmax"))
+@click.argument("step", required=False)
+@IN
+def debug(step: str | None, folder: Path) -> None:
+    """Stop at the first line of your own STEP, in the call that fails, with its arguments.
+
+    This is Python's debugger, pdb. It reads its commands from the terminal, or from a file.
+    """
+    from autograder.learning.commands import debugging
+
+    debugging.debug(folder, step, OUT, _say)
+
+
 @click.command("list", epilog=example("attn list"))
 @IN
 def list_steps(folder: Path) -> None:
@@ -150,4 +163,4 @@ def play(task: str | None, folder: Path) -> None:
     playing.play(folder, task, OUT, _say)
 
 
-COMMANDS = (start, watch, check, hint, puzzle, show, list_steps, solution, reset, play)
+COMMANDS = (start, watch, check, hint, puzzle, show, debug, list_steps, solution, reset, play)

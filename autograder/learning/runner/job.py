@@ -96,7 +96,7 @@ class Job:
         """Run one cell; return what stopped it, or None."""
         try:
             with self._watchdog.limit(self._facts["loading_seconds"]):
-                return self._run_cell(cell, name)
+                return run_cell(cell, name, self._names)
         except SyntaxError as error:
             return self._not_python(error, name)
         except SystemExit as error:
@@ -107,24 +107,6 @@ class Job:
             return messages.top_printed_too_much(self._facts["kilobytes"], self._place(error))
         except Exception as error:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
-
-    def _run_cell(self, cell: str, name: str) -> Finding | None:
-        """Run a cell and, where a line raises, what stands below it; return the first failure."""
-        code = compile(cell, name, "exec", dont_inherit=True)
-        try:
-            exec(code, self._names)
-        except SyntaxError:
-            raise
-        except Exception as error:
-            finding = failure(Failed(Outcome.RAISED, exception=report(error)))
-            below = _line_in(error, name)
-            flags = code.co_flags & __future__.annotations.compiler_flag
-            for statement in statements(cell):
-                if below and len(statement) - len(statement.lstrip("\n")) >= below:
-                    with suppress(Exception):  # it may follow from the first
-                        exec(compile(statement, name, "exec", flags, True), self._names)
-            return finding
-        return None
 
     def _ask(self, name: str) -> None:
         asked: list[AskedExample] = []
@@ -239,6 +221,28 @@ class Job:
             place = self._line(frame, frame.f_lineno)
             frame = frame.f_back
         self._send(event="stuck", seconds=seconds, place=place or stopped_code.NOWHERE)
+
+
+def run_cell(cell: str, name: str, names: dict[str, Any]) -> Finding | None:
+    """Run a cell in `names` and, where a line raises, what stands below it.
+
+    Return the first failure. Raises SyntaxError, and what is no `Exception`.
+    """
+    code = compile(cell, name, "exec", dont_inherit=True)
+    try:
+        exec(code, names)
+    except SyntaxError:
+        raise
+    except Exception as error:
+        finding = failure(Failed(Outcome.RAISED, exception=report(error)))
+        below = _line_in(error, name)
+        flags = code.co_flags & __future__.annotations.compiler_flag
+        for statement in statements(cell):
+            if below and len(statement) - len(statement.lstrip("\n")) >= below:
+                with suppress(Exception):  # it may follow from the first
+                    exec(compile(statement, name, "exec", flags, True), names)
+        return finding
+    return None
 
 
 def _line_in(error: BaseException, name: str) -> int:

@@ -1,0 +1,112 @@
+"""`attn debug`: Python's debugger at the first line of the learner's own function."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.errors import KitError
+from autograder.judging.examples import Example
+from autograder.judging.expectation import Agrees
+from autograder.judging.value_words import shape_words
+from autograder.learning.runner.checking import Checking, read_work
+from autograder.learning.runner.process import Child, Stop
+from autograder.learning.runner.results import StepRun
+from autograder.learning.state.session import Say, open_session
+from autograder.learning.terminal.indented import Indented
+from autograder.learning.terminal.screen import command, show_finding
+from autograder.model.exercise import Exercise, Step
+from autograder.model.sanitize import clean
+from autograder.model.verdict import Outcome
+
+KEYS = "n next line   s into a call   p NAME a value   c to the end   q leaves   h help"
+LONGEST = 2000  # characters of what is said at once
+
+
+def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
+    """Check a step, then stop in the first call that fails; raises `KitError`."""
+    if sys.stdin is None:
+        raise KitError(
+            "there is nobody to type, and no file with commands",
+            place="the standard input",
+            cure="type attn debug in a terminal, or give it commands: attn debug STEP < FILE",
+        )
+    session = open_session(folder, say)
+    exercise, step = session.step(words)
+    checking = Checking(exercise, read_work(exercise), (step,), lambda words: None, Stop())
+    with Child(exercise) as child:
+        (run,) = checking.run(child).steps
+    _refuse_unwritten(run, exercise, step)
+
+    from autograder.learning.runner.debugger import DebuggedWork
+    from autograder.learning.runner.questions import Questions
+
+    examples = Questions.read(exercise.folder, exercise.library).of(step.name)
+    number = run.checks.index(run.failing) if run.failing else 0
+    job = checking.job()
+    _introduce(console, run, examples[number])
+
+    def tell(text: str) -> None:
+        console.print(Text(clean(text, LONGEST)))
+
+    work = DebuggedWork(Path(job["file"]), job["cells"], job["imports"], tell)
+    here = Path.cwd()
+    try:
+        work.load(exercise.folder.resolve())
+        if step.name not in work.names:
+            raise _unwritten(exercise, step)
+        ended = work.ask(examples[number], exercise.library)
+    finally:
+        os.chdir(here)
+    console.print(Text(f"{step.name} came to its end." if ended else "You have left the debugger."))
+    console.print(command(f"attn check {step.name}", "after your next change"))
+
+
+def _refuse_unwritten(run: StepRun, exercise: Exercise, step: Step) -> None:
+    if run.verdict.outcome is Outcome.NOT_WRITTEN:
+        raise _unwritten(exercise, step)
+
+
+def _unwritten(exercise: Exercise, step: Step) -> KitError:
+    return KitError(
+        f"{step.name} is not written yet, so there is no line of yours to stop at",
+        place=str(exercise.folder),
+        cure=f"write it first; attn hint {step.name} tells how to begin",
+    )
+
+
+def _introduce(console: Console, run: StepRun, example: Example) -> None:
+    """Say which call it is, what came of it, and what was expected."""
+    console.print(Text(f"{run.step.name}: {example.title}.", "bold"))
+    if run.failing:
+        show_finding(console, run)
+        inputs = run.failing.inputs
+    else:
+        console.print(Indented(Text("It passes. Here is the call of its first check.")))
+        inputs = run.checks[0].inputs if run.checks else ()
+    if inputs:
+        words = "; ".join(given.words for given in inputs)
+        console.print(Indented(Text(f"Called with: {words}.")))
+    for words in _expected_words(example):
+        console.print(Indented(Text(words)))
+    console.print(Text(f"You are at the first line of your own {run.step.name}."))
+    console.print(Text(KEYS, "dim"))
+
+
+def _expected_words(example: Example) -> Iterator[str]:
+    expectation = example.expectation
+    if not isinstance(expectation, Agrees):
+        return
+    form = expectation.form
+    values = (expectation.expected,) if len(form.names) == 1 else expectation.expected
+    parts = (
+        f"{name} {shape_words(value.shape, axes)}"
+        for name, axes, value in zip(form.names, form.axes, values)
+        if hasattr(value, "shape")
+    )
+    yield f"Expected: {', '.join(parts)}. The name `expected` holds it."

@@ -1,0 +1,153 @@
+"""Python's debugger in a learner's own function: it stops at the first line of every call.
+
+This runs in the learner's own terminal and process, so that they can type.
+"""
+
+from __future__ import annotations
+
+import bdb
+import functools
+import linecache
+import os
+import pdb
+import sys
+import types
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from autograder.judging.examples import Example
+from autograder.judging.expectation import Agrees
+from autograder.judging.inprocess import InProcess, copied
+from autograder.learning.runner.job import MODULE, run_cell
+from autograder.protocol.arrays import Generators, to_library
+
+EXPECTED = "expected"  # the name of the expected result, for who debugs
+
+
+class LearnersDebugger(pdb.Pdb):
+    """A debugger that knows which files are the learner's own."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        super().__init__(nosigint=True)
+        self._files = frozenset(files)
+        self.saw_exception = False
+        self.left = False
+
+    def set_quit(self) -> None:
+        """Leave: no further call is stopped in."""
+        self.left = True
+        super().set_quit()
+
+    def user_exception(self, frame: FrameType, exc_info: Any) -> None:
+        """Stop at an exception while stepping."""
+        self.saw_exception = True
+        super().user_exception(frame, exc_info)
+
+    def setup(self, f: FrameType | None, tb: TracebackType | None) -> Any:
+        """Go to the innermost line of the learner's own code, not of a library below it."""
+        done = super().setup(f, tb)
+        own = [n for n, (frame, _) in enumerate(self.stack) if self._is_own(frame)]
+        if tb is not None and own:
+            self.curindex = own[-1]
+            self.curframe = self.stack[self.curindex][0]
+            self.curframe_locals = self.curframe.f_locals
+        return done
+
+    def _is_own(self, frame: FrameType) -> bool:
+        return frame.f_code.co_filename in self._files
+
+
+class DebuggedWork:
+    """A learner's cells, loaded in this process, with a debugger around one function.
+
+    file, cells, imports: the code, and the lines of import that it lacks. tell: shows a sentence.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        cells: Sequence[str],
+        imports: Sequence[str],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._tell = tell
+        self._module = types.ModuleType(MODULE)
+        self.names = vars(self._module)
+        self._cells = {_name(file, number): cell for number, cell in enumerate(cells, 1)}
+        if file.suffix == ".py":
+            self._cells = {str(file): cell for cell in cells}
+        self._debugger = LearnersDebugger(tuple(self._cells))
+        self._imports = imports
+        self._calls = 0
+
+    def load(self, folder: Path) -> None:
+        """Run the cells as a check does; a cell that cannot be run is left out."""
+        os.environ["MPLBACKEND"] = "Agg"
+        os.chdir(folder)
+        sys.path.append(str(folder))
+        sys.modules[MODULE] = self._module
+        exec("\n".join(self._imports), self.names)
+        for name, cell in self._cells.items():
+            linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+            with suppress(SyntaxError, SystemExit):  # the check has told it
+                run_cell(cell, name, self.names)
+
+    def ask(self, example: Example, library: str) -> bool:
+        """Ask an example, and stop in every call of the learner's function.
+
+        Return whether it came to its end; otherwise the learner has left the debugger.
+        """
+        expectation = example.expectation
+        if isinstance(expectation, Agrees):
+            wanted = to_library(copied(expectation.expected), library, "", Generators())
+            self.names.setdefault(EXPECTED, wanted)
+        self._wrap(example)
+        InProcess(self.names, library).ask(example.request)
+        return not self._debugger.left
+
+    def _wrap(self, example: Example) -> None:
+        """Put the debugger around the function or the method that the example calls."""
+        request = example.request
+        target = self.names[request.target]
+        if not isinstance(target, type):
+            self.names[request.target] = self._debugged(target)
+            return
+        method = request.method or "__init__"
+        if hasattr(target, method):
+            setattr(target, method, self._debugged(getattr(target, method)))
+
+    def _debugged(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def stopped(*arguments: Any, **keywords: Any) -> Any:
+            if self._debugger.left:
+                raise bdb.BdbQuit
+            self._calls += 1
+            if self._calls > 1:
+                self._tell(f"This check calls it again: call {self._calls}.")
+            try:
+                value = self._debugger.runcall(function, *arguments, **keywords)
+            except Exception as error:
+                self._post_mortem(error)
+                raise
+            if self._debugger.left:  # `runcall` hides that
+                raise bdb.BdbQuit
+            return value
+
+        return stopped
+
+    def _post_mortem(self, error: Exception) -> None:
+        """Stop where an exception came from, unless the learner stepped there."""
+        if not self._debugger.saw_exception:
+            self._tell(f"It raises {type(error).__name__}: {error}".removesuffix(": "))
+            self._tell("You are at the line that raises it. q leaves.")
+            self._debugger.reset()
+            self._debugger.interaction(None, error.__traceback__)
+        self._debugger.left = True
+
+
+def _name(file: Path, number: int) -> str:
+    # In brackets, so that the debugger does not look for a file of that name.
+    return f"<{file.name}, cell {number}>"

@@ -1,0 +1,144 @@
+"""`attn debug`: the debugger stops in the learner's own function, in the call that fails."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from support.learner_workspace import (
+    ATTN,
+    NAME,
+    ROOT,
+    WRONG_SOFTMAX,
+    attn,
+    start,
+    stub_file,
+    written,
+)
+from support.terminal import Terminal
+
+LAYER = "return project_output(attention_output, self.{weights})"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+def put(workspace: Path, **bodies: str) -> None:
+    file = stub_file(workspace)
+    file.write_text(written(file.read_text(encoding="utf-8"), **bodies), encoding="utf-8")
+
+
+def solved(workspace: Path, exercise: str, old: str, new: str) -> None:
+    """Put the reference there, with one change."""
+    text = (ROOT / "solutions" / exercise / "solution.py").read_text(encoding="utf-8")
+    text = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", text)
+    assert text.count(old) >= 1
+    file = workspace / exercise / f"{exercise}.py"
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_it_stops_at_the_first_line_with_the_arguments_of_the_failing_call(
+    workspace: Path,
+) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    lines = "p scores.shape\nn\np powers.shape\np expected.sum(-1).round(3).tolist()[0]\nc\n"
+    run = attn("debug", "softmax", folder=workspace, keys=lines)
+    assert run.code == 0 and run.err == ""
+    assert "Your softmax runs down the columns" in run.words
+    assert "Called with: scores (B=4, S=3, S=3)." in run.words
+    assert "-> powers = np.exp(scores - scores.max(-2, keepdims=True))" in run.out
+    assert "(Pdb) (4, 3, 3)" in run.out and "(Pdb) [1.0, 1.0, 1.0]" in run.out
+    assert "softmax came to its end." in run.out
+
+
+def test_where_code_raises_it_stops_there_and_not_in_the_library_below(workspace: Path) -> None:
+    body = "    halved = keys / 2\n    return np.stack([queries, halved[0]])"
+    put(workspace, compute_attention_scores=body)
+    run = attn("debug", "4", folder=workspace, keys="c\np halved.shape\nq\n")
+    assert run.code == 0 and "It raises ValueError: all input arrays" in run.words
+    after = run.out.partition("It raises")[2]
+    assert "-> return np.stack([queries, halved[0]])" in after and "(Pdb) (2, 3, 3)" in after
+    assert "You have left the debugger." in run.out
+
+
+def test_a_method_of_the_layer_is_stopped_in(workspace: Path) -> None:
+    wrong = LAYER.format(weights="value_weights")
+    solved(workspace, NAME, LAYER.format(weights="output_weights"), wrong)
+    run = attn("debug", "SingleHeadAttention", folder=workspace, keys="p x.shape\np causal\nq\n")
+    assert run.code == 0, run.err
+    assert "SingleHeadAttention.py" not in run.out and "forward()" in run.out
+    assert "-> queries, keys, values = project_qkv(" in run.out and "(Pdb) (2, 3, 4)" in run.out
+
+
+@pytest.mark.parametrize(
+    "step, old, new, seen",
+    [
+        ("scale_scores", "/ math.sqrt(head_dim)", "/ head_dim", "-> return attention_scores /"),
+        ("SingleHeadAttention", "keys.shape[-1])", "x.shape[-1])", "-> queries, keys, values ="),
+        ("create_projections", "head_dim * 3", "head_dim * 2", "-> head_dim = hidden_size // 4"),
+    ],
+)
+def test_it_works_with_torch(tmp_path: Path, step: str, old: str, new: str, seen: str) -> None:
+    exercise = "torch_single_head"
+    workspace = start(tmp_path / "work", exercise)
+    solved(workspace, exercise, old, new)
+    run = attn("debug", step, folder=workspace, keys="q\n")
+    assert run.code == 0 and run.err == "" and seen in run.out
+    assert "You have left the debugger." in run.out
+
+
+def test_a_cell_of_a_notebook_is_shown_by_its_lines(workspace: Path) -> None:
+    stub_file(workspace).unlink()
+    notebook = workspace / NAME / f"{NAME}.ipynb"
+    facts = json.loads(notebook.read_text(encoding="utf-8"))
+    for cell in facts["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code" and text.startswith("def softmax"):
+            cell["source"] = written(text, softmax=WRONG_SOFTMAX)
+    notebook.write_text(json.dumps(facts), encoding="utf-8")
+    run = attn("debug", "softmax", folder=workspace, keys="n\nlist .\nq\n")
+    assert run.code == 0 and f"<{NAME}.ipynb, cell " in run.out
+    assert "-> return powers / powers.sum(-2, keepdims=True)" in run.out
+    assert re.search(r"->\s+return powers / powers.sum.*\n\[EOF\]", run.out)
+
+
+def test_a_step_that_passes_is_stopped_in_and_one_that_is_not_written_is_not(
+    workspace: Path,
+) -> None:
+    put(workspace, scale_scores="    return attention_scores / np.sqrt(embedding_dimension)")
+    passing = attn("debug", "scale_scores", folder=workspace, keys="c\n")
+    assert passing.code == 0 and "It passes." in passing.out
+    assert "scale_scores came to its end." in passing.out
+    unwritten = attn("debug", "softmax", folder=workspace)
+    assert unwritten.code == 2 and "softmax is not written yet" in unwritten.err
+    assert "attn hint softmax" in unwritten.err
+
+
+def test_without_anybody_to_type_it_ends_in_words(workspace: Path) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    run = attn("debug", "softmax", folder=workspace)
+    assert run.code == 0 and run.err == "" and "You have left the debugger." in run.out
+    closed = attn("-c", f'"{ATTN}" debug softmax <&-', folder=workspace, command="bash")
+    assert closed.code == 2 and "there is nobody to type" in closed.err
+
+
+def test_an_endless_loop_can_be_stepped_through(workspace: Path) -> None:
+    put(workspace, softmax="    count = 0\n    while True:\n        count += 1")
+    run = attn("debug", "softmax", folder=workspace, keys="n\nn\nn\nn\np count\nq\n")
+    assert run.code == 0 and "was still running" in run.words and "(Pdb) 1" in run.out
+
+
+def test_it_answers_keys_in_a_terminal(workspace: Path) -> None:
+    put(workspace, softmax=WRONG_SOFTMAX)
+    terminal = Terminal(workspace, ATTN, "debug", "softmax", size=(24, 80))
+    terminal.sees("(Pdb)")
+    terminal.press("p scores.shape\n")
+    terminal.sees("(4, 3, 3)")
+    terminal.press("q\n")
+    terminal.sees("You have left the debugger.")
+    assert terminal.ends() == 0
