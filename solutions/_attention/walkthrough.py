@@ -23,7 +23,7 @@ S = len(WORDS)
 
 def numbers(values):
     """Return an array's or a tensor's numbers as an array of float64."""
-    return np.array(values.detach() if hasattr(values, "detach") else values, dtype=np.float64)
+    return np.array(values.tolist() if hasattr(values, "tolist") else values, dtype=np.float64)
 
 
 def rounded(values):
