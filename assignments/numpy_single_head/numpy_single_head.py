@@ -15,11 +15,11 @@
 # **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
 #
 # ```
-# embedding + position ──┬───────────────(+)──┬─────────(+)── next block
-#                        └── attention ───┘   └── MLP ───┘
+# x ──┬───────────────(+)──┬─────────(+)── next block
+#     └── attention ───┘   └── MLP ───┘
 # ```
 #
-# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
+# Here `x` is what comes in. Each part **adds** its result to it. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
 #
 # **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
 #
@@ -59,19 +59,19 @@ from jaxtyping import Float, Real
 # Attention asks “how much of each token?” So scores have to become shares: numbers between 0 and 1 that sum to 1. The layer needs this in step 8. You write it first, because it needs no other step.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-# →  1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+# →  1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** Say “it” has these scores for the words that it may see. You will see where they come from.
@@ -120,19 +120,19 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 # To get scores, tokens must be compared, and *how* is learned. Three square matrices say what a token is **looking for** (query), what it **offers** for a match (key), and what it **passes on** (value). The fourth mixes the gathered result at the end (output).
 #
 # ```
-#          x                                      (B, S, D)
-# →     2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+# →     2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** For $D = 3$ and the seed 0, this is the first row of the query weights:
@@ -183,19 +183,19 @@ def initialize_weights(
 # With the weights, every token vector can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-# →     3  ├───────────┬───────────┐
-# →     3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+# →     3  ├─────────┬────────┐
+# →     3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** These are the matrices of the sentence:
@@ -244,19 +244,19 @@ def project_qkv(
 # Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both are large in the same places: such tokens are related.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-# →     4  └─────┬─────┘           │
-# →     4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+# →     4  └────┬────┘        │
+# →     4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** The query of “it” is (3, 1, 0), and the key of “cat” is (2, 0, 2). Their score is 3·2 + 1·0 + 0·2 = 6. The whole row of “it”:
@@ -299,19 +299,19 @@ def compute_attention_scores(
 # Scores are sums, and a sum of more terms spreads wider. A dot product adds up $D$ products, so its standard deviation grows like $\sqrt{D}$. Large scores make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-# →     5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+# →     5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** Here $D$ is 3, and its square root is 1.732. The score of “cat” becomes 6 / 1.732 = 3.46:
@@ -355,19 +355,19 @@ def scale_scores(
 # So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. An encoder leaves this step out.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-# →     6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+# →     6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** “it” is the fifth word, so it sees five words, itself among them:
@@ -408,19 +408,19 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # The mask says who may see whom; now the scores have to obey. That must happen **before** the softmax: a forbidden score becomes so negative that its share comes out as 0.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-# →     7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+# →     7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** The row of “it”:
@@ -463,19 +463,19 @@ def apply_mask(
 # Now the scores, scaled and perhaps masked, are ready to become shares: the attention weights. You have a function for that from step 1.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-# →  1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+# →  1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** The row of “it”, masked, gives the shares that you know from the softmax. The forbidden words get nothing:
@@ -513,19 +513,19 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 # The shares say how much of each token; the values are what there is to take. So each token adds up the values of all tokens, each times its share.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-# →     9        └─────────┬───────┘
-# →     9             weighted sum                (B, S, D)
-#      10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+# →     9       └─────┬───────┘
+# →     9        weighted sum       (B, S, D)
+#      10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** The shares of “it” are 0.02, 0.63, 0.11, 0.04, 0.20, and the values of the words that it sees are:
@@ -573,19 +573,19 @@ def apply_attention(
 # What a token has gathered is a weighted mean of values, number by number. One last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs.
 #
 # ```
-#          x                                      (B, S, D)
-#       2  │  weights: query, key, value, output  (D, D)
-#       3  ├───────────┬───────────┐
-#       3  queries     keys        values         (B, S, D)
-#       4  └─────┬─────┘           │
-#       4      scores              │              (B, S, S)
-#       5      scaled scores       │              (B, S, S)
-#       6      mask, if causal     │              (S, S)
-#       7      masked scores       │              (B, S, S)
-#    1, 8      attention weights   │              (B, S, S)
-#       9        └─────────┬───────┘
-#       9             weighted sum                (B, S, D)
-# →    10           output projection             (B, S, D)
+#          x                        (B, S, D)
+#       2  │ four weight matrices   (D, D)
+#       3  ├─────────┬────────┐
+#       3  queries   keys  values   (B, S, D)
+#       4  └────┬────┘        │
+#       4     scores          │     (B, S, S)
+#       5     scaled scores   │     (B, S, S)
+#       6     causal mask     │     (S, S)
+#       7     masked scores   │     (B, S, S)
+#    1, 8     weights         │     (B, S, S)
+#       9       └─────┬───────┘
+#       9        weighted sum       (B, S, D)
+# →    10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** “it” has gathered (2.92, 0.57, 0.26), and these are the output weights:
@@ -631,19 +631,19 @@ def project_output(
 # All steps are there; the class holds the four matrices and joins them. With `causal=True` no token sees the future; without it, every token sees all of them.
 #
 # ```
-#          x                                      (B, S, D)
-# →     2  │  weights: query, key, value, output  (D, D)
-# →     3  ├───────────┬───────────┐
-# →     3  queries     keys        values         (B, S, D)
-# →     4  └─────┬─────┘           │
-# →     4      scores              │              (B, S, S)
-# →     5      scaled scores       │              (B, S, S)
-# →     6      mask, if causal     │              (S, S)
-# →     7      masked scores       │              (B, S, S)
-# →  1, 8      attention weights   │              (B, S, S)
-# →     9        └─────────┬───────┘
-# →     9             weighted sum                (B, S, D)
-# →    10           output projection             (B, S, D)
+#          x                        (B, S, D)
+# →     2  │ four weight matrices   (D, D)
+# →     3  ├─────────┬────────┐
+# →     3  queries   keys  values   (B, S, D)
+# →     4  └────┬────┘        │
+# →     4     scores          │     (B, S, S)
+# →     5     scaled scores   │     (B, S, S)
+# →     6     causal mask     │     (S, S)
+# →     7     masked scores   │     (B, S, S)
+# →  1, 8     weights         │     (B, S, S)
+# →     9       └─────┬───────┘
+# →     9        weighted sum       (B, S, D)
+# →    10     output projection     (B, S, D)
 # ```
 #
 # **By hand.** “it” goes in as (1, 1, 1) and comes out as (3.50, 0.57, 0.51), if nothing is rounded on the way.

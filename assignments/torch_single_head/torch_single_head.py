@@ -15,8 +15,8 @@
 # **Where the layer stands.** A transformer is a stack of blocks. In each, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. Each part adds its result to what came in. What runs through is the **residual stream**:
 #
 # ```
-# embedding + position ──┬───────────────(+)──┬─────────(+)── next block
-#                        └── attention ───┘   └── MLP ───┘
+# x ──┬───────────────(+)──┬─────────(+)── next block
+#     └── attention ───┘   └── MLP ───┘
 # ```
 #
 # Your layer has no mask: every token sees every other. So it belongs in an **encoder**, such as the Vision Transformer (ViT), which reads all of its input at once. A **decoder**, such as GPT, writes one token after the other and needs a causal mask. You wrote one in NumPy, and the next exercise has one as its bonus.
@@ -61,18 +61,18 @@ from torch import Tensor, nn
 # In NumPy you multiplied by three matrices to get queries, keys and values. All three products begin with the same input. So three linear layers can be **fused** into one that is three times as wide.
 #
 # ```
-#          x                                      (B, S, C)
-# →     1  │  linear layers: Wqkv, Wo
-#       2  │  Wqkv: C to 3 * head_dim
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values         (B, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │              (B, S, S)
-#       4      scaled scores       │              (B, S, S)
-#       5      attention weights   │              (B, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum                (B, S, head_dim)
-#       7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+# →     1  │ layers: Wqkv, Wo
+#       2  │ Wqkv: C to 3 * head_dim
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, S, S)
+#       4     scaled scores   │     (B, S, S)
+#       5     weights         │     (B, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, S, head_dim)
+#       7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** For a hidden size of 12, `head_dim` is 3. So `Wqkv` makes 9 numbers from 12: PyTorch keeps its weight as (out, in), here (9, 12). `Wo` makes 12 numbers from 3: its weight is (12, 3).
@@ -112,18 +112,18 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # The fused layer gives one long row per token. Now you take it apart into what the token looks for (query), what it offers for a match (key), and what it passes on (value).
 #
 # ```
-#          x                                      (B, S, C)
-#       1  │  linear layers: Wqkv, Wo
-# →     2  │  Wqkv: C to 3 * head_dim
-# →     2  ├───────────┬───────────┐
-# →     2  queries     keys        values         (B, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │              (B, S, S)
-#       4      scaled scores       │              (B, S, S)
-#       5      attention weights   │              (B, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum                (B, S, head_dim)
-#       7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+# →     2  │ Wqkv: C to 3 * head_dim
+# →     2  ├─────────┬────────┐
+# →     2  queries   keys  values   (B, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, S, S)
+#       4     scaled scores   │     (B, S, S)
+#       5     weights         │     (B, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, S, head_dim)
+#       7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** “it” is (1, 1, 1), and nine zeros. `Wqkv` makes of it:
@@ -170,18 +170,18 @@ def project_qkv(
 # Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both are large in the same places: such tokens are related.
 #
 # ```
-#          x                                      (B, S, C)
-#       1  │  linear layers: Wqkv, Wo
-#       2  │  Wqkv: C to 3 * head_dim
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values         (B, S, head_dim)
-# →     3  └─────┬─────┘           │
-# →     3      scores              │              (B, S, S)
-#       4      scaled scores       │              (B, S, S)
-#       5      attention weights   │              (B, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum                (B, S, head_dim)
-#       7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  │ Wqkv: C to 3 * head_dim
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, S, head_dim)
+# →     3  └────┬────┘        │
+# →     3     scores          │     (B, S, S)
+#       4     scaled scores   │     (B, S, S)
+#       5     weights         │     (B, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, S, head_dim)
+#       7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** The query of “it” is (3, 1, 0), and the key of “cat” is (2, 0, 2). Their score is 3·2 + 1·0 + 0·2 = 6. The whole row of “it”:
@@ -224,18 +224,18 @@ def compute_attention_scores(
 # Scores are sums, and a sum of more terms spreads wider. A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Large scores make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
 #
 # ```
-#          x                                      (B, S, C)
-#       1  │  linear layers: Wqkv, Wo
-#       2  │  Wqkv: C to 3 * head_dim
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values         (B, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │              (B, S, S)
-# →     4      scaled scores       │              (B, S, S)
-#       5      attention weights   │              (B, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum                (B, S, head_dim)
-#       7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  │ Wqkv: C to 3 * head_dim
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, S, S)
+# →     4     scaled scores   │     (B, S, S)
+#       5     weights         │     (B, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, S, head_dim)
+#       7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** Here `head_dim` is 3, and its square root is 1.732. The score of “cat” becomes 6 / 1.732 = 3.46:
@@ -277,18 +277,18 @@ def scale_scores(attention_scores: Float[Tensor, "B S S"], head_dim: int) -> Flo
 # Scores can be any numbers. To say “how much of each token”, they have to become shares that sum to 1. The softmax does that, row by row.
 #
 # ```
-#          x                                      (B, S, C)
-#       1  │  linear layers: Wqkv, Wo
-#       2  │  Wqkv: C to 3 * head_dim
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values         (B, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │              (B, S, S)
-#       4      scaled scores       │              (B, S, S)
-# →     5      attention weights   │              (B, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum                (B, S, head_dim)
-#       7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  │ Wqkv: C to 3 * head_dim
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, S, S)
+#       4     scaled scores   │     (B, S, S)
+# →     5     weights         │     (B, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, S, head_dim)
+#       7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** The row of “it”:
@@ -333,18 +333,18 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # The shares say how much of each token; the values are what there is to take. So each token adds up the values of all tokens, each times its share.
 #
 # ```
-#          x                                      (B, S, C)
-#       1  │  linear layers: Wqkv, Wo
-#       2  │  Wqkv: C to 3 * head_dim
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values         (B, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │              (B, S, S)
-#       4      scaled scores       │              (B, S, S)
-#       5      attention weights   │              (B, S, S)
-# →     6        └─────────┬───────┘
-# →     6             weighted sum                (B, S, head_dim)
-#       7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  │ Wqkv: C to 3 * head_dim
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, S, S)
+#       4     scaled scores   │     (B, S, S)
+#       5     weights         │     (B, S, S)
+# →     6       └─────┬───────┘
+# →     6        weighted sum       (B, S, head_dim)
+#       7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** These are the values:
@@ -400,18 +400,18 @@ def apply_attention(
 # The gathered vectors are as narrow as the head, but the residual stream is as wide as the hidden size. `Wo` mixes their numbers and brings them back to that width.
 #
 # ```
-#          x                                      (B, S, C)
-#       1  │  linear layers: Wqkv, Wo
-#       2  │  Wqkv: C to 3 * head_dim
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values         (B, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │              (B, S, S)
-#       4      scaled scores       │              (B, S, S)
-#       5      attention weights   │              (B, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum                (B, S, head_dim)
-# →     7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  │ Wqkv: C to 3 * head_dim
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, S, S)
+#       4     scaled scores   │     (B, S, S)
+#       5     weights         │     (B, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, S, head_dim)
+# →     7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** “it” has gathered (2.68, 0.65, 0.21). These are the first three rows of the weight of `Wo`; the others are zeros:
@@ -457,18 +457,18 @@ def project_output(
 # All steps are there; the class joins them. It inherits from `nn.Module`, so PyTorch finds its parameters, trains them and saves them.
 #
 # ```
-#          x                                      (B, S, C)
-# →     1  │  linear layers: Wqkv, Wo
-# →     2  │  Wqkv: C to 3 * head_dim
-# →     2  ├───────────┬───────────┐
-# →     2  queries     keys        values         (B, S, head_dim)
-# →     3  └─────┬─────┘           │
-# →     3      scores              │              (B, S, S)
-# →     4      scaled scores       │              (B, S, S)
-# →     5      attention weights   │              (B, S, S)
-# →     6        └─────────┬───────┘
-# →     6             weighted sum                (B, S, head_dim)
-# →     7       Wo: head_dim back to C            (B, S, C)
+#          x                        (B, S, C)
+# →     1  │ layers: Wqkv, Wo
+# →     2  │ Wqkv: C to 3 * head_dim
+# →     2  ├─────────┬────────┐
+# →     2  queries   keys  values   (B, S, head_dim)
+# →     3  └────┬────┘        │
+# →     3     scores          │     (B, S, S)
+# →     4     scaled scores   │     (B, S, S)
+# →     5     weights         │     (B, S, S)
+# →     6       └─────┬───────┘
+# →     6        weighted sum       (B, S, head_dim)
+# →     7     Wo: head_dim to C     (B, S, C)
 # ```
 #
 # **By hand.** “it” goes in as (1, 1, 1) and comes out as (3.35, 0.65, 0.41), if nothing is rounded on the way. The zeros stay zeros.

@@ -13,12 +13,14 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.building.checklist import cost_text
+from autograder.building.fixed_columns import with_fixed_columns
 from autograder.building.stub import Cell, is_below_a_step
 from autograder.model.exercise import Exercise, Step
 
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
 CHECK_PREFIX = "check_"
-BELOW = "below-"  # how the id of prose begins that goes on about the step above
+PROSE = "prose-"  # how the id of prose begins
+BELOW = "below-"  # the same, if it goes on about the step above
 SETUP = "setup"  # the grade_id of the cell that defines `check`
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -33,10 +35,10 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     for number, cell in enumerate(cells):
         if number == first_code:
             written += _setup(exercise)
-        if is_below_a_step(cells, number):
-            written.append(new_markdown_cell(cell.source, id=f"{BELOW}{number:03}"))
-        elif not cell.code:
-            written.append(new_markdown_cell(cell.source, id=f"prose-{number:03}"))
+        if not cell.code:
+            begins = BELOW if is_below_a_step(cells, number) else PROSE
+            prose = with_fixed_columns(cell.source)
+            written.append(new_markdown_cell(prose, id=f"{begins}{number:03}"))
         elif cell.step is None:
             written.append(new_code_cell(cell.source, id=f"given-{number:03}"))
         else:

@@ -8,11 +8,11 @@
 # **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
 #
 # ```
-# embedding + position ──┬───────────────(+)──┬─────────(+)── next block
-#                        └── attention ───┘   └── MLP ───┘
+# x ──┬───────────────(+)──┬─────────(+)── next block
+#     └── attention ───┘   └── MLP ───┘
 # ```
 #
-# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
+# Here `x` is what comes in. Each part **adds** its result to it. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
 #
 # **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
 #

@@ -8,8 +8,8 @@
 # **Where the layer stands.** A transformer is a stack of blocks. In each, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. Each part adds its result to what came in. What runs through is the **residual stream**:
 #
 # ```
-# embedding + position ──┬───────────────(+)──┬─────────(+)── next block
-#                        └── attention ───┘   └── MLP ───┘
+# x ──┬───────────────(+)──┬─────────(+)── next block
+#     └── attention ───┘   └── MLP ───┘
 # ```
 #
 # Your layer has no mask: every token sees every other. So it belongs in an **encoder**, such as the Vision Transformer (ViT), which reads all of its input at once. A **decoder**, such as GPT, writes one token after the other and needs a causal mask. You wrote one in NumPy, and the next exercise has one as its bonus.
