@@ -104,3 +104,23 @@ def softmax_by_hand(scores):
     assert np.isclose(shares.sum(), 1), f"the shares sum to {shares.sum()}"
     rows = {"score": scores, "less the largest": less, "e to that": powers, "share": shares}
     return rows, total
+
+
+def in_parts(rows, heads):
+    """Return rows of numbers (name to row), each cut into equal parts that have the heads."""
+    cells = {name: [number(value) for value in numbers(row)] for name, row in rows.items()}
+    first = max(map(len, cells))
+    width = max(len(text) for row in cells.values() for text in row) + GAP
+    size = len(next(iter(cells.values()))) // len(heads)
+    part = max(size * width, *map(len, heads)) + GAP
+    lines = [" " * first + "".join(f"{head:>{part}}" for head in heads)]
+    for name, row in cells.items():
+        aligned = [f"{text:>{width}}" for text in row]
+        parts = ["".join(aligned[n : n + size]) for n in range(0, len(row), size)]
+        lines.append(f"{name:<{first}}" + "".join(f"{one:>{part}}" for one in parts))
+    return "\n".join(lines)
+
+
+def shape(array):
+    """Return the sizes of the axes, as a learner sees them."""
+    return str(tuple(array.shape))
