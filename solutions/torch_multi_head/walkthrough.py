@@ -5,7 +5,7 @@ The first three numbers of a word, and what head 0 does with them, are those of 
 
 import torch
 
-from autograder.checks.reference import shared_beside, solution_beside
+from autograder.checks import shared_beside, solution_beside
 
 reference = solution_beside(__file__)
 shared = shared_beside(__file__, "_attention/walkthrough.py")

@@ -1,36 +1,57 @@
 # %% [markdown]
 # # Multi-head attention of a vision transformer in PyTorch
 #
-# A vision transformer cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. The attention has several **heads**. Each works on its own slice of the token vectors, so that one token can look for several things at once.
+# A Vision Transformer (ViT) cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. The attention has several **heads**. Each works on its own slice of the token vectors.
 #
-# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadSelfAttention`.
+# **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one patch, it takes from the others. With several heads, it has a row of shares in each. So the class token can ask in one head what stands out, and in another what is at the bottom.
+#
+# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadSelfAttention`. Get each step right before you go on.
+#
+# **Where the layer stands.** A linear layer turns the pixels of each patch into a token. The class token, which is learned, comes in front. Positions are added, and then follows a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. A norm before each part brings the numbers of each token to the same spread:
+#
+# ```
+# patches ── linear layer ─┐
+#                          ├─ + positions ── block ── block ── …
+# class token ─────────────┘
+#
+# one block:   ──┬────────────────────(+)──┬──────────────(+)── next block
+#                └─ norm ── attention ─┘   └─ norm ── MLP ─┘
+# ```
+#
+# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add tensors of the same shape, so the layer's output has the shape of its input. After the last block, one more layer reads the class token alone, and says what the image shows.
+#
+# **Encoder and decoder.** A ViT is an encoder: all patches are there at once, and every token sees every other. So this layer has no mask. A decoder, such as GPT, writes one token after the other, and no token may see a later one. Only there is a mask needed; apart from that, the layer is the same.
 #
 # **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
-# | name | axis | for example |
+# | name | axis | by hand | in the first checks | ViT-B/16 | ViT-L/16 | GPT-2 small |
+# |---|---|---|---|---|---|---|
+# | `B` | batch: how many images at once | 1 | 3 | any | any | any |
+# | `N` | tokens: how many in each image, the patches and the class token | 5 | 5 | 197 | 197 | up to 1024 |
+# | `D` | hidden dimension: how many numbers describe one token | 6 | 8 | 768 | 1024 | 768 |
+# | `heads` | heads: how many there are | 2 | 2 | 12 | 16 | 12 |
+# | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
+#
+# ViT-B/16 cuts an image of 224 × 224 pixels into 14 × 14 patches of 16 × 16 pixels. With the class token, that makes 197 tokens. It has 12 blocks, and ViT-L/16 has 24. The sizes stand in “An Image Is Worth 16x16 Words” (2020) and in the code of GPT-2 (2019).
+#
+# The heads share the hidden dimension evenly, `head_dim = D // heads`, so their number has to divide it. With a remainder, some numbers would belong to no head.
+#
+# **A picture to follow.** In each step you first do the sums by hand, for a picture of four patches. Sky and sun are at the top, grass and cow at the bottom:
+#
+# | | left | right |
 # |---|---|---|
-# | `B` | batch: how many images at once | 2 |
-# | `N` | tokens: how many in each image, the patches and the class token | 5 |
-# | `D` | hidden dimension: how many numbers describe one token | 12 |
-# | `heads` | heads: how many there are | 3 |
-# | `head_dim` | head size: how many numbers a query, key or value of one head has | 4 |
+# | **top** | sky | sun |
+# | **bottom** | grass | cow |
 #
-# The heads share the hidden dimension evenly, `head_dim = D // heads`, so their number has to divide it.
+# Each token has six made-up numbers. Three say what it is: the class token, how bright, and how much it stands out. Three say where it is: left, right, low.
 #
-# **The way through the layer**, step by step:
+# ```
+# {{ in_parts(dict(zip(TOKENS, x)), ("what it is", "where it is")) }}
+# ```
 #
-# | after | shape |
-# |---|---|
-# | the input `x` | `(B, N, D)` |
-# | queries, keys, values | `(B, N, D)` each |
-# | splitting the heads | `(B, heads, N, head_dim)` each |
-# | scaled attention scores | `(B, heads, N, N)` |
-# | attention weights (softmax) | `(B, heads, N, N)` |
-# | weighted sum of the values | `(B, heads, N, head_dim)` |
-# | merging the heads | `(B, N, D)` |
-# | output projection | `(B, N, D)` |
+# There are two heads. The first, head 0, asks what a token is. The second, head 1, asks where it is. Results are rounded to two places, and each step goes on with the rounded ones. To keep it short, you mostly follow the class token.
 #
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next.
+# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like. Think about the questions before you open their answers.
 
 # %%
 import math
@@ -42,14 +63,29 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Queries, keys and values come from one linear layer each, and a fourth one mixes the heads at the end. All four map `hidden_dim` numbers to `hidden_dim` numbers and have a bias:
+# A token needs a query (what it looks for), a key (what it offers for a match) and a value (what it passes on). Linear layers make them from the token's vector, so the layers come first.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** In the picture, each layer maps {{ number(D) }} numbers to {{ number(D) }}. Its weights are `{{ shape(q_weight) }}`: a row for each number that comes out. There are {{ number(q_weight.numel()) }} of them, and {{ number(D) }} biases. So the four layers learn {{ number(learned) }} numbers.
+#
+# **In general.** Queries, keys and values come from one linear layer each, and a fourth one mixes the heads at the end. All four map `hidden_dim` numbers to `hidden_dim` numbers and have a bias:
 #
 # - `q_linear`: what a token is looking for
 # - `k_linear`: what it offers for a match
 # - `v_linear`: what it passes on
 # - `out_linear`: how the gathered results of all heads are mixed
 #
-# One layer makes the queries of **all** heads at once. Later, each head takes its slice of the result.
+# One layer makes the queries of **all** heads at once. Later, each head takes its slice of the result. Each row of weights reads the whole token: the heads share what comes out, not what goes in.
+#
+# <details>
+# <summary><b>Before you code.</b> You take twice as many heads for the same `hidden_dim`. What happens to the size of the four layers?</summary>
+#
+# Nothing. All heads together are as wide as the token, so more heads are narrower heads.
+#
+# </details>
 
 
 # %%
@@ -69,13 +105,43 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> ViT-B/16 has 768 numbers per token. How many numbers do these four layers learn there, in each block?</summary>
+#
+# $4 \cdot (768^2 + 768)$, which is {{ number(of_vit_base) }}.
+#
+# </details>
+#
+# **Look at your own weights.** Make the four layers for a hidden dimension of 64, and look at each: its shape, its smallest and its largest weight. Guess first. In the notebook, use the cell below. With the file, type into `python -i vit_multi_head.py`. All weights lie within $1/\sqrt{64} = 0.125$ of 0, and every number there is equally likely. No two layers have the same ones.
+
+# %% active="ipynb"
+# # Your own look at the layers: make them, and print what you want to know.
+
+# %% [markdown]
 # ## 2. Queries, keys and values
 #
-# Every token vector plays three roles, and each role has its own layer:
+# With the layers, every token can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The class token is {{ vector(x[CLASS]) }}. For the third number of its query, the row of weights is {{ vector(q_weight[2]) }} and the bias {{ number(QUERY_BIAS[2]) }}. That gives {{ dot(x[CLASS], q_weight[2]) }}, and with the bias {{ number(all_queries[CLASS, 2]) }}.
+#
+# The whole query is {{ vector(all_queries[CLASS]) }}. The key of the cow is {{ vector(all_keys[COW]) }}, and its value is {{ vector(all_values[COW]) }}.
+#
+# **In general.**
 #
 # $$Q = X W_Q^\top + b_Q \qquad K = X W_K^\top + b_K \qquad V = X W_V^\top + b_V$$
 #
 # The transpose and the bias are what a linear layer of PyTorch does when it is called. The shape stays: `(B, N, D)` goes in, and queries, keys and values are `(B, N, D)` each.
+#
+# <details>
+# <summary><b>Before you code.</b> Does the query of the class token depend on the patches?</summary>
+#
+# Not in this layer. It is made from the class token's own vector. In a later block, that vector holds what the token has gathered before.
+#
+# </details>
 
 
 # %%
@@ -96,15 +162,45 @@ def project_qkv(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What would go wrong if one layer made both the queries and the keys?</summary>
+#
+# Then token $i$ would score token $j$ as $j$ scores $i$. The cow could not look at the grass unless the grass looked back just as much.
+#
+# </details>
+
+# %% [markdown]
 # ## 3. Splitting the heads
 #
-# Each head gets a slice of the vector: the first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to the front, beside the batch. There, each matrix product that follows runs for every head by itself:
+# Each query now has `D` numbers, and so has each key and value. The heads are to work apart, so each gets its slice.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** These are the queries of two tokens. Head by head, they fall into two slices:
+#
+# ```
+# {{ in_parts(dict(zip(TOKENS, all_queries[:SUN])), HEAD_NAMES) }}
+# ```
+#
+# For the whole picture, `{{ shape(projected[0]) }}` becomes `{{ shape(split[0]) }}`.
+#
+# **In general.** The first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to the front, beside the batch. There, each matrix product that follows runs for every head by itself:
 #
 # $$(B, N, D) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, \mathit{heads}, N, \mathit{head\_dim})$$
 #
-# The first move is a `view`: the same numbers in the same order, read with other axes. It cuts the last axis in two, and no number moves to another token. The second is a `permute`: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
+# - The first move is a **`view`**: as many numbers as before, in the same order, read with other axes. It copies nothing. It cuts the last axis in two, and no number moves to another token.
+# - The second is a **`permute`**: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix. It copies nothing either, but the numbers are now read in another order.
 #
-# A `view` straight to the last shape would also run, but it would cut across the tokens: a view never moves an axis.
+# You do this three times: for queries, keys and values.
+#
+# <details>
+# <summary><b>Before you code.</b> You take a view of the queries straight to the last shape. What does head 0 get for “sky”?</summary>
+#
+# It gets {{ vector(cut_across[0, SKY]) }}: what head 1 should get for the class token. The shape is right, but the view cuts across the tokens. A view never moves an axis.
+#
+# </details>
 
 
 # %%
@@ -123,15 +219,42 @@ def split_heads(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> Does a token lose anything when its query is cut into heads?</summary>
+#
+# No number is lost, and none is changed. But from now on each head compares only its own slice.
+#
+# </details>
+
+# %% [markdown]
 # ## 4. Scaled attention scores
 #
-# How well does key $j$ answer query $i$? Their dot product tells you. One matrix product per head gives all pairs at once:
+# Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Unless you scale it, the softmax puts nearly all the weight on one token, and its gradient all but vanishes.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** In the second head, the class token's query is {{ vector(queries[1, CLASS]) }} and the cow's key is {{ vector(keys[1, COW]) }}: {{ dot(queries[1, CLASS], keys[1, COW]) }}. A query has {{ number(head_dim) }} numbers, and the square root of that is {{ number(head_dim ** 0.5, 3) }}. So the scaled score is {{ number(scores[1, CLASS, COW]) }} / {{ number(head_dim ** 0.5, 3) }} = {{ number(scaled[1, CLASS, COW]) }}. Both rows of the class token:
+#
+# ```
+# {{ of_class_token(scaled) }}
+# ```
+#
+# **In general.** One matrix product per head gives all pairs at once:
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# The transpose swaps the token axis and the `head_dim` axis of the keys, and leaves batch and heads alone. The result is `(B, heads, N, N)`: in every head, a row for each query and a column for each key.
+# The transpose swaps the token axis and the `head_dim` axis of the keys, `(B, heads, head_dim, N)`, and leaves batch and heads alone. The result is `(B, heads, N, N)`: in every head, a row for each query and a column for each key.
 #
-# Why scale? A dot product adds up `head_dim` products, so it spreads wider the larger the head is: its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Without scaling, the softmax would put nearly all the weight on one token, and its gradient would all but vanish. What counts is the size of the **head**, not the hidden dimension, since that is what the dot product runs over.
+# What counts is the size of the **head**, not the hidden dimension, since that is what the dot product runs over.
+#
+# <details>
+# <summary><b>Before you code.</b> How many scores does this picture have, in both heads together?</summary>
+#
+# It has {{ number(scaled.numel()) }}: in each of {{ number(HEADS) }} heads, {{ number(N) }} queries meet {{ number(N) }} keys.
+#
+# </details>
 
 
 # %%
@@ -151,13 +274,48 @@ def compute_scaled_scores(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What would happen if you divided by the root of the hidden dimension?</summary>
+#
+# The shares would come out flatter: in head 0, the cow would get {{ number(too_flat[0, CLASS, COW]) }} from the class token in place of {{ number(weights[0, CLASS, COW]) }}. No error would tell you.
+#
+# </details>
+
+# %% [markdown]
 # ## 5. Attention weights
 #
-# The softmax turns each row of scores into shares that sum to 1:
+# Scores say who fits, but not how much to take from each. The softmax turns each row of scores into shares that sum to 1. They are the attention weights.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The row of the class token in the second head, step by step:
+#
+# ```
+# {{ table(softmax_rows, TOKENS) }}
+# ```
+#
+# The third row sums to {{ number(powers_sum) }}, and each share is its part of that. Now both heads:
+#
+# ```
+# {{ of_class_token(weights) }}
+# ```
+#
+# The first head finds what stands out, sun and cow. The second looks to the lower right.
+#
+# **In general.**
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. In every head, row $i$ says how token $i$ divides its attention among all tokens.
+# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. In every head, row $i$ says how token $i$ divides its attention among all tokens. The shape stays `(B, heads, N, N)`.
+#
+# <details>
+# <summary><b>Before you code.</b> Sun and cow have the same score in head 0. What does that say about their shares?</summary>
+#
+# They are equal, too: {{ number(weights[0, CLASS, SUN]) }} each.
+#
+# </details>
 
 
 # %%
@@ -175,13 +333,42 @@ def compute_attention_weights(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> What would happen if the softmax ran down the columns?</summary>
+#
+# The shares that a token gets would sum to 1, not those that it gives. In head 0, the row of the class token would sum to {{ number(down_the_columns[0, CLASS].sum()) }}.
+#
+# </details>
+
+# %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# In every head, each token adds up the values of all tokens, each times its share:
+# The shares say how much of each token; the values are what there is to take. So in every head, each token adds up the values of all tokens, each times its share.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** In the first head, these are the values and the shares of the class token:
+#
+# ```
+# {{ values_and_shares(0) }}
+# ```
+#
+# For the second number: {{ dot(weights[0, CLASS], values[0, :, 1]) }}. In the first head the class token gathers {{ vector(gathered[0, CLASS]) }}: what stands out is on the right. In the second it gathers {{ vector(gathered[1, CLASS]) }}: what is down there.
+#
+# **In general.**
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
 # Weights `(B, heads, N, N)` and values `(B, heads, N, head_dim)` give one narrow vector per token and head, `(B, heads, N, head_dim)`. What the heads have gathered is not mixed yet.
+#
+# <details>
+# <summary><b>Before you code.</b> Can a head look at one thing and pass on another?</summary>
+#
+# Yes. Its values have weights of their own. Here head 0 looks at what a token is, but its values say where it is.
+#
+# </details>
 
 
 # %%
@@ -199,20 +386,41 @@ def apply_attention(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> The patches change their order, each with its own numbers. What does the class token gather?</summary>
+#
+# The same as before. A sum does not depend on the order of its terms. A patch's place counts only because positions were added to its numbers.
+#
+# </details>
+
+# %% [markdown]
 # ## 7. Merging the heads
 #
-# Now the slices go back into one vector per token, one head after the other. It is splitting the heads, backwards:
+# Each token now has a piece from every head. What follows needs one vector per token again. So this step is splitting the heads, backwards.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The class token has gathered {{ vector(gathered[0, CLASS]) }} and {{ vector(gathered[1, CLASS]) }}. Merged, that is {{ vector(merged[CLASS]) }}. In memory, the two pieces begin {{ number(to_next_head) }} numbers apart: all tokens of the first head come before the second head. They have to come together.
+#
+# **In general.**
 #
 # $$(B, \mathit{heads}, N, \mathit{head\_dim}) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, N, D)$$
 #
-# Between the two moves, there is one thing to know about memory. A tensor is a row of numbers in memory, together with a rule for finding entry `(b, h, i, d)` in that row.
+# A tensor is a row of numbers in memory, with a rule for finding each entry in that row.
 #
-# - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart in memory. Such a tensor is not **contiguous**.
-# - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`: it refuses rather than copies.
-# - **`contiguous()`** makes a copy in which the numbers do lie in the order of the axes. (If they already do, it returns the tensor itself.) A view of that works.
-# - **`reshape`** is a view where a view is possible. Where it is not, it copies, without a word. It is right here too.
+# - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart. Such a tensor is not **contiguous**.
+# - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`.
+# - **`contiguous()`** makes a copy in which they do. (If they already do, it returns the tensor itself.) A view of that works.
+# - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word. It is right here too.
 #
-# None of them corrects a wrong order: a `reshape` without the `permute` runs, has the right shape, and mixes the tokens.
+# <details>
+# <summary><b>Before you code.</b> You leave out the `permute`, and a `reshape` runs. What does the class token get?</summary>
+#
+# It gets {{ vector(merged_across[CLASS]) }}: what the class token and “sky” have gathered, both in head 0. The shape is right, and the tokens are mixed.
+#
+# </details>
 
 
 # %%
@@ -232,9 +440,38 @@ def merge_heads(
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> Splitting needed no copy. Why does merging need one?</summary>
+#
+# Splitting began with a view of numbers in order. Here the pieces of a token lie apart in memory, and a vector of `D` numbers has them side by side. No rule can replace that; somebody has to move them.
+#
+# </details>
+
+# %% [markdown]
 # ## 8. Output projection
 #
-# In the merged vectors the heads stand side by side. `out_linear` mixes them: every number that comes out depends on all heads. The shape stays, so the output of the layer has the shape of its input.
+# In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `out_linear`, mixes them.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The class token has gathered {{ vector(merged[CLASS]) }}. The third row of the weights, {{ vector(out_weight[2]) }}, takes from both heads: {{ dot(merged[CLASS], out_weight[2]) }}. The result is {{ vector(result[CLASS]) }}.
+#
+# The block then adds it to the class token, {{ vector(x[CLASS]) }}. In the residual stream it goes on as {{ vector(x[CLASS] + result[CLASS]) }}.
+#
+# **In general.**
+#
+# $$\text{result} = \text{merged}\; W_O^\top + b_O$$
+#
+# Every number that comes out can depend on all heads. The shape stays `(B, N, D)`.
+#
+# <details>
+# <summary><b>Before you code.</b> Without `out_linear`, which heads could the first number of the result depend on?</summary>
+#
+# Only on head 0, whose numbers stand first.
+#
+# </details>
 
 
 # %%
@@ -250,13 +487,34 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 
 
 # %% [markdown]
+# <details>
+# <summary><b>After the check.</b> Why does the result have to have the shape of `x`?</summary>
+#
+# It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
+#
+# </details>
+
+# %% [markdown]
 # ## 9. The whole layer
 #
-# The class keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. It joins the steps in `forward`. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
+# All steps are there; the class joins them in `forward`. It keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
-# The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
+# ```
+# {{ diagram }}
+# ```
+#
+# **By hand.** The class token goes in as {{ vector(x[CLASS]) }} and comes out as {{ vector(exact[CLASS]) }}, if nothing is rounded on the way.
+#
+# **In general.** $(B, N, D)$ goes in and comes out. The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
 #
 # The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
+#
+# <details>
+# <summary><b>Before you code.</b> Which numbers of heads can share a hidden dimension of 6?</summary>
+#
+# 1, 2, 3 and 6. The heads then have 6, 3, 2 or 1 numbers each. With 4 heads, 2 numbers would be left over.
+#
+# </details>
 
 
 # %%
@@ -300,6 +558,21 @@ class MultiHeadSelfAttention(nn.Module):
         return project_output(merged, self.out_linear)
         ### END SOLUTION
 
+
+# %% [markdown]
+# <details>
+# <summary><b>After the check.</b> The patches become half as wide and half as high. About how many times as many scores are there?</summary>
+#
+# About 16 times as many. There are four times as many patches, and every token meets every other.
+#
+# </details>
+#
+# **Write a first test of your own.** Make a layer with 12 numbers per token and 3 heads, and give it 2 random images of 5 tokens. Does the output have the shape of the input, `(2, 5, 12)`?
+#
+# Then call the steps one by one, and print the shape after each. Are the weights `(2, 3, 5, 5)`? Are they between 0 and 1, and does each row sum to 1?
+
+# %% active="ipynb"
+# # Your first test of your own layer: x has the shape (2, 5, 12).
 
 # %% [markdown] active="ipynb"
 # ## Your layer looks at a picture
@@ -359,7 +632,7 @@ class MultiHeadSelfAttention(nn.Module):
 # show_attention(attention_on_the_picture, tokens)
 
 # %% [markdown] active="ipynb"
-# Read it row by row: what does a patch of sky look at in head 0, and what in head 1? Head 0 finds the other patch of sky wherever it stands; head 1 finds a neighbour whatever it shows.
+# Read it row by row: what does a patch of sky look at in head 0, and what in head 1? Head 0 finds the other patch of sky wherever it stands; head 1 finds a neighbor whatever it shows.
 #
 # ## Your layer beside the library's
 #
