@@ -103,5 +103,7 @@ def test_the_curve_is_text_for_who_cannot_see_it_and_needs_two_numbers() -> None
     moments = [Moment(0, 2.3), Moment(5, float("nan")), Moment(10, 0.1)]
     curve = render_curve(moments)
     assert "aria-label='The loss goes from 2.3 to 0.1.'" in curve and "nan" not in curve
-    assert "currentColor" in curve and "points='8.0,8.0 312.0,78.8'" in curve
+    assert "points='8.0,22.0 312.0,94.7'" in curve
+    assert ">step 10<" in curve and ">loss 2.3<" in curve
+    assert "currentColor" in curve and "#" not in curve
     assert render_curve(moments[:2]) == ""
