@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from autograder.model.exercise import MISTAKE_COSTS
@@ -14,7 +15,7 @@ from autograder.training_tasks.training_result import COUNT
 
 MOST_BYTES = 1 << 20
 NOTICED = COUNT // 20  # so many fewer right ones than ever with a right layer are noticed
-FAR_LOWER = 0.5  # a loss below this share of the right layer's lowest looks better
+FAR_LOWER = 0.5  # a loss below this share of the right layer's looks better; medians of seeds
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,10 @@ class MeasuredTrainings:
 
     def looks_better(self, outcome: TaskOutcome) -> bool:
         """Whether the loss is far lower than with the right layer, and fewer come out right."""
-        lowest = min(each for each in self.with_right_layer(outcome.task).losses if each)
-        losses = [each for each in outcome.losses if each is not None]
-        lower = bool(losses) and max(losses) < FAR_LOWER * lowest
-        return lower and self.is_noticed(outcome)
+        if outcome.stops or None in outcome.losses or not self.is_noticed(outcome):
+            return False
+        right = _median(self.with_right_layer(outcome.task).losses)
+        return _median(outcome.losses) < FAR_LOWER * right
 
     def is_hidden(self, mistake: TrainedMistake) -> bool:
         """Whether no task shows the mistake."""
@@ -93,6 +94,10 @@ class MeasuredTrainings:
     def _rank(self, mistake: TrainedMistake) -> tuple[bool, int]:
         better = any(map(self.looks_better, mistake.outcomes))
         return not better, min(min(each.rights) for each in mistake.outcomes)
+
+
+def _median(losses: Iterable[float | None]) -> float:
+    return median(each for each in losses if each is not None)
 
 
 def written_trainings(measured: MeasuredTrainings) -> str:

@@ -28,8 +28,9 @@ _HEAD = (
     "",
     f"A mistake is *noticed* if at least {NOTICED + 1} fewer come out right than ever with the",
     f"right layer, or if an error ends the training. What is noticed is trained {SEEDS} times, the",
-    "rest once. A task that the right layer does not learn is left out, and so is one that does",
-    "not use the step.",
+    "rest once. A loss *looks better* if it is below half of the right layer's, by the medians of",
+    "the seeds, and the mistake is noticed. A task that the right layer does not learn is left",
+    "out, and so is one that does not use the step.",
 )
 
 

@@ -81,7 +81,10 @@ def test_an_endless_loop_is_stopped(
 
     monkeypatch.setattr("autograder.notebook.training_cell.FIRST_SECONDS", 0.3)
     train("repeat", lambda width: Prints(endless))
-    assert "your layer was still running after 0.3 s" in words(capsys)
+    told = words(capsys)  # in processor time, or on a busy machine in wall time
+    assert re.search(
+        r"your layer was still running after 0\.[39] s at line \d+, `while True:`", told
+    )
 
 
 def test_a_task_that_there_is_not_is_an_error() -> None:
