@@ -43,6 +43,7 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             written.append(new_code_cell(cell.source, id=f"given-{number:03}"))
         else:
             written += _step(exercise.step(cell.step), cell)
+    written += _closing() if exercise.closing.built else []
     notebook = new_notebook(cells=written, metadata=METADATA)
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
@@ -54,6 +55,18 @@ def _setup(exercise: Exercise) -> list[Any]:
         new_markdown_cell(_way(exercise), id="setup-steps"),
         new_markdown_cell("Run this cell first: it defines `check`.", id="setup-prose"),
         new_code_cell(source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True))),
+    ]
+
+
+def _closing() -> list[Any]:
+    prose = (
+        "## What you have built\n\n"
+        "When every step above has passed its check, the cell below says what you have built and "
+        "how long it took. It lists the mistakes that you met, and what to read next."
+    )
+    return [
+        new_markdown_cell(prose, id="closing-prose"),
+        new_code_cell("check.finish()", id="closing"),
     ]
 
 

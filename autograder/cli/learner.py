@@ -163,4 +163,31 @@ def play(task: str | None, folder: Path) -> None:
     playing.play(folder, task, OUT, _say)
 
 
-COMMANDS = (start, watch, check, hint, puzzle, show, debug, list_steps, solution, reset, play)
+@click.command(epilog=example("attn finish --save finish.html"))
+@click.argument("task", metavar="[EXERCISE]", required=False)
+@click.option("--save", type=FOLDER, help="Also write a page to keep or print, an .html file.")
+@IN
+def finish(task: str | None, save: Path | None, folder: Path) -> None:
+    """After the last step: what you built, how long, which mistakes, what to read next.
+
+    The exit code is 0 when the exercise is done, and 1 when a step is left.
+    """
+    from autograder.learning.commands import finishing
+
+    sys.exit(0 if finishing.finish(folder, task, save, OUT, _say) else 1)
+
+
+COMMANDS = (
+    start,
+    watch,
+    check,
+    hint,
+    puzzle,
+    show,
+    debug,
+    list_steps,
+    solution,
+    reset,
+    play,
+    finish,
+)

@@ -71,6 +71,18 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
         ) from None
 
 
+def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:
+    """Return what a student is told about each known mistake, by the mistake's name.
+
+    The words are those of its own step, which comes before the layer that it may be found in, too.
+    """
+    found: dict[str, str] = {}
+    for example in examples:
+        for each in example.mistakes:
+            found.setdefault(each.name, each.words)
+    return found
+
+
 def write_examples(exercise: str, examples: Iterable[Example]) -> str:
     """Return the text of an examples file: one line per array, stable from run to run."""
     facts = {

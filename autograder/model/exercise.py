@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.model.closing import Closing, read_closing
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
@@ -113,6 +114,7 @@ class Exercise:
     the class that a language model speaks through in `attn play`, "" if it does not; `trainings`
     are the tasks that are learned through its layers there. `diagram` is the drawing of the layer,
     as `building/diagram.py` reads it; students get it in the prose only.
+    `closing` is what is said at the end.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Exercise:
     speaker: str = ""
     diagram: str = ""
     trainings: tuple[LayerTraining, ...] = ()
+    closing: Closing = field(default_factory=Closing)
 
     @property
     def plays(self) -> bool:
@@ -240,6 +243,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             speaker=facts.get("speaker", ""),
             diagram=facts.get("diagram", ""),
             trainings=tuple(LayerTraining(**each) for each in facts.get("trainings", ())),
+            closing=read_closing(facts.get("closing", {})),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(

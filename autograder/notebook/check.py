@@ -11,16 +11,19 @@ a terminal) keeps only the error, so there the error has the full text.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.judging.examples import Example, read_examples
+from autograder.judging.examples import Example, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.verdict import Outcome
+from autograder.notebook.closing_cell import WIDTH as FINISH_WIDTH
+from autograder.notebook.closing_cell import finish_of, show_finish, waiting_words
+from autograder.notebook.kernel_record import KernelRecord
 from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.own_time import InTime
 from autograder.notebook.preserved_state import undisturbed
@@ -65,6 +68,7 @@ class Check:
     exercise: Exercise
     examples: tuple[Example, ...]
     code: WrittenCode
+    record: KernelRecord = field(default_factory=KernelRecord)
 
     def __call__(self, step: Any) -> StepReport:
         """Check one step; raise `NotRightYet` when something is wrong."""
@@ -93,13 +97,23 @@ class Check:
         respondent = InTime(code, name, self.exercise.limits.seconds_per_call)
         with undisturbed():
             report = report_on(self.exercise.step(name), self.examples, respondent)
-        if not report.verdict.passes:
-            note_mistake(report.verdict.finding)
+        passes, finding = report.verdict.passes, report.verdict.finding
+        self.record.note(name, finding.misconception if finding else None, passes=passes)
+        if not passes:
+            note_mistake(finding)
             report = replace(report, verdict=self.code.told(step, report.verdict))
             if _watched():
                 report._ipython_display_()
             raise NotRightYet(report)
         return report
+
+    def finish(self) -> None:
+        """Show the closing words of the exercise, or which checks are left; never raise."""
+        done = finish_of(self.exercise, self.record, mistake_words_of(self.examples))
+        if done:
+            show_finish(done)
+        else:
+            print("\n".join(wrap(waiting_words(self.exercise, self.record), FINISH_WIDTH)))
 
     @property
     def _call(self) -> str:

@@ -55,6 +55,9 @@ def written_texts(trial: Trial) -> Iterator[StudentText]:
         yield StudentText(f"the title of {check.originalname}", title_of(check))
     for known in trial.reference.misconceptions:
         yield StudentText(f"the misconception {known.name}", known.words)
+    yield StudentText("what is said at the end", exercise.closing.built)
+    for each in exercise.closing.reading:
+        yield StudentText(f"why to read “{each.title}”", each.why)
     yield from _pairs(trial.reference)
     solution = read_solution(exercise)
     for cell in taught(exercise, solution, read_cells(solution)):

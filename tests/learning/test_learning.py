@@ -127,7 +127,10 @@ def test_the_reference_passes_is_heard_and_then_the_next_exercise_is_named(tmp_p
     assert "11 of 11 steps pass, 22 of 22 points." in run.out
     assert "Hidden graders" in run.out and run.out.rstrip().endswith(f"attn play {NAME}")
     heard = attn("play", folder=workspace)
-    assert heard.code == RIGHT and heard.out.rstrip().endswith("attn check torch_single_head")
+    assert heard.code == RIGHT and heard.out.rstrip().endswith(f"attn finish {NAME}")
+    finished = attn("finish", NAME, folder=workspace)
+    assert finished.code == RIGHT
+    assert finished.out.rstrip().endswith("attn check torch_single_head")
 
 
 def test_json_has_the_same_answer_with_keys_that_stay(workspace: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
     assert f"attn play {NAME}" in attn("check", folder=work).out
     run = attn("play", folder=work)
     assert run.code == 0, run.err
-    assert run.out.endswith("Continue with:\n  attn list\n")
+    assert run.out.endswith(f"Continue with:\n  attn finish {NAME}\n")
     assert "JULIET:\nO " in run.out
     assert re.search(r"its loss is 1\.\d\d nats a character", run.words)
     assert "You met no mistake that has a name here" in run.words

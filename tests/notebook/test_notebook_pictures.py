@@ -97,7 +97,9 @@ def run_last_cells(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     def run(name: str, **changes: str) -> Ran:
         read = notebook(name, solved(name) | changes)
         checks = [
-            cell for cell in code(read) if not cell.metadata.get("nbgrader", {}).get("locked")
+            cell
+            for cell in code(read)
+            if not cell.metadata.get("nbgrader", {}).get("locked") and cell.id != "closing"
         ]
         names: dict[str, Any] = {"__name__": "__main__"}
         with undisturbed():
@@ -140,8 +142,12 @@ def test_with_the_reference_in_place_a_notebook_runs_draws_and_says_nothing_on_s
     everything = [output for cell in code(read) for output in cell.outputs]
     assert [each for each in everything if each.get("name") == "stderr"] == []
     assert {each.output_type for each in everything} == {"display_data", "stream"}
-    shown = [output for cell in last_cells(read) for output in cell.outputs]
+    *cells, closing = last_cells(read)
+    shown = [output for cell in cells for output in cell.outputs]
     pictures = [each.data for each in shown if each.output_type == "display_data"]
+    (told,) = closing.outputs
+    steps = reference(name).exercise.steps
+    assert f"all {len(steps)} steps pass" in told.data["text/html"].replace("\n", " ")
     assert pictures
     for data in pictures:
         assert "query ↓" in data["text/plain"] and data["text/html"].count("<table") >= 1

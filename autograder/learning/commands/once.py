@@ -97,15 +97,21 @@ def _hint_to_show(session: LearnerSession, checkup: Checkup) -> tuple[int, Learn
 
 def following(session: LearnerSession, task: Task) -> str:
     """Return the command to type when every requested step passes."""
-    if len(session.progress.passed(task.exercise)) < len(task.exercise.steps):
-        return f"attn check {session.open_step(task.exercise).name}"
-    if task.exercise.plays:
+    done = len(session.progress.passed(task.exercise)) == len(task.exercise.steps)
+    if done and task.exercise.plays:
         return f"attn play {task.exercise.name}"
     return after_all(session, task.exercise)
 
 
 def after_all(session: LearnerSession, exercise: Exercise) -> str:
-    """Return the command to type when an exercise is done."""
+    """Return the command to type when a layer works: the closing words, or else an open step."""
+    if len(session.progress.passed(exercise)) < len(exercise.steps):
+        return f"attn check {session.open_step(exercise).name}"
+    return f"attn finish {exercise.name}"
+
+
+def next_after(session: LearnerSession, exercise: Exercise) -> str:
+    """Return the command to type when nothing more is to be said about an exercise."""
     after = session.next_exercise(exercise)
     return f"attn check {after.name}" if after else "attn list"
 

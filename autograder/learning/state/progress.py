@@ -19,6 +19,7 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.state.workspace import MARK, Workspace
 from autograder.model.exercise import Exercise
 from autograder.model.files import read_small, replace_file
+from autograder.model.work_time import WorkTime, read_work_time
 
 FILE = "progress.json"
 VERSION = 1
@@ -106,6 +107,18 @@ class Progress:
             now = now.with_mistake(finding.misconception if finding else None)
             progress = progress.with_step(name, run.step.name, now)
         return progress
+
+    def work_time(self, exercise: str) -> WorkTime:
+        """Return how long an exercise was worked on, as far as its checks tell."""
+        return read_work_time(_inner(self.facts, "work_time", exercise))
+
+    def with_check_at(self, exercise: str, now: float) -> Progress:
+        """Return the progress with the time of one more check."""
+        after = asdict(self.work_time(exercise).after_check(now))
+        return Progress(
+            self.file,
+            {**self.facts, "work_time": {**_inner(self.facts, "work_time"), exercise: after}},
+        )
 
     def mistakes(self, exercise: Exercise) -> tuple[str, ...]:
         """Return the names of the known mistakes that were met, step by step."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,7 +61,12 @@ class LearnerSession:
         return self._saved(self.progress.with_step(exercise.name, step.name, known))
 
     def checked(self, checkup: Checkup) -> LearnerSession:
-        """Save what a check found."""
+        """Save what a check found, and when."""
+        progress = self.progress.with_checkup(checkup)
+        return self._saved(progress.with_check_at(checkup.exercise.name, time.time()))
+
+    def passed(self, checkup: Checkup) -> LearnerSession:
+        """Save which steps pass; this is no check on the way, so no time is noted."""
         return self._saved(self.progress.with_checkup(checkup))
 
     def opened(self, exercise: Exercise) -> LearnerSession:

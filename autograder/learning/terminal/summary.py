@@ -28,7 +28,9 @@ def summary(view: View) -> tuple[RenderableType, ...]:
         place = exercise.steps.index(step) + 1
         lines.append(Text(f"Next: step {place}, {step.name}."))
         lines.append(command(f"attn watch {exercise.name}", "goes on there"))
-    elif after:
+        return tuple(lines)
+    lines.append(command(f"attn finish {exercise.name}", "what you built, and what to read next"))
+    if after:
         lines.append(Text(f"Next: {after.title}."))
         lines.append(command(f"attn watch {after.name}", "begins there"))
     else:

@@ -100,6 +100,7 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
     if not view.at:
         console.print(Text(f"Every step of {view.exercise.name} passes.", style="bold"))
         console.print(Text(HIDDEN))
+        console.print(Text(f"In another terminal, or after q: attn finish {view.exercise.name}"))
         after = view.session.next_exercise(view.exercise)
         if after:
             console.print(Text(f"n continues with {after.name}."))

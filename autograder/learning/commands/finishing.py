@@ -1,0 +1,98 @@
+"""`attn finish`: what was built, how long it took, which mistakes were met, what to read next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.errors import KitError
+from autograder.judging.examples import mistake_words_of, read_examples
+from autograder.learning.commands.once import next_after
+from autograder.learning.runner.checking import check_work
+from autograder.learning.runner.process import Child
+from autograder.learning.runner.results import Checkup
+from autograder.learning.state.session import LearnerSession, Say, open_session
+from autograder.learning.terminal.finish_text import finish_lines
+from autograder.learning.terminal.screen import command
+from autograder.model.exercise import Step
+from autograder.model.files import write_whole
+from autograder.reports.finish import Finish, FinishedStep, mistake_line, took_words
+from autograder.reports.finish_page import finish_page
+
+SUFFIX = ".html"
+UNKNOWN = (
+    "What you did before the first check, and checks in a notebook's cells, is not noted.",
+    "Mistakes that have no name, and those that you saw before any check, are not counted.",
+)
+
+
+def finish(folder: Path, words: str | None, page: Path | None, console: Console, say: Say) -> bool:
+    """Check an exercise and, when it is done, show its closing words; return whether it is done.
+
+    With `page`, they are also written there as a page. Raises `KitError`.
+    """
+    if page and page.suffix.lower() != SUFFIX:
+        raise KitError(
+            f"the closing page is HTML, and {page.name} does not end with {SUFFIX}",
+            place=str(page),
+            cure=f"attn finish --save {page.with_suffix(SUFFIX).name}",
+        )
+    session = open_session(folder, say)
+    exercise = session.task(words).exercise
+    with Child(exercise) as child:
+        checkup = check_work(exercise, exercise.steps, child=child)
+    session = session.passed(checkup)
+    left = [run.step for run in checkup.steps if not run.verdict.passes and run.step.points]
+    if left:
+        _show_what_is_left(checkup, left[0], console)
+        return False
+    found = _finish(session, checkup)
+    for line in finish_lines(found):
+        console.print(line)
+    if page:
+        write_whole(page, finish_page(found))
+        console.print(Text(f"saved as {page}"))
+    console.print(Text("Continue with:"))
+    if not page:
+        console.print(command(f"attn finish {exercise.name} --save finish.html", "to keep it"))
+    console.print(command(next_after(session, exercise)))
+    return True
+
+
+def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
+    exercise = checkup.exercise
+    done, number = sum(run.verdict.passes for run in checkup.steps), exercise.steps.index(step) + 1
+    console.print(Text(f"{exercise.title}: {done} of {len(exercise.steps)} steps pass."))
+    console.print(Text(f"The closing words come after the last. Next: step {number}, {step.name}."))
+    console.print(command(f"attn check {exercise.name}.{step.name}", "says what to look at"))
+
+
+def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
+    exercise = checkup.exercise
+    words = mistake_words_of(read_examples(exercise.folder))
+    after = session.next_exercise(exercise)
+    steps = []
+    for number, run in enumerate(checkup.steps, start=1):
+        known, step = session.known(exercise, run.step), run.step
+        steps.append(
+            FinishedStep(
+                number,
+                step.name,
+                step.title,
+                tuple(mistake_line(words[name]) for name in known.mistakes if name in words),
+                f"{known.hints} of {len(step.hints)}" if known.hints else "",
+                known.solution,
+                not run.verdict.passes,
+            )
+        )
+    return Finish(
+        title=exercise.title,
+        built=exercise.closing.built,
+        steps=tuple(steps),
+        took=took_words(exercise, session.progress.work_time(exercise.name)),
+        unknown=UNKNOWN,
+        reading=exercise.closing.reading,
+        after=after.title if after else "",
+    )

@@ -1,0 +1,89 @@
+"""The closing words of an exercise under the last cell of its notebook.
+
+They earn no points, so nothing is raised. A kernel knows only what it has checked since it started,
+and they say so.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping
+
+from autograder.model.exercise import Exercise
+from autograder.notebook.kernel_record import KernelRecord
+from autograder.reports.finding import html
+from autograder.reports.finish import Finish, FinishedStep, mistake_line, took_words
+from autograder.reports.finish_page import finish_body
+
+WIDTH = 72
+UNKNOWN = (
+    "Only what was checked since this kernel started is known: no earlier day, no check in a "
+    "terminal, and no hint that you unfolded.",
+    "Mistakes that have no name, and those that you saw before any check, are not counted.",
+)
+
+
+def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]) -> Finish | None:
+    """Return what is known of an exercise that is done; None when a step with points is left."""
+    if any(step.points and not record.passed.get(step.name) for step in exercise.steps):
+        return None
+    steps = tuple(
+        FinishedStep(
+            number,
+            step.name,
+            step.title,
+            tuple(
+                mistake_line(words[name])
+                for name in record.mistakes.get(step.name, ())
+                if name in words
+            ),
+            open=not record.passed.get(step.name),
+        )
+        for number, step in enumerate(exercise.steps, start=1)
+    )
+    return Finish(
+        title=exercise.title,
+        built=exercise.closing.built,
+        steps=steps,
+        took=took_words(exercise, record.work_time),
+        unknown=UNKNOWN,
+        reading=exercise.closing.reading,
+    )
+
+
+def waiting_words(exercise: Exercise, record: KernelRecord) -> str:
+    """Return which checks are left, in words."""
+    left = [
+        step.name for step in exercise.steps if step.points and not record.passed.get(step.name)
+    ]
+    checks = ", ".join(f"check({name})" for name in left[:3])
+    more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+    return (
+        "The closing words come when every step has passed its check since this kernel started. "
+        f"Left: {checks}{more}."
+    )
+
+
+def show_finish(finish: Finish) -> None:
+    """Show the closing words under the cell, as HTML where a notebook can."""
+    text = finish_text(finish)
+    ipython = sys.modules.get("IPython")
+    if ipython is None or ipython.get_ipython() is None:
+        print(text)
+        return
+    page = (
+        f"<div style='max-width:52em'><strong>{html(finish.headline)}</strong>"
+        f"{finish_body(finish)}</div>"
+    )
+    ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
+
+
+def finish_text(finish: Finish) -> str:
+    """Return the same as lines of plain text."""
+    parts = [finish.headline, finish.built, *finish.took, finish.met]
+    for step in finish.steps:
+        parts += [f"{step.number}. {step.name}: {words}" for words in step.mistakes]
+    parts += [f"To read: {each.title}. {each.source}. {each.why}" for each in finish.reading]
+    parts += finish.unknown
+    return "\n".join(textwrap.fill(part, WIDTH, break_long_words=False) for part in parts if part)

@@ -1,0 +1,24 @@
+"""What the checks have found since this kernel was started: it knows nothing of other days."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from autograder.model.work_time import WorkTime
+
+
+@dataclass
+class KernelRecord:
+    """What the checks of a kernel have found: which steps pass, mistakes by step, and the time."""
+
+    passed: dict[str, bool] = field(default_factory=dict)
+    mistakes: dict[str, dict[str, None]] = field(default_factory=dict)
+    work_time: WorkTime = field(default_factory=WorkTime)
+
+    def note(self, step: str, mistake: str | None, *, passes: bool) -> None:
+        """Note a check of a step, and the mistake that it named, if any."""
+        self.passed[step] = passes
+        self.work_time = self.work_time.after_check(time.time())
+        if mistake:
+            self.mistakes.setdefault(step, {})[mistake] = None

@@ -1,0 +1,109 @@
+"""What is known when an exercise is done, in words: for the terminal, a notebook and a page."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from autograder.model.closing import FurtherReading
+from autograder.model.exercise import Exercise
+from autograder.model.work_time import LONGEST_PAUSE, WorkTime
+from autograder.reports.finding import shown
+
+NONE = "–"
+_PAUSE = LONGEST_PAUSE // 60
+
+
+@dataclass(frozen=True)
+class FinishedStep:
+    """A step: its number from 1, and what is known of the way there. Only a bonus may be open.
+
+    hints: as in "2 of 3", "" where nobody counts them. mistakes: the words of those with a name.
+    """
+
+    number: int
+    name: str
+    title: str
+    mistakes: tuple[str, ...]
+    hints: str = ""
+    solution: bool = False
+    open: bool = False
+
+    @property
+    def help(self) -> str:
+        """What help was taken, in words; "" for none."""
+        parts = (f"{self.hints} hints" if self.hints else "", "the solution" * self.solution)
+        return " and ".join(part for part in parts if part)
+
+    @property
+    def heading(self) -> str:
+        """Its number, title and name."""
+        return f"{self.number}. {self.title}: `{self.name}`" + (" (still open)" * self.open)
+
+
+@dataclass(frozen=True)
+class Finish:
+    """An exercise that is done.
+
+    built: the author's sentences. took: how long it took. unknown: what nobody noted. after: the
+    title of the next exercise, "" when there is none.
+    """
+
+    title: str
+    built: str
+    steps: tuple[FinishedStep, ...]
+    took: tuple[str, ...]
+    unknown: tuple[str, ...]
+    reading: tuple[FurtherReading, ...]
+    after: str = ""
+
+    @property
+    def headline(self) -> str:
+        """One line: how many steps pass."""
+        still_open = sum(step.open for step in self.steps)
+        if not still_open:
+            return f"{self.title}: all {len(self.steps)} steps pass."
+        done = len(self.steps) - still_open
+        return f"{self.title}: {done} of {len(self.steps)} steps pass, and what is left is a bonus."
+
+    @property
+    def met(self) -> str:
+        """How many mistakes were met, in one sentence."""
+        count = sum(len(step.mistakes) for step in self.steps)
+        if not count:
+            return "No check named a mistake of yours."
+        return f"The checks named {count} {'mistake' if count == 1 else 'mistakes'} on your way:"
+
+
+def took_words(exercise: Exercise, time_spent: WorkTime) -> tuple[str, ...]:
+    """Return how long an exercise took, as far as its checks tell."""
+    if not time_spent.checks:
+        return ("When you worked was not noted.",)
+    estimate = f"The estimate for this exercise is {exercise.minutes} minutes."
+    first, last = _moment(time_spent.first), _moment(time_spent.last)
+    if time_spent.checks == 1:
+        return (f"One check was noted, on {last}. {estimate}",)
+    return (
+        f"{time_spent.checks} checks were noted: the first on {first}, the last on {last}.",
+        f"Between them you worked for {_minutes(time_spent.seconds)}, where a pause of more than "
+        f"{_PAUSE} minutes does not count. {estimate}",
+    )
+
+
+def mistake_line(words: str) -> str:
+    """Return the first sentence about a mistake, which is in the present tense."""
+    return shown(words.partition("\n")[0])
+
+
+def _moment(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d, %H:%M", time.localtime(moment))
+    except (OverflowError, OSError, ValueError):  # a record that somebody has edited
+        return "a moment that cannot be read"
+
+
+def _minutes(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {minutes} {'minute' if minutes == 1 else 'minutes'}"

@@ -1,0 +1,179 @@
+"""`attn finish`: what was built, how long, which mistakes, what to read; and the page of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from autograder.model.closing import Closing
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.work_time import LONGEST_PAUSE, WorkTime, read_work_time
+from autograder.reports.finish import Finish, FinishedStep, took_words
+from autograder.reports.finish_page import finish_page
+from autograder.verification.student_text import terms_of, written_texts
+from autograder.verification.trial import read_trial
+from autograder.verification.wording import reading_gaps
+from support.learner_workspace import (
+    NAME,
+    REFERENCE,
+    ROOT,
+    WRONG_SOFTMAX,
+    attn,
+    start,
+    stub_file,
+)
+
+NAMES = [path.parent.name for path in sorted((ROOT / "solutions").glob("*/exercise.toml"))]
+CELL = re.compile(r"^(?=# %%)", re.MULTILINE)
+
+
+def solve(workspace: Path, name: str = NAME, old: str = "", new: str = "") -> None:
+    """Put the reference's steps in place, with `new` for `old`."""
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    cells = [cell for cell in CELL.split(text) if 'active="ipynb"' not in cell.partition("\n")[0]]
+    text = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", "".join(cells))
+    assert old in text
+    (workspace / name / f"{name}.ipynb").unlink(missing_ok=True)
+    (workspace / name / f"{name}.py").write_text(
+        text.replace(old, new) if old else text, encoding="utf-8"
+    )
+
+
+def exercise(name: str = NAME) -> Exercise:
+    return read_exercise(ROOT / "solutions" / name)
+
+
+def test_before_the_last_step_it_names_the_next_one(tmp_path: Path) -> None:
+    work = start(tmp_path / "work")
+    run = attn("finish", folder=work)
+    assert run.code == 1 and "0 of 11 steps pass" in run.out
+    assert f"attn check {NAME}.softmax" in run.out and "What to read" not in run.out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_exercise_ends_with_what_was_built_and_what_to_read(
+    name: str, tmp_path: Path
+) -> None:
+    work = start(tmp_path / "work", name)
+    solve(work, name)
+    run = attn("finish", name, folder=work)
+    assert run.code == 0, run.out + run.err
+    closing, steps = exercise(name).closing, exercise(name).steps
+    assert f"all {len(steps)} steps pass." in run.words
+    assert " ".join(closing.built.split()) in run.words
+    assert len(closing.reading) >= 3
+    for each in closing.reading:
+        assert f"{each.title} {each.source}. {each.why}" in run.words
+    assert "When you worked was not noted." in run.words  # nothing was checked before
+
+
+def test_mistakes_hints_and_the_time_of_the_checks_are_told(tmp_path: Path) -> None:
+    work = start(tmp_path / "work")
+    right = REFERENCE[REFERENCE.index("    shifted = scores") :].partition("    ### END")[0]
+    solve(work, old=right, new=f"{WRONG_SOFTMAX}\n")
+    assert attn("check", "softmax", folder=work).code == 1
+    attn("hint", "softmax", folder=work)
+    solve(work)
+    assert attn("check", folder=work).code == 0
+    run = attn("finish", folder=work)
+    assert "The checks named 1 mistake on your way" in run.words
+    assert "1. Softmax: softmax Your softmax runs down the columns" in run.words
+    assert "With help: 2 of 3 hints." in run.words
+    assert "2 checks were noted: the first on 20" in run.words
+    again = attn("finish", folder=work)
+    assert again.words == run.words, "the closing words are no check on the way"
+
+
+def test_a_page_to_keep_is_written_and_nothing_else_is_written_over(tmp_path: Path) -> None:
+    work = start(tmp_path / "work")
+    solve(work)
+    run = attn("finish", "--save", "finish.html", folder=work)
+    assert run.code == 0 and "saved as finish.html" in run.out
+    assert exercise().closing.built in (work / "finish.html").read_text(encoding="utf-8")
+    own = stub_file(work).read_bytes()
+    refused = attn("finish", "--save", stub_file(work), folder=work)
+    assert refused.code == 2 and "does not end with .html" in refused.err
+    assert stub_file(work).read_bytes() == own
+
+
+def test_without_the_bonus_an_exercise_is_done_and_the_bonus_is_still_open(tmp_path: Path) -> None:
+    name = "torch_multi_head"
+    bonus = next(step.name for step in exercise(name).steps if not step.points)
+    work = start(tmp_path / "work", name)
+    stub = (work / name / f"{name}.py").read_text(encoding="utf-8")
+    solve(work, name)
+    file = work / name / f"{name}.py"
+    own = file.read_text(encoding="utf-8")
+    file.write_text(
+        own[: own.index(f"class {bonus}")] + stub[stub.index(f"class {bonus}") :], encoding="utf-8"
+    )
+    run = attn("finish", name, folder=work)
+    assert run.code == 0, run.out
+    assert "9 of 10 steps pass, and what is left is a bonus." in run.words
+    assert f"{bonus} (still open)" in run.words
+
+
+def test_a_pause_counts_up_to_a_quarter_of_an_hour() -> None:
+    spent = WorkTime().after_check(1000).after_check(1060)
+    assert (spent.seconds, spent.checks) == (60, 2)
+    longer = spent.after_check(1060 + LONGEST_PAUSE + 1)
+    assert (longer.seconds, longer.checks, longer.last) == (60, 3, 1061 + LONGEST_PAUSE)
+    assert longer.after_check(0).seconds == 60, "a clock that was put back adds nothing"
+    assert read_work_time(json.loads(json.dumps(vars(longer)))) == longer
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {"first": "early"}, {"first": 1, "last": 2, "seconds": None, "checks": 3}]
+)
+def test_a_record_of_time_that_cannot_be_read_counts_as_none(facts: dict[str, object]) -> None:
+    assert read_work_time(facts) == WorkTime()
+    assert took_words(exercise(), WorkTime()) == ("When you worked was not noted.",)
+    odd = took_words(exercise(), WorkTime(1e30, 1e30, 60, 2))
+    assert "a moment that cannot be read" in odd[0]
+
+
+class Outline(HTMLParser):
+    """The tags of a page, with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -> None:
+    steps = (
+        FinishedStep(1, "softmax", "Softmax", ("Your `softmax` <b>sums</b>.",), "2 of 3", True),
+        FinishedStep(2, "mask", "Mask", (), open=True),
+    )
+    found = exercise().closing
+    page = finish_page(Finish("Title", found.built, steps, ("Long.",), ("More.",), found.reading))
+    outline = Outline()
+    outline.feed(page)
+    names = [tag for tag, _ in outline.tags]
+    assert names.count("table") == names.count("caption") == 1 and names.count("h1") == 1
+    scopes = [attributes["scope"] for tag, attributes in outline.tags if tag == "th"]
+    assert scopes == ["col"] * 3 + ["row"] * 2
+    assert "script" not in names and not {"src", "href"} & {k for _, a in outline.tags for k in a}
+    assert "&lt;b&gt;sums" in page and "2 of 3 hints and the solution" in page
+    assert "prefers-color-scheme: dark" in page and "@media print" in page
+    assert "1 of 2 steps pass, and what is left is a bonus." in page
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_closing_words_are_easy_to_read(name: str) -> None:
+    trial = read_trial(ROOT / "solutions" / name)
+    closing = exercise(name).closing
+    texts = [each for each in written_texts(trial) if each.text in own_words(closing)]
+    assert len(texts) == 1 + len(closing.reading)
+    assert reading_gaps(texts, terms_of(trial.reference)) == ()
+
+
+def own_words(closing: Closing) -> list[str]:
+    return [closing.built, *(each.why for each in closing.reading)]
