@@ -16,7 +16,7 @@ from autograder.model.signature import Definition, Signature, shape_text, signat
 def render_checklist(exercise: Exercise, solution: Solution) -> str:
     """Return the text of the README.md that students get with `exercise`."""
     name = exercise.name
-    size = f"{_count(len(exercise.steps), 'step')}, {_count(exercise.points, 'point')}"
+    size = f"{_count(len(exercise.steps), 'step')}, {_points_text(exercise)}"
     entries = "\n".join(_entry(step, solution) for step in exercise.steps)
     return f"""# {exercise.title}
 
@@ -53,9 +53,14 @@ def _entry(step: Step, solution: Solution) -> str:
     return "\n".join([*lines, *(f"  - `{text}`" for text in signature_texts(step.name, solution))])
 
 
+def _points_text(exercise: Exercise) -> str:
+    return "optional" if exercise.optional else _count(exercise.points, "point")
+
+
 def cost_text(step: Step) -> str:
     """Return the points and the time of a step: `2 points, about 10 minutes`."""
-    return f"{_count(step.points, 'point')}, about {_duration(step.minutes)}"
+    points = _count(step.points, "point") if step.points else "no points"
+    return f"{points}, about {_duration(step.minutes)}"
 
 
 def signature_texts(name: str, solution: Solution) -> tuple[str, ...]:

@@ -28,8 +28,9 @@ def refuse_wrong_facts(exercise: Exercise, solution: Solution) -> None:
 def _of_exercise(exercise: Exercise) -> Iterator[tuple[str, str]]:
     if not exercise.title.strip():
         yield "the exercise has no title", "write one"
-    if not exercise.points > 0:
-        yield f"all steps together are worth {exercise.points:g} points", "write points > 0"
+    if not exercise.points > 0 and not exercise.optional:
+        worth = f"all steps together are worth {exercise.points:g} points"
+        yield worth, "write points > 0, or optional = true if nobody has to do it"
     for limit in fields(exercise.limits):
         value = getattr(exercise.limits, limit.name)
         if not _is_number(value) or not value > 0:

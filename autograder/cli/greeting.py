@@ -41,6 +41,8 @@ def _greet_a_learner(session: LearnerSession, console: Console) -> None:
     passed, of = session.progress.passed(exercise), len(exercise.steps)
     console.print(Text("Welcome back."))
     console.print(Text(f"{exercise.title}: {len(passed)} of {of} steps passed when last checked."))
+    if exercise.optional and len(passed) < of:
+        console.print(Text("This one is optional: go on if you like."))
     if len(passed) < of:
         step = session.open_step(exercise)
         number = exercise.steps.index(step) + 1

@@ -38,7 +38,12 @@ course.add_command(update)
 @click.argument("directory", type=FOLDER)
 @SOLUTIONS
 @ASSIGNMENTS
-@click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
+@click.option(
+    "--exercise",
+    "exercises",
+    multiple=True,
+    help="Which exercises [default: all that are not optional].",
+)
 def new(
     directory: Path,
     solutions: Path | None,
@@ -49,7 +54,7 @@ def new(
     from autograder.course.creation import create_course
 
     source = source_folders(solutions, assignments)
-    chosen = exercises or tuple(folder.name for folder in exercise_folders(source.solutions))
+    chosen = exercises or _not_optional(source.solutions)
     made = create_course(
         directory,
         solutions=source.solutions,
@@ -58,6 +63,13 @@ def new(
     )
     OUT.print(f"made the course {made.directory} with {', '.join(chosen)}")
     OUT.print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
+
+
+def _not_optional(solutions: Path) -> tuple[str, ...]:
+    from autograder.model.exercise import read_exercise
+
+    every = map(read_exercise, exercise_folders(solutions))
+    return tuple(exercise.name for exercise in every if not exercise.optional)
 
 
 @click.command(epilog=example("attn release numpy_single_head --to handout --zip"))

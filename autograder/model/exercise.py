@@ -114,7 +114,9 @@ class Exercise:
     the class that a language model speaks through in `attn play`, "" if it does not; `trainings`
     are the tasks that are learned through its layers there. `diagram` is the drawing of the layer,
     as `building/diagram.py` reads it; students get it in the prose only.
-    `closing` is what is said at the end.
+    `closing` is what is said at the end. An `optional` exercise is for those who want to go on:
+    nobody gets it without asking for it by name, except on their own (`attn start`), and it is no
+    part of how far a learner is.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Exercise:
     diagram: str = ""
     trainings: tuple[LayerTraining, ...] = ()
     closing: Closing = field(default_factory=Closing)
+    optional: bool = False
 
     @property
     def plays(self) -> bool:
@@ -244,6 +247,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             diagram=facts.get("diagram", ""),
             trainings=tuple(LayerTraining(**each) for each in facts.get("trainings", ())),
             closing=read_closing(facts.get("closing", {})),
+            optional=facts.get("optional", False),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(
@@ -264,6 +268,8 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         if training.layer not in names:
             fact = f"a training has the layer {training.layer!r}"
             raise wrong(fact, "name a step that is a whole layer")
+    if not isinstance(exercise.optional, bool):
+        raise wrong(f"optional is {exercise.optional!r}", "write true or false")
     for step in steps:
         if step.compare not in COMPARISONS:
             raise wrong(

@@ -44,6 +44,25 @@ def show_attention(weights: Callable[[], Mapping[str, Any]], tokens: Sequence[st
     _display(panels)
 
 
+def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
+    """Print numbers that the learner's code gives as a table.
+
+    columns: returns arrays or tensors of one axis by title, all of the same length.
+    """
+    try:
+        found = {title: _array(each) for title, each in _asked(columns).items()}
+        if len({array.shape for array in found.values()}) > 1:
+            shapes = ", ".join(str(array.shape) for array in found.values())
+            raise NotYet(f"the columns have different shapes: {shapes}.")
+    except NotYet as reason:
+        _say(f"No numbers yet: {reason}")
+        return
+    cells = [[title, *(f"{number:.4g}" for number in found[title])] for title in found]
+    widths = [max(map(len, column)) for column in cells]
+    for row in zip(*cells):
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+
+
 def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> None:
     """Print the largest difference between the learner's output and the library's.
 

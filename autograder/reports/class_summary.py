@@ -62,7 +62,9 @@ def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]
         for verdict in roll
         if (points := points_of(verdict, entries)) is not None
     ]
-    if graded:
+    if graded and not any(most for _, most in graded):
+        yield f"{count(len(graded), 'student')} graded; the exercise gives no points."
+    elif graded:
         full = sum(points >= most for points, most in graded)
         yield (
             f"{count(len(graded), 'student')} graded, {full} with full points; the median is "

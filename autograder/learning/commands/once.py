@@ -59,7 +59,8 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
 
 
 def _about(exercise: Exercise) -> str:
-    return f"{len(exercise.steps)} steps, about {exercise.minutes} minutes"
+    optional = "optional: " * exercise.optional
+    return f"{optional}{len(exercise.steps)} steps, about {exercise.minutes} minutes"
 
 
 def _named(files: Sequence[Path], root: Path) -> str:

@@ -74,10 +74,14 @@ class LearnerSession:
         return self._saved(self.progress.with_current(exercise.name))
 
     def next_exercise(self, after: Exercise) -> Exercise | None:
-        """Return the first other exercise with an open step, searching from `after` on, or None."""
+        """Return the first other exercise with an open step, searching from `after` on, or None.
+
+        An optional one comes when nothing else is open.
+        """
         every = self.workspace.exercises
         start = [each.name for each in every].index(after.name)
-        for each in (*every[start + 1 :], *every[:start]):
+        others = (*every[start + 1 :], *every[:start])
+        for each in sorted(others, key=lambda exercise: exercise.optional):
             if len(self.progress.passed(each)) < len(each.steps):
                 return each
         return None

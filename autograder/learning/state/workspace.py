@@ -31,7 +31,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder with exercises, by difficulty; `here` is the exercise of the current folder."""
+    """A folder with exercises, by difficulty; `here` is the exercise of the current folder.
+
+    Optional exercises come last.
+    """
 
     root: Path
     exercises: tuple[Exercise, ...]
@@ -116,5 +119,5 @@ def find_workspace(start: Path) -> Workspace:
 def workspace_at(root: Path, here: Exercise | None = None) -> Workspace:
     """Return the workspace in `root`, with the exercises directly below it."""
     found = [read_exercise(path.parent) for path in root.glob(f"*/{MANIFEST}")]
-    found.sort(key=lambda exercise: (exercise.difficulty, exercise.name))
+    found.sort(key=lambda exercise: (exercise.optional, exercise.difficulty, exercise.name))
     return Workspace(root, tuple(found), here)

@@ -25,8 +25,12 @@ def bar(done: int, of: int, width: int = WIDTH) -> Text:
 
 
 def overall(session: LearnerSession) -> tuple[int, int]:
-    """Return how many steps of all exercises passed when last checked, and how many there are."""
-    every = session.workspace.exercises
+    """Return how many steps passed when last checked, and how many there are, in all exercises.
+
+    Optional exercises do not count, unless there are no others.
+    """
+    there = session.workspace.exercises
+    every = [each for each in there if not each.optional] or there
     return sum(len(session.progress.passed(each)) for each in every), sum(
         len(each.steps) for each in every
     )
@@ -54,10 +58,17 @@ def listed_steps(session: LearnerSession, exercise: Exercise) -> tuple[Renderabl
 def _of_exercise(session: LearnerSession, exercise: Exercise) -> tuple[RenderableType, ...]:
     passed, of = len(session.progress.passed(exercise)), len(exercise.steps)
     line = Text.assemble(bar(passed, of), f" {passed} of {of} steps,")
-    line.append(f" {number(session.progress.points(exercise))} of {number(exercise.points)} points")
+    line.append(f" {points_words(session, exercise)}")
     about = f"{_left(session, exercise)}, difficulty {exercise.difficulty} of {HARDEST}"
     name = Text.assemble((exercise.name, "bold"), "  ", (exercise.title, "dim"))
     return Indented(name, 0), Indented(line, later=4), Indented(Text(about, style="dim"), later=4)
+
+
+def points_words(session: LearnerSession, exercise: Exercise) -> str:
+    """Return the points so far: `3 of 22 points`, or `optional` where there are none to get."""
+    if not exercise.points:
+        return "optional"
+    return f"{number(session.progress.points(exercise))} of {number(exercise.points)} points"
 
 
 def _left(session: LearnerSession, exercise: Exercise) -> str:

@@ -73,12 +73,10 @@ def sign(outcome: Outcome) -> Text:
 
 
 def tally(checkup: Checkup) -> str:
-    """Return how many steps pass, and what they are worth."""
+    """Return how many steps pass, and what they are worth if they are worth anything."""
     right = sum(run.verdict.passes for run in checkup.steps)
-    return (
-        f"{right} of {len(checkup.steps)} steps pass, "
-        f"{number(checkup.points)} of {number(checkup.max_points)} points."
-    )
+    points = f", {number(checkup.points)} of {number(checkup.max_points)} points"
+    return f"{right} of {len(checkup.steps)} steps pass{points * bool(checkup.max_points)}."
 
 
 def worth(step: Step) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
+from autograder.learning.terminal.listing import points_words
 from autograder.learning.terminal.screen import command
 from autograder.learning.terminal.view import View
-from autograder.model.symbols import number
 
 
 def summary(view: View) -> tuple[RenderableType, ...]:
     """Return the last lines of a watch."""
     exercise, session = view.exercise, view.session
     passed = session.progress.passed(exercise)
-    points = f"{number(session.progress.points(exercise))} of {number(exercise.points)} points"
+    points = points_words(session, exercise)
     when = "pass" if view.checkup else "passed when last checked"
     lines: list[RenderableType] = [
         Text(),
