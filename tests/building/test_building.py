@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -579,6 +580,24 @@ def refused(toy: Path) -> KitError:
     with pytest.raises(KitError) as caught:
         build(toy, toy.parent.parent / "assignments")
     return caught.value
+
+
+def test_only_what_is_optional_may_be_worth_nothing(toy: Path, assignments: Path) -> None:
+    file = toy / "exercise.toml"
+    text = re.sub(r"^points = .*$", "points = 0", file.read_text(encoding="utf-8"), flags=re.M)
+    file.write_text(text, encoding="utf-8")
+    error = refused(toy)
+    assert error.fact == "all steps together are worth 0 points" and "optional" in error.cure
+    change(file, "format_version = 1", "format_version = 1\noptional = true")
+    build(toy, assignments)
+    checklist = (assignments / toy.name / "README.md").read_text(encoding="utf-8")
+    assert "steps, optional, about" in checklist and "(no points, about" in checklist
+    assert read_exercise(assignments / toy.name).optional
+
+
+def test_what_says_neither_yes_nor_no_to_optional_is_refused(toy: Path) -> None:
+    change(toy / "exercise.toml", "format_version = 1", 'format_version = 1\noptional = "yes"')
+    assert refused(toy).fact == "optional is 'yes'"
 
 
 def test_a_region_that_is_not_closed_is_told_with_its_line(toy: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -34,6 +35,17 @@ def test_results_are_counted() -> None:
     line = shown(9, [], [verdict(4.0), verdict(4.0), verdict(1.5), verdict(0.0), fault])
     assert line.startswith("grading toy")
     assert "5/9" in line and line.endswith("2 full, 1 partial, 1 zero, 1 not graded")
+
+
+def test_where_there_are_no_points_right_steps_are_counted() -> None:
+    outcomes = ((Outcome.PASSED,) * 2, (Outcome.PASSED, Outcome.RAISED), (Outcome.RAISED,) * 2)
+    optional = [
+        replace(
+            verdict(0.0), steps=tuple(StepVerdict("a", "A", each, 0.0, 0.0, ()) for each in two)
+        )
+        for two in outcomes
+    ]
+    assert shown(3, [], optional).endswith("1 full, 1 partial, 1 zero")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The optional exercise, as a learner meets it: last, in nobody's way, and checked like the others."""
+"""The optional exercise, as a learner meets it: last, in nobody's way, checked like the others."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ NOTEBOOKS = {
     ("autograder", "pytorch_attention"),
     ("autograder", "show_attention"),
     ("autograder", "show_costs"),
+    ("autograder", "show_numbers"),
     ("autograder", "speak"),
     ("autograder", "train"),
 }

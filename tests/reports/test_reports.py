@@ -282,6 +282,17 @@ def test_the_summary_names_who_is_not_judged_and_leaves_them_out_of_the_median()
     assert len(sentences) == 2
 
 
+def test_where_there_are_no_points_the_summary_says_so() -> None:
+    anna, ben = verdict("anna"), verdict("ben", {1: QUERY_AXIS})
+    free = [
+        replace(each, steps=tuple(replace(s, points=0.0, max_points=0.0) for s in each.steps))
+        for each in (anna, ben)
+    ]
+    first, second, *_ = class_summary(EXERCISE, free)
+    assert first == "2 students graded; the exercise gives no points."
+    assert second == "Wrong most often: step 1, softmax, by 1 student."
+
+
 def test_the_summary_of_an_empty_class_says_so() -> None:
     assert class_summary(EXERCISE, []) == ("No submission is graded yet.",)
 
