@@ -1,6 +1,6 @@
 """What comes back from a student, of whatever kind, ends in an outcome of the student's.
 
-Every expectation of the four exercises' real graders is given values that no honest code gives:
+Every expectation of the exercises' real graders is given values that no honest code gives:
 nothing of ours raises, nothing passes that is not right, and nothing is called a fault of ours.
 """
 
@@ -35,7 +35,13 @@ from support.judged_steps import judged_by
 from support.toy_exercise import GRADERS, RIGHT, toy
 
 ROOT = Path(__file__).resolve().parents[2]
-EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+EXERCISES = (
+    "numpy_single_head",
+    "torch_single_head",
+    "torch_multi_head",
+    "vit_multi_head",
+    "stretch_steps",
+)
 MANNERS = ("spoiled", "any", "failed")
 SEED = 1706_03762
 # Two draws that differ, of the right form, are what it asks for; it alone passes by lies.

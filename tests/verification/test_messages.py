@@ -21,7 +21,13 @@ pytestmark = pytest.mark.slow  # every message there is
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "messages.md"
-EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+EXERCISES = (
+    "numpy_single_head",
+    "torch_single_head",
+    "torch_multi_head",
+    "vit_multi_head",
+    "stretch_steps",
+)
 NUMPY = "import numpy as np\n"
 TORCH = "import math\nimport torch\nfrom torch import Tensor, nn\n"
 
