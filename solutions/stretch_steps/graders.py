@@ -35,12 +35,10 @@ layer = checks.LayerChecks(
 
 
 def lengths(draw):
-    """Lengths of B sequences of T places: the first has padding, where there is room for it."""
-    T = draw["T"]
-    drawn = np.round(10 * np.abs(draw("B"))).astype(np.int64)
-    found = 1 + drawn % T
-    found[0] = 1 + drawn[0] % max(T - 1, 1)
-    return found
+    """Lengths of B sequences of T places, far apart; the first has padding if there is room."""
+    B, T = draw["B"], draw["T"]
+    first = int(np.abs(10 * draw.shaped(1)).item()) % max(T - 1, 1)
+    return 1 + (first + np.arange(B) * -(-T // 2)) % T
 
 
 def padding_mask(draw, ends):

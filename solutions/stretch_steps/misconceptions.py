@@ -83,6 +83,31 @@ class measure_spread:
         """
         return (queries * keys).square().mean(dim=0).sqrt()
 
+    def every_query_with_every_key(queries, keys):
+        """You multiply every query by every key, which makes N times N dot products.
+
+        Attention does that. Here each query has one partner, the key in its own row. Which product
+        leaves the other keys out?
+        """
+        widths = range(1, queries.shape[-1] + 1)
+        products = [queries[:, :width] @ keys[:, :width].T for width in widths]
+        return torch.stack([each.square().mean().sqrt() for each in products])
+
+    def roots_of_the_widths(queries, keys):
+        """You return the roots of the widths: that is the rule, and nothing is measured.
+
+        An experiment asks the numbers. Where does your code use the queries and keys?
+        """
+        return torch.arange(1, queries.shape[-1] + 1, dtype=queries.dtype).sqrt()
+
+    def half_of_the_mean_square(queries, keys):
+        """Your result is half of the mean of the squares, not its root.
+
+        In Python, a power comes before a division: `a ** 1 / 2` is half of a. What should the
+        exponent be, and what puts it in one piece?
+        """
+        return (queries * keys).cumsum(dim=-1).square().mean(dim=0) / 2
+
     def root_not_taken(queries, keys):
         """Your result is the mean of the squares: the root is missing.
 
@@ -189,6 +214,23 @@ class create_padding_mask:
         Here True means that a token may be seen. Which way round is your comparison?
         """
         return ~solution.create_padding_mask(lengths, num_tokens)
+
+    def padding_marked_but_its_first_place(lengths, num_tokens):
+        """Your mask is True for padding, and not even for all of it.
+
+        Here True means that a token may be seen. Which way round is your comparison, and what does
+        it say where both sides are equal?
+        """
+        return torch.arange(num_tokens) > lengths[:, None]
+
+    def mask_to_be_added(lengths, num_tokens):
+        """Your mask holds 0 and negative infinity: that is a mask to be added to scores.
+
+        This step only says which places are real, with True and False. The next step turns that
+        into scores. Which comparison gives True and False?
+        """
+        real = solution.create_padding_mask(lengths, num_tokens)
+        return torch.zeros(real.shape).masked_fill(~real, -math.inf)
 
     def one_place_too_many(lengths, num_tokens):
         """Your mask counts one place too many as real.
@@ -447,6 +489,15 @@ class project_two_sequences:
         """
         return Wq(x), *(context @ Wkv.weight.T).chunk(2, dim=-1)
 
+    def weight_of_the_queries_not_transposed(x, context, Wq, Wkv):
+        """You multiply by the weight of Wq as it is stored; it is square, so the sizes fit anyway.
+
+        PyTorch stores the weight of a linear layer as (outputs, inputs). What does the layer do
+        with it when it is called?
+        """
+        _, keys, values = solution.project_two_sequences(x, context, Wq, Wkv)
+        return x @ Wq.weight + Wq.bias, keys, values
+
     def queries_not_projected(x, context, Wq, Wkv):
         """You return x itself as the queries.
 
@@ -570,8 +621,8 @@ class CrossAttention:
     def hidden_after_the_softmax(scores, mask):
         """You hide the padding after the softmax, so the rows no longer sum to 1.
 
-        The padding has already taken its share of the sum. Before which step does it have to be
-        hidden?
+        The padding has already taken its share of the sum, also if you set its values to 0. Before
+        which step does it have to be hidden?
         """
         return scores.softmax(dim=-1) * mask[:, None, :]
 
