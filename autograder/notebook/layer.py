@@ -54,6 +54,9 @@ def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
         if len({array.shape for array in found.values()}) > 1:
             shapes = ", ".join(str(array.shape) for array in found.values())
             raise NotYet(f"the columns have different shapes: {shapes}.")
+        shape = next(iter(found.values())).shape
+        if len(shape) != 1:
+            raise NotYet(f"a column has the shape {shape}, but one axis is expected.")
     except NotYet as reason:
         _say(f"No numbers yet: {reason}")
         return

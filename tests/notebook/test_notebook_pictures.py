@@ -29,6 +29,7 @@ from autograder.heatmaps.panel import is_attention
 from autograder.judging.examples import write_examples
 from autograder.model.symbols import HIDDEN
 from autograder.notebook.check import Check, NotRightYet, open_exercise
+from autograder.notebook.layer import show_numbers
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport
 from autograder.submission.definitions import find_definitions
@@ -37,11 +38,13 @@ from autograder.submission.reading import read_submission
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+STRETCH = "stretch_steps"
 CLASSES = {
     "numpy_single_head": "SingleHeadAttention",
     "torch_single_head": "SingleHeadAttention",
     "torch_multi_head": "MultiHeadAttention",
     "vit_multi_head": "MultiHeadSelfAttention",
+    STRETCH: "CrossAttention",
 }
 
 
@@ -353,6 +356,44 @@ def test_a_step_that_is_not_written_is_named_in_one_sentence(
     assert "No picture yet: `apply_attention` is not written yet." in almost
 
 
+def test_the_stretch_steps_end_beside_the_library_and_their_table_shows_the_root(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    printed = run_last_cells(STRETCH).printed
+    assert "that of nn.MultiheadAttention" in printed and "equal, up to rounding" in printed
+    table = printed.partition("spread / D ")[2].split()[:20]
+    assert [float(width) for width in table[::4]] == [1, 4, 16, 64, 256]
+    assert all(abs(float(by_root) - 1) < 0.1 for by_root in table[2::4]), printed
+
+
+def test_padding_that_is_not_hidden_is_not_called_equal(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    shown = "def hide_padding(scaled_scores, padding_mask):\n    return scaled_scores\n"
+    printed = run_last_cells(STRETCH, hide_padding=shown).printed
+    assert "more than rounding can explain" in printed and "equal, up" not in printed
+
+
+def test_numbers_that_make_no_table_are_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def printed(columns: Callable[[], dict[str, Any]]) -> str:
+        show_numbers(columns)
+        return " ".join(capsys.readouterr().out.split())
+
+    def not_written() -> dict[str, Any]:
+        raise NotImplementedError("measure_spread is not written yet")
+
+    assert printed(not_written) == "No numbers yet: `measure_spread` is not written yet."
+    uneven = printed(lambda: {"D": np.arange(3), "spread": np.arange(2)})
+    assert uneven == "No numbers yet: the columns have different shapes: (3,), (2,)."
+    text = printed(lambda: {"D": "abc"})
+    assert text.startswith("No numbers yet: your layer gives an object of type str")
+    square = printed(lambda: {"D": np.ones((2, 2)), "spread": np.ones((2, 2))})
+    assert square == "No numbers yet: a column has the shape (2, 2), but one axis is expected."
+    assert printed(lambda: {"D": np.array([4]), "spread": np.array([2.0])}) == "D spread 4 2"
+
+
 def test_without_the_bonus_the_other_pictures_are_there(
     run_last_cells: Callable[..., Ran],
 ) -> None:
@@ -410,7 +451,7 @@ def test_the_words_for_the_pictures_are_true(run_last_cells: Callable[..., Ran])
     assert np.allclose(found["causal"].sum(axis=-1), 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, STRETCH])
 def test_while_grading_the_last_cells_have_nothing_to_say(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
