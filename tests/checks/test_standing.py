@@ -401,7 +401,47 @@ TORCH = {
         "",
     ),
 }
-EXERCISES = {"numpy_single_head": NUMPY, "torch_multi_head": TORCH}
+STRETCH = {
+    "padding_seen_far_to_the_right": (
+        "hide_padding",
+        """
+        def hide_padding(scaled_scores, padding_mask):
+            far = torch.arange(padding_mask.shape[1]) > 7
+            return Reference(scaled_scores, padding_mask | far)
+        """,
+        "",
+    ),
+    "eight_places_at_most": (
+        "create_padding_mask",
+        """
+        def create_padding_mask(lengths, num_tokens):
+            return Reference(lengths.clamp(max=8), num_tokens)
+        """,
+        "",
+    ),
+    "lengths_of_the_first_call": (
+        "CrossAttention",
+        """
+        class CrossAttention(Reference):
+            def forward(self, x, context, lengths=None):
+                if lengths is not None:
+                    self.lengths = getattr(self, "lengths", lengths)
+                    if len(self.lengths) == len(lengths):
+                        lengths = self.lengths
+                return super().forward(x, context, lengths)
+        """,
+        "called again",
+    ),
+    "a_context_that_learns_nothing": (
+        "project_two_sequences",
+        """
+        def project_two_sequences(x, context, Wq, Wkv):
+            return Reference(x, context.detach(), Wq, Wkv)
+        """,
+        "gradient",
+    ),
+}
+EXERCISES = {"numpy_single_head": NUMPY, "torch_multi_head": TORCH, "stretch_steps": STRETCH}
 CASES = [
     pytest.param(exercise, *case, id=f"{exercise}-{name}")
     for exercise, cases in EXERCISES.items()
