@@ -41,11 +41,14 @@ from torch import Tensor, nn
 #
 # **By hand.** Let $N = 2$ and $D = 2$. The first pair is $q = (1, 2)$ and $k = (3, 2)$, the second $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
 #
-# **Before you code:** if every product added the same amount to the spread, what would the curve be? What if half of them cancel?
+# **Before you code:** with vectors four times as wide, is the spread four times as large, or less? The products have signs.
 
 
 # %%
-def measure_spread(queries: Float[Tensor, "N D"], keys: Float[Tensor, "N D"]) -> Float[Tensor, "D"]:
+def measure_spread(
+    queries: Float[Tensor, "N D"],
+    keys: Float[Tensor, "N D"],
+) -> Float[Tensor, "D"]:
     """Measure how far dot products spread, for vectors of every width from 1 to D.
 
     queries: (N, D), one random vector a row. keys: (N, D), the partner of each query.
@@ -81,6 +84,8 @@ if __name__ == "__main__":
 
 # %% [markdown]
 # ## 2. Padding: the mask
+#
+# The third column stayed near 1: products of different signs cancel, so the spread grows like $\sqrt{D}$ and not like $D$. Divided by $D$, wide vectors would have scores near 0, and all shares would be nearly equal.
 #
 # From here on, several sentences share a batch. A tensor has straight edges, so every sentence in it gets as many places as the longest one. The places left over are filled with **padding**. It has numbers like any token, but it means nothing.
 #
@@ -123,7 +128,7 @@ def create_padding_mask(lengths: Int[Tensor, "B"], num_tokens: int) -> Bool[Tens
 #
 # **By hand.** The scores of one query are $(0, 0, 7)$ and the last place is padding. Without the mask, the padding takes nearly everything: $(0.001, 0.001, 0.998)$. With it, the row is $(0, 0, -\infty)$ and the shares are $(0.5, 0.5, 0)$.
 #
-# **Before you code:** what would happen to a row in which every score is $-\infty$? That is why the *rows* of padded queries stay as they are. Nobody reads what comes out there.
+# **Before you code:** if you hid the *rows* of padded tokens too, every score of such a row would be $-\infty$. What is its softmax then?
 
 
 # %%
@@ -172,6 +177,8 @@ def project_two_sequences(
 
 # %% [markdown]
 # ## 5. The cross-attention layer
+#
+# Ten more words in the text give ten more keys and values; the queries stay as they are.
 #
 # Now all of it together. The scores are a rectangle, `(B, S, T)`: a row for each token that asks, a column for each token that is read. Everything else is as you know it, with one head as wide as the hidden size:
 #
