@@ -78,6 +78,22 @@ def test_a_new_step_comes_behind_what_the_instructor_wrote_below_the_one_before(
     assert not merge(now, merged.notebook, now).other
 
 
+def test_new_prose_below_a_step_takes_no_place_of_the_instructor_s_about_the_next() -> None:
+    course = kits()
+    place = texts(course).index("about second")
+    course.cells[place].source = "about second, in my words"
+    now = kits(prose="more about")
+    now.cells.insert(place, new_markdown_cell("a question", id="below-004"))
+    merged = merge(kits(), course, now)
+    around = texts(merged.notebook)[place - 1 : place + 3]
+    assert around == [
+        *("check(first)", "a question"),
+        *("about second, in my words", "def second(): ..."),
+    ]
+    assert len(merged.kept) == 1
+    assert not merge(now, merged.notebook, now).other
+
+
 @pytest.mark.parametrize("gone", STEPS)
 def test_a_step_that_is_gone_takes_its_text_along_but_no_words_of_the_instructors(
     gone: str,
