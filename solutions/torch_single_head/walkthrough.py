@@ -11,6 +11,7 @@ from autograder.checks import shared_beside, solution_beside
 
 reference = solution_beside(__file__)
 shared = shared_beside(__file__, "_attention/walkthrough.py")
+# The prose writes its numbers with these.
 globals().update({name: value for name, value in vars(shared).items() if name[:1] != "_"})
 rounded, IT, CAT = shared.rounded, shared.IT, shared.CAT
 S, head_dim = np.shape(shared.SENTENCE)
