@@ -12,7 +12,7 @@
 #
 # **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one word, it takes from the others. So a single head would have to mix what it looks for. With several heads, a token has a row of shares in each. It can look for several things at once, and relies less on any one of them.
 #
-# Several heads cost no more weights than one, since they are narrower.
+# Several heads cost no more weights than one that is as wide as all of them together.
 #
 # You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadAttention`. Get each step right before you go on.
 #
@@ -37,7 +37,7 @@
 # | `heads` | heads: how many there are | 2 | 2 | 8 | 12 | 12 |
 # | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
 #
-# The sizes of the models stand in three places. They are “Attention Is All You Need” (2017), the code of GPT-2 (2019), and “An Image Is Worth 16x16 Words” (2020). GPT-2 small and ViT-B/16 have 12 blocks each.
+# The sizes of the Transformer are from “Attention Is All You Need” (2017). Those of ViT-B/16 are from “An Image Is Worth 16x16 Words” (2020), and those of GPT-2 from its code (2019). GPT-2 small and ViT-B/16 have 12 blocks each.
 #
 # The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. With a remainder, some numbers would belong to no head.
 #
@@ -71,19 +71,19 @@ from torch import Tensor, nn
 # Every token needs a query, a key and a value in every head. All of them are made from the token's vector, by linear layers. So the layers come first.
 #
 # ```
-#          x                                  (B, S, C)
-# →     1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+# →     1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** “it” is (1, 1, 1, 0, 0, 1), and the first row of the weights of `Wqkv` is (0, 1, 2, 0, 0, 0). Together they give the first number of a query: 1·0 + 1·1 + 1·2 + 0·0 + 0·0 + 1·0 = 3. (Here every bias is 0.) `Wqkv` has 18 such rows, and each reads the whole word. The heads share what comes out, not what goes in.
@@ -95,7 +95,7 @@ from torch import Tensor, nn
 #
 # The bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
 #
-# **Before you code.** `hidden_size` is 8. How many numbers does `Wqkv` give per token with 2 heads, and how many with 4?
+# **Before you code.** The hidden size is 8. How many numbers does the fused layer give per token with 2 heads, and how many with 4?
 # (The answer is at the end of this file.)
 
 
@@ -122,19 +122,19 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-# →     2  ├───────────┬───────────┐
-# →     2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+# →     2  ├─────────┬────────┐
+# →     2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** The row of “it” has 18 numbers: its query, then its key, then its value. In each of them, one head follows the other:
@@ -148,13 +148,14 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # **In general.** A reshape gives the 3 and the heads an axis each. Then the head axis moves to the front, beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
 #
-# $$(B, S, 3 C) \to (B, S, 3, \mathit{heads}, \mathit{head\_dim}) \to (B, \mathit{heads}, S, 3, \mathit{head\_dim}) \to 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
+# $$(B, S, 3 \cdot C) \;\to\; (B, S, 3, \mathit{heads}, \mathit{head\_dim})$$
+# $$\to\; (B, \mathit{heads}, S, 3, \mathit{head\_dim}) \;\to\; 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
 #
 # - A **reshape** moves nothing here. It reads the same numbers in the same order, and cuts them up differently.
 # - A **transpose** makes two axes change places. It moves nothing in memory, but changes the order in which the numbers are read.
 # - **`unbind`** gives a tensor for each place along one axis. All of them look at the same memory.
 #
-# **Before you code.** You reshape the queries straight to `(heads, S, head_dim)`. What does head 0 get for “cat”?
+# **Before you code.** You reshape the queries straight to (heads, S, head_dim). What does head 0 get for “cat”?
 # (The answer is at the end of this file.)
 
 
@@ -185,19 +186,19 @@ def split_heads(
 # Each head has its queries and keys, and compares them on its own: how well does key $j$ answer query $i$? Their dot product tells you.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-# →     3  └─────┬─────┘           │
-# →     3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+# →     3  └────┬────┘        │
+# →     3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** In the first head, the query of “it” is (3, 1, 0) and the key of “cat” is (2, 0, 2). Their score is 3·2 + 1·0 + 0·2 = 6. In the second head, “it” meets “was”: 0·0 + 1·0 + 2·1 = 2. Both rows of “it”:
@@ -243,19 +244,19 @@ def compute_attention_scores(
 # Scores are sums, and a sum of more terms spreads wider. A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Then the softmax would put nearly all the weight on one token, and its gradient would all but vanish.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-# →     4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+# →     4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** In each head, a query has 3 numbers, and the square root of that is 1.732. In the first head, the score of “cat” becomes 6 / 1.732 = 3.46. Both rows of “it”:
@@ -299,19 +300,19 @@ def scale_scores(
 # Scores say who fits, but not how much to take from each. The softmax turns each row of scores into shares that sum to 1. They are the attention weights.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-# →     5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+# →     5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** The row of “it” in the second head, step by step:
@@ -367,19 +368,19 @@ def compute_attention_weights(
 # The shares say how much of each token; the values are what there is to take. So in every head, each token adds up the values of all tokens, each times its share.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-# →     6        └─────────┬───────┘
-# →     6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+# →     6       └─────┬───────┘
+# →     6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** In the first head, these are the values and the shares of “it”:
@@ -427,19 +428,19 @@ def apply_attention(
 # Each token now has a piece from every head. What follows needs one vector per token again, with the pieces side by side.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-# →     7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+# →     7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** “it” has gathered (2.68, 0.65, 0.21) in the first head and (0.58, 1, 0.42) in the second. Merged, that is (2.68, 0.65, 0.21, 0.58, 1, 0.42): from `(1, 2, 7, 3)` to `(1, 7, 6)`.
@@ -477,19 +478,19 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
 # In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `Wo`, mixes them.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-#      10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-# →     8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+#      10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+# →     8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** “it” has gathered (2.68, 0.65, 0.21, 0.58, 1, 0.42), and the first row of the weights of `Wo` is (1, 0, 0, 1, 0, 0). It adds what both heads found: 2.68·1 + 0.65·0 + 0.21·0 + 0.58·1 + 1·0 + 0.42·0 = 3.26. The result is (3.26, 1.65, 0.63, 0, 0, 0).
@@ -502,7 +503,7 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
 #
 # The transpose and the bias are what a linear layer of PyTorch does when it is called. Every number that comes out can depend on all heads. The shape stays `(B, S, C)`.
 #
-# **Before you code.** Without `Wo`, which heads could the first number of the result depend on?
+# **Before you code.** Without this last layer, which heads could the first number of the result depend on?
 # (The answer is at the end of this file.)
 
 
@@ -518,7 +519,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 
 
 # %% [markdown]
-# **After the check.** Why does the result have to have `C` numbers per token?
+# **After the check.** Why does the result have to have as many numbers per token as the input?
 # (The answer is at the end of this file.)
 
 # %% [markdown]
@@ -527,19 +528,19 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 # All steps are there. The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
 # ```
-#          x                                  (B, S, C)
-# →     1  │  layers: Wqkv and Wo
-# →     2  ├───────────┬───────────┐
-# →     2  queries     keys        values     (B, heads, S, head_dim)
-# →     3  └─────┬─────┘           │
-# →     3      scores              │          (B, heads, S, S)
-# →     4      scaled scores       │          (B, heads, S, S)
-# →    10      masked, if causal   │
-# →     5      attention weights   │          (B, heads, S, S)
-# →     6        └─────────┬───────┘
-# →     6             weighted sum            (B, heads, S, head_dim)
-# →     7             merged heads            (B, S, C)
-# →     8           output projection         (B, S, C)
+#          x                        (B, S, C)
+# →     1  │ layers: Wqkv, Wo
+# →     2  ├─────────┬────────┐
+# →     2  queries   keys  values   (B, heads, S, head_dim)
+# →     3  └────┬────┘        │
+# →     3     scores          │     (B, heads, S, S)
+# →     4     scaled scores   │     (B, heads, S, S)
+# →    10     masked (bonus)  │
+# →     5     weights         │     (B, heads, S, S)
+# →     6       └─────┬───────┘
+# →     6        weighted sum       (B, heads, S, head_dim)
+# →     7        merged heads       (B, S, C)
+# →     8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** “it” goes in as (1, 1, 1, 0, 0, 1) and comes out as (3.28, 1.65, 0.62, 0, 0, 0), if nothing is rounded on the way. The line of the bonus is left out here.
@@ -592,19 +593,19 @@ class MultiHeadAttention(nn.Module):
 # So far every token sees all others, as in an encoder. A decoder predicts the next token, and looking at it would be cheating. So token $i$ may gather only from itself and the tokens before it.
 #
 # ```
-#          x                                  (B, S, C)
-#       1  │  layers: Wqkv and Wo
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, heads, S, head_dim)
-#       3  └─────┬─────┘           │
-#       3      scores              │          (B, heads, S, S)
-#       4      scaled scores       │          (B, heads, S, S)
-# →    10      masked, if causal   │
-#       5      attention weights   │          (B, heads, S, S)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, S, head_dim)
-#       7             merged heads            (B, S, C)
-#       8           output projection         (B, S, C)
+#          x                        (B, S, C)
+#       1  │ layers: Wqkv, Wo
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, heads, S, head_dim)
+#       3  └────┬────┘        │
+#       3     scores          │     (B, heads, S, S)
+#       4     scaled scores   │     (B, heads, S, S)
+# →    10     masked (bonus)  │
+#       5     weights         │     (B, heads, S, S)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, S, head_dim)
+#       7        merged heads       (B, S, C)
+#       8     output projection     (B, S, C)
 # ```
 #
 # **By hand.** In the first head, “it” may no longer see “was” and “tired”:
@@ -653,7 +654,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 #
 # ### 1. The projections
 #
-# **Before you code.** `hidden_size` is 8. How many numbers does `Wqkv` give per token with 2 heads, and how many with 4?
+# **Before you code.** The hidden size is 8. How many numbers does the fused layer give per token with 2 heads, and how many with 4?
 #
 # It gives 24, both times. The number of heads does not matter here: all heads together are as wide as the hidden size.
 #
@@ -663,7 +664,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 #
 # ### 2. Queries, keys and values, split into heads
 #
-# **Before you code.** You reshape the queries straight to `(heads, S, head_dim)`. What does head 0 get for “cat”?
+# **Before you code.** You reshape the queries straight to (heads, S, head_dim). What does head 0 get for “cat”?
 #
 # It gets (2, 1, 0): what head 1 should get for “the”. The shape is right and the numbers are wrong. Only a transpose makes axes change places.
 #
@@ -723,11 +724,11 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 #
 # ### 8. Output projection
 #
-# **Before you code.** Without `Wo`, which heads could the first number of the result depend on?
+# **Before you code.** Without this last layer, which heads could the first number of the result depend on?
 #
 # Only on head 0, whose numbers stand first.
 #
-# **After the check.** Why does the result have to have `C` numbers per token?
+# **After the check.** Why does the result have to have as many numbers per token as the input?
 #
 # It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
 #

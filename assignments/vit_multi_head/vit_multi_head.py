@@ -78,18 +78,18 @@ from torch import Tensor, nn
 # A token needs a query (what it looks for), a key (what it offers for a match) and a value (what it passes on). Linear layers make them from the token's vector, so the layers come first.
 #
 # ```
-#          x                                  (B, N, D)
-# →     1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+# →     1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** In the picture, each layer maps 6 numbers to 6. Its weights are `(6, 6)`: a row for each number that comes out. There are 36 of them, and 6 biases. So the four layers learn 168 numbers.
@@ -103,7 +103,7 @@ from torch import Tensor, nn
 #
 # One layer makes the queries of **all** heads at once. Later, each head takes its slice of the result. Each row of weights reads the whole token: the heads share what comes out, not what goes in.
 #
-# **Before you code.** You take twice as many heads for the same `hidden_dim`. What happens to the size of the four layers?
+# **Before you code.** You take twice as many heads for the same hidden dimension. What happens to the size of the four layers?
 # (The answer is at the end of this file.)
 
 
@@ -130,18 +130,18 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 # With the layers, every token can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-# →     2  ├───────────┬───────────┐
-# →     2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+# →     2  ├─────────┬────────┐
+# →     2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** The class token is (1, 0, 0, 0, 0, 0). For the third number of its query, the row of weights is (1, 0, 0, 0, 0, 0) and the bias 1. That gives 1·1 + 0·0 + 0·0 + 0·0 + 0·0 + 0·0 = 1, and with the bias 2.
@@ -181,18 +181,18 @@ def project_qkv(
 # Each query now has `D` numbers, and so has each key and value. The heads are to work apart, so each gets its slice.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-# →     3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+# →     3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** These are the queries of two tokens. Head by head, they fall into two slices:
@@ -241,18 +241,18 @@ def split_heads(
 # Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Unless you scale it, the softmax puts nearly all the weight on one token, and its gradient all but vanishes.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-# →     4  └─────┬─────┘           │
-# →     4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+# →     4  └────┬────┘        │
+# →     4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** In the second head, the class token's query is (0, 1, 2) and the cow's key is (0, 1, 1): 0·0 + 1·1 + 2·1 = 3. A query has 3 numbers, and the square root of that is 1.732. So the scaled score is 3 / 1.732 = 1.73. Both rows of the class token:
@@ -299,18 +299,18 @@ def compute_scaled_scores(
 # Scores say who fits, but not how much to take from each. The softmax turns each row of scores into shares that sum to 1. They are the attention weights.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-# →     5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+# →     5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** The row of the class token in the second head, step by step:
@@ -366,18 +366,18 @@ def compute_attention_weights(
 # The shares say how much of each token; the values are what there is to take. So in every head, each token adds up the values of all tokens, each times its share.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-# →     6        └─────────┬───────┘
-# →     6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+# →     6       └─────┬───────┘
+# →     6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** In the first head, these are the values and the shares of the class token:
@@ -425,18 +425,18 @@ def apply_attention(
 # Each token now has a piece from every head. What follows needs one vector per token again. So this step is splitting the heads, backwards.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-# →     7             merged heads            (B, N, D)
-#       8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+# →     7        merged heads       (B, N, D)
+#       8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** The class token has gathered (0.08, 0.88, 0.48) and (0.08, 0.83, 1.18). Merged, that is (0.08, 0.88, 0.48, 0.08, 0.83, 1.18). In memory, the two pieces begin 15 numbers apart: all tokens of the first head come before the second head. They have to come together.
@@ -452,7 +452,7 @@ def apply_attention(
 # - **`contiguous()`** makes a copy in which they do. (If they already do, it returns the tensor itself.) A view of that works.
 # - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word. It is right here too.
 #
-# **Before you code.** You leave out the `permute`, and a `reshape` runs. What does the class token get?
+# **Before you code.** You leave out the first move, and a reshape runs. What does the class token get?
 # (The answer is at the end of this file.)
 
 
@@ -479,18 +479,18 @@ def merge_heads(
 # In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `out_linear`, mixes them.
 #
 # ```
-#          x                                  (B, N, D)
-#       1  │  layers: one for each role, one for the output
-#       2  ├───────────┬───────────┐
-#       2  queries     keys        values     (B, N, D)
-#       3  split       split       split      (B, heads, N, head_dim)
-#       4  └─────┬─────┘           │
-#       4      scaled scores       │          (B, heads, N, N)
-#       5      attention weights   │          (B, heads, N, N)
-#       6        └─────────┬───────┘
-#       6             weighted sum            (B, heads, N, head_dim)
-#       7             merged heads            (B, N, D)
-# →     8           output projection         (B, N, D)
+#          x                        (B, N, D)
+#       1  │ four linear layers
+#       2  ├─────────┬────────┐
+#       2  queries   keys  values   (B, N, D)
+#       3  split     split split    (B, heads, N, head_dim)
+#       4  └────┬────┘        │
+#       4     scaled scores   │     (B, heads, N, N)
+#       5     weights         │     (B, heads, N, N)
+#       6       └─────┬───────┘
+#       6        weighted sum       (B, heads, N, head_dim)
+#       7        merged heads       (B, N, D)
+# →     8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** The class token has gathered (0.08, 0.88, 0.48, 0.08, 0.83, 1.18). The third row of the weights, (0, 0, 1, 0, 0, 1), takes from both heads: 0.08·0 + 0.88·0 + 0.48·1 + 0.08·0 + 0.83·0 + 1.18·1 = 1.66. The result is (0.08, 0.83, 1.66, 0.08, 0.88, 0.48).
@@ -503,7 +503,7 @@ def merge_heads(
 #
 # Every number that comes out can depend on all heads. The shape stays `(B, N, D)`.
 #
-# **Before you code.** Without `out_linear`, which heads could the first number of the result depend on?
+# **Before you code.** Without this last layer, which heads could the first number of the result depend on?
 # (The answer is at the end of this file.)
 
 
@@ -519,7 +519,7 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 
 
 # %% [markdown]
-# **After the check.** Why does the result have to have the shape of `x`?
+# **After the check.** Why does the result have to have the shape of the input?
 # (The answer is at the end of this file.)
 
 # %% [markdown]
@@ -528,18 +528,18 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 # All steps are there; the class joins them in `forward`. It keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
 # ```
-#          x                                  (B, N, D)
-# →     1  │  layers: one for each role, one for the output
-# →     2  ├───────────┬───────────┐
-# →     2  queries     keys        values     (B, N, D)
-# →     3  split       split       split      (B, heads, N, head_dim)
-# →     4  └─────┬─────┘           │
-# →     4      scaled scores       │          (B, heads, N, N)
-# →     5      attention weights   │          (B, heads, N, N)
-# →     6        └─────────┬───────┘
-# →     6             weighted sum            (B, heads, N, head_dim)
-# →     7             merged heads            (B, N, D)
-# →     8           output projection         (B, N, D)
+#          x                        (B, N, D)
+# →     1  │ four linear layers
+# →     2  ├─────────┬────────┐
+# →     2  queries   keys  values   (B, N, D)
+# →     3  split     split split    (B, heads, N, head_dim)
+# →     4  └────┬────┘        │
+# →     4     scaled scores   │     (B, heads, N, N)
+# →     5     weights         │     (B, heads, N, N)
+# →     6       └─────┬───────┘
+# →     6        weighted sum       (B, heads, N, head_dim)
+# →     7        merged heads       (B, N, D)
+# →     8     output projection     (B, N, D)
 # ```
 #
 # **By hand.** The class token goes in as (1, 0, 0, 0, 0, 0) and comes out as (0.08, 0.83, 1.66, 0.09, 0.87, 0.48), if nothing is rounded on the way.
@@ -594,7 +594,7 @@ class MultiHeadSelfAttention(nn.Module):
 #
 # ### 1. The projections
 #
-# **Before you code.** You take twice as many heads for the same `hidden_dim`. What happens to the size of the four layers?
+# **Before you code.** You take twice as many heads for the same hidden dimension. What happens to the size of the four layers?
 #
 # Nothing. All heads together are as wide as the token, so more heads are narrower heads.
 #
@@ -654,7 +654,7 @@ class MultiHeadSelfAttention(nn.Module):
 #
 # ### 7. Merging the heads
 #
-# **Before you code.** You leave out the `permute`, and a `reshape` runs. What does the class token get?
+# **Before you code.** You leave out the first move, and a reshape runs. What does the class token get?
 #
 # It gets (0.08, 0.88, 0.48, 0.11, 0.88, 0.06): what the class token and “sky” have gathered, both in head 0. The shape is right, and the tokens are mixed.
 #
@@ -664,11 +664,11 @@ class MultiHeadSelfAttention(nn.Module):
 #
 # ### 8. Output projection
 #
-# **Before you code.** Without `out_linear`, which heads could the first number of the result depend on?
+# **Before you code.** Without this last layer, which heads could the first number of the result depend on?
 #
 # Only on head 0, whose numbers stand first.
 #
-# **After the check.** Why does the result have to have the shape of `x`?
+# **After the check.** Why does the result have to have the shape of the input?
 #
 # It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
 #

@@ -5,7 +5,7 @@
 #
 # **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one word, it takes from the others. So a single head would have to mix what it looks for. With several heads, a token has a row of shares in each. It can look for several things at once, and relies less on any one of them.
 #
-# Several heads cost no more weights than one, since they are narrower.
+# Several heads cost no more weights than one that is as wide as all of them together.
 #
 # You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadAttention`. Get each step right before you go on.
 #
@@ -30,7 +30,7 @@
 # | `heads` | heads: how many there are | 2 | 2 | 8 | 12 | 12 |
 # | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
 #
-# The sizes of the models stand in three places. They are “Attention Is All You Need” (2017), the code of GPT-2 (2019), and “An Image Is Worth 16x16 Words” (2020). GPT-2 small and ViT-B/16 have 12 blocks each.
+# The sizes of the Transformer are from “Attention Is All You Need” (2017). Those of ViT-B/16 are from “An Image Is Worth 16x16 Words” (2020), and those of GPT-2 from its code (2019). GPT-2 small and ViT-B/16 have 12 blocks each.
 #
 # The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. With a remainder, some numbers would belong to no head.
 #
@@ -70,7 +70,7 @@ from torch import Tensor, nn
 # The bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
 #
 # <details>
-# <summary><b>Before you code.</b> `hidden_size` is 8. How many numbers does `Wqkv` give per token with 2 heads, and how many with 4?</summary>
+# <summary><b>Before you code.</b> The hidden size is 8. How many numbers does the fused layer give per token with 2 heads, and how many with 4?</summary>
 #
 # It gives 24, both times. The number of heads does not matter here: all heads together are as wide as the hidden size.
 #
@@ -121,14 +121,15 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # **In general.** A reshape gives the 3 and the heads an axis each. Then the head axis moves to the front, beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
 #
-# $$(B, S, 3 C) \to (B, S, 3, \mathit{heads}, \mathit{head\_dim}) \to (B, \mathit{heads}, S, 3, \mathit{head\_dim}) \to 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
+# $$(B, S, 3 \cdot C) \;\to\; (B, S, 3, \mathit{heads}, \mathit{head\_dim})$$
+# $$\to\; (B, \mathit{heads}, S, 3, \mathit{head\_dim}) \;\to\; 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
 #
 # - A **reshape** moves nothing here. It reads the same numbers in the same order, and cuts them up differently.
 # - A **transpose** makes two axes change places. It moves nothing in memory, but changes the order in which the numbers are read.
 # - **`unbind`** gives a tensor for each place along one axis. All of them look at the same memory.
 #
 # <details>
-# <summary><b>Before you code.</b> You reshape the queries straight to `(heads, S, head_dim)`. What does head 0 get for “cat”?</summary>
+# <summary><b>Before you code.</b> You reshape the queries straight to (heads, S, head_dim). What does head 0 get for “cat”?</summary>
 #
 # It gets {{ vector(queries_cut_across[0, CAT]) }}: what head 1 should get for “the”. The shape is right and the numbers are wrong. Only a transpose makes axes change places.
 #
@@ -449,7 +450,7 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
 # The transpose and the bias are what a linear layer of PyTorch does when it is called. Every number that comes out can depend on all heads. The shape stays `(B, S, C)`.
 #
 # <details>
-# <summary><b>Before you code.</b> Without `Wo`, which heads could the first number of the result depend on?</summary>
+# <summary><b>Before you code.</b> Without this last layer, which heads could the first number of the result depend on?</summary>
 #
 # Only on head 0, whose numbers stand first.
 #
@@ -470,7 +471,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 
 # %% [markdown]
 # <details>
-# <summary><b>After the check.</b> Why does the result have to have `C` numbers per token?</summary>
+# <summary><b>After the check.</b> Why does the result have to have as many numbers per token as the input?</summary>
 #
 # It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
 #

@@ -81,7 +81,7 @@ from torch import Tensor, nn
 # One layer makes the queries of **all** heads at once. Later, each head takes its slice of the result. Each row of weights reads the whole token: the heads share what comes out, not what goes in.
 #
 # <details>
-# <summary><b>Before you code.</b> You take twice as many heads for the same `hidden_dim`. What happens to the size of the four layers?</summary>
+# <summary><b>Before you code.</b> You take twice as many heads for the same hidden dimension. What happens to the size of the four layers?</summary>
 #
 # Nothing. All heads together are as wide as the token, so more heads are narrower heads.
 #
@@ -416,7 +416,7 @@ def apply_attention(
 # - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word. It is right here too.
 #
 # <details>
-# <summary><b>Before you code.</b> You leave out the `permute`, and a `reshape` runs. What does the class token get?</summary>
+# <summary><b>Before you code.</b> You leave out the first move, and a reshape runs. What does the class token get?</summary>
 #
 # It gets {{ vector(merged_across[CLASS]) }}: what the class token and “sky” have gathered, both in head 0. The shape is right, and the tokens are mixed.
 #
@@ -467,7 +467,7 @@ def merge_heads(
 # Every number that comes out can depend on all heads. The shape stays `(B, N, D)`.
 #
 # <details>
-# <summary><b>Before you code.</b> Without `out_linear`, which heads could the first number of the result depend on?</summary>
+# <summary><b>Before you code.</b> Without this last layer, which heads could the first number of the result depend on?</summary>
 #
 # Only on head 0, whose numbers stand first.
 #
@@ -488,7 +488,7 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 
 # %% [markdown]
 # <details>
-# <summary><b>After the check.</b> Why does the result have to have the shape of `x`?</summary>
+# <summary><b>After the check.</b> Why does the result have to have the shape of the input?</summary>
 #
 # It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
 #
