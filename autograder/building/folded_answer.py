@@ -27,6 +27,8 @@ _FOLDED = re.compile(
     r"(?P<answer>(?:(?!</?details>).)+?)\n\n</details>$",
     re.MULTILINE | re.DOTALL,
 )
+_QUESTION = re.compile(r"^<summary>.*</summary>$", re.MULTILINE)
+_CODE = re.compile(r"`([^`]+)`")
 _TAG = re.compile(r"</?(?:details|summary|b)>")
 
 
@@ -48,6 +50,11 @@ def unfolded(prose: str) -> str:
     """Return `prose` with each question in bold and without its answer."""
     place = r"**\g<when>** \g<question>\n(The answer is at the end of this file.)"
     return _FOLDED.sub(place, prose)
+
+
+def with_code_in_questions(prose: str) -> str:
+    """Return `prose` for a notebook: JupyterLab shows Markdown inside HTML as it is written."""
+    return _QUESTION.sub(lambda line: _CODE.sub(r"<code>\1</code>", line[0]), prose)
 
 
 def without_tags(prose: str) -> str:

@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.building.checklist import cost_text
 from autograder.building.fixed_columns import with_fixed_columns
+from autograder.building.folded_answer import with_code_in_questions
 from autograder.building.stub import Cell, is_below_a_step
 from autograder.model.exercise import Exercise, Step
 
@@ -37,7 +38,7 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             written += _setup(exercise)
         if not cell.code:
             begins = BELOW if is_below_a_step(cells, number) else PROSE
-            prose = with_fixed_columns(cell.source)
+            prose = with_code_in_questions(with_fixed_columns(cell.source))
             written.append(new_markdown_cell(prose, id=f"{begins}{number:03}"))
         elif cell.step is None:
             written.append(new_code_cell(cell.source, id=f"given-{number:03}"))

@@ -287,6 +287,16 @@ def test_in_the_notebook_an_answer_folds_and_stands_where_it_is_asked(tmp_path: 
     assert cells[first + 3].source == "# Try it here."
 
 
+def test_code_in_a_question_is_code_in_the_notebook_too(tmp_path: Path) -> None:
+    # JupyterLab shows what stands between tags as it is written, backticks and all.
+    text, cells = built(
+        tmp_path, ("solution.py", "And twice twice?", "And `double` of `double(x)`?")
+    )
+    after = cell_with(cells, "After the check.").source
+    assert "And <code>double</code> of <code>double(x)</code>?</summary>" in after
+    assert "# **After the check.** And `double` of `double(x)`?\n" in text
+
+
 def test_in_the_file_the_answers_stand_at_its_end(tmp_path: Path) -> None:
     text, _ = built(tmp_path)
     sources = [cell.source for cell in jupytext.reads(text, fmt="py:percent").cells]
