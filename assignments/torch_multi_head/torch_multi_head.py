@@ -148,8 +148,12 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # **In general.** A reshape gives the 3 and the heads an axis each. Then the head axis moves to the front, beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
 #
-# $$(B, S, 3 \cdot C) \;\to\; (B, S, 3, \mathit{heads}, \mathit{head\_dim})$$
-# $$\to\; (B, \mathit{heads}, S, 3, \mathit{head\_dim}) \;\to\; 3 \times (B, \mathit{heads}, S, \mathit{head\_dim})$$
+# ```
+#   (B, S, 3 * C)
+# → (B, S, 3, heads, head_dim)
+# → (B, heads, S, 3, head_dim)
+# → (B, heads, S, head_dim), three times
+# ```
 #
 # - A **reshape** moves nothing here. It reads the same numbers in the same order, and cuts them up differently.
 # - A **transpose** makes two axes change places. It moves nothing in memory, but changes the order in which the numbers are read.
@@ -447,7 +451,11 @@ def apply_attention(
 #
 # **In general.** It is the way back from splitting:
 #
-# $$(B, \mathit{heads}, S, \mathit{head\_dim}) \;\to\; (B, S, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, S, C)$$
+# ```
+#   (B, heads, S, head_dim)
+# → (B, S, heads, head_dim)
+# → (B, S, C)
+# ```
 #
 # First the head axis goes back behind the sequence axis, then the last two axes become one. Without the first move the shape is still right, but a token then holds numbers of other tokens. The layer would even train, only worse. A look at the shapes cannot find that error.
 #

@@ -207,7 +207,11 @@ def project_qkv(
 #
 # **In general.** The first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to the front, beside the batch. There, each matrix product that follows runs for every head by itself:
 #
-# $$(B, N, D) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, \mathit{heads}, N, \mathit{head\_dim})$$
+# ```
+#   (B, N, D)
+# → (B, N, heads, head_dim)
+# → (B, heads, N, head_dim)
+# ```
 #
 # - The first move is a **`view`**: as many numbers as before, in the same order, read with other axes. It copies nothing. It cuts the last axis in two, and no number moves to another token.
 # - The second is a **`permute`**: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix. It copies nothing either, but the numbers are now read in another order.
@@ -441,9 +445,13 @@ def apply_attention(
 #
 # **By hand.** The class token has gathered (0.08, 0.88, 0.48) and (0.08, 0.83, 1.18). Merged, that is (0.08, 0.88, 0.48, 0.08, 0.83, 1.18). In memory, the two pieces begin 15 numbers apart: all tokens of the first head come before the second head. They have to come together.
 #
-# **In general.**
+# **In general.** Two moves bring the pieces together:
 #
-# $$(B, \mathit{heads}, N, \mathit{head\_dim}) \;\to\; (B, N, \mathit{heads}, \mathit{head\_dim}) \;\to\; (B, N, D)$$
+# ```
+#   (B, heads, N, head_dim)
+# → (B, N, heads, head_dim)
+# → (B, N, D)
+# ```
 #
 # A tensor is a row of numbers in memory, with a rule for finding each entry in that row.
 #
