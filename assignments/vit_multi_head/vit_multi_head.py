@@ -242,7 +242,7 @@ def split_heads(
 # %% [markdown]
 # ## 4. Scaled attention scores
 #
-# Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Unless you scale it, the softmax puts nearly all the weight on one token, and its gradient all but vanishes.
+# Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. In a wide head, the softmax would then put nearly all the weight on one token, and its gradient would all but vanish. So you scale.
 #
 # ```
 #          x                        (B, N, D)
@@ -394,7 +394,7 @@ def compute_attention_weights(
 # share     0.04  0.04  0.44   0.04  0.44
 # ```
 #
-# For the second number: 0.04·0 + 0.04·0 + 0.44·1 + 0.04·0 + 0.44·1 = 0.88. In the first head the class token gathers (0.08, 0.88, 0.48): what stands out is on the right. In the second it gathers (0.08, 0.83, 1.18): what is down there.
+# For the second number: 0.04·0 + 0.04·0 + 0.44·1 + 0.04·0 + 0.44·1 = 0.88. In the first head the class token gathers (0.08, 0.88, 0.48): what stands out is on the right. In the second it gathers (0.08, 0.83, 1.18): at the lower right, something stands out.
 #
 # **In general.**
 #
@@ -457,7 +457,7 @@ def apply_attention(
 #
 # - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart. Such a tensor is not **contiguous**.
 # - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`.
-# - **`contiguous()`** makes a copy in which they do. (If they already do, it returns the tensor itself.) A view of that works.
+# - **`contiguous()`** makes a copy in which the numbers lie in that order. (If they already do, it returns the tensor itself.) A view of the copy works.
 # - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word. It is right here too.
 #
 # **Before you code.** You leave out the first move, and a reshape runs. What does the class token get?
@@ -608,7 +608,7 @@ class MultiHeadSelfAttention(nn.Module):
 #
 # **After the check.** ViT-B/16 has 768 numbers per token. How many numbers do these four layers learn there, in each block?
 #
-# $4 \cdot (768^2 + 768)$, which is 2362368.
+# $4 \cdot (768^2 + 768)$, which is 2,362,368.
 #
 # ### 2. Queries, keys and values
 #

@@ -108,7 +108,7 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 # <details>
 # <summary><b>After the check.</b> ViT-B/16 has 768 numbers per token. How many numbers do these four layers learn there, in each block?</summary>
 #
-# $4 \cdot (768^2 + 768)$, which is {{ number(of_vit_base) }}.
+# $4 \cdot (768^2 + 768)$, which is {{ of_vit_base }}.
 #
 # </details>
 #
@@ -233,7 +233,7 @@ def split_heads(
 # %% [markdown]
 # ## 4. Scaled attention scores
 #
-# Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Unless you scale it, the softmax puts nearly all the weight on one token, and its gradient all but vanishes.
+# Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. In a wide head, the softmax would then put nearly all the weight on one token, and its gradient would all but vanish. So you scale.
 #
 # ```
 # {{ diagram }}
@@ -359,7 +359,7 @@ def compute_attention_weights(
 # {{ values_and_shares(0) }}
 # ```
 #
-# For the second number: {{ dot(weights[0, CLASS], values[0, :, 1]) }}. In the first head the class token gathers {{ vector(gathered[0, CLASS]) }}: what stands out is on the right. In the second it gathers {{ vector(gathered[1, CLASS]) }}: what is down there.
+# For the second number: {{ dot(weights[0, CLASS], values[0, :, 1]) }}. In the first head the class token gathers {{ vector(gathered[0, CLASS]) }}: what stands out is on the right. In the second it gathers {{ vector(gathered[1, CLASS]) }}: at the lower right, something stands out.
 #
 # **In general.**
 #
@@ -420,7 +420,7 @@ def apply_attention(
 #
 # - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart. Such a tensor is not **contiguous**.
 # - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`.
-# - **`contiguous()`** makes a copy in which they do. (If they already do, it returns the tensor itself.) A view of that works.
+# - **`contiguous()`** makes a copy in which the numbers lie in that order. (If they already do, it returns the tensor itself.) A view of the copy works.
 # - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word. It is right here too.
 #
 # <details>

@@ -64,9 +64,8 @@ with torch.no_grad():
     layer.v_linear.weight.copy_(v_weight)
     layer.out_linear.weight.copy_(out_weight)
 learned = sum(each.numel() for each in layer.parameters())
-of_vit_base = sum(
-    each.numel() for made in reference.create_projections(768) for each in made.parameters()
-)
+four_layers = reference.create_projections(768)
+of_vit_base = f"{sum(each.numel() for made in four_layers for each in made.parameters()):,}"
 
 projected = [
     each.detach()
@@ -131,6 +130,7 @@ assert torch.equal(weights[1, CLASS], tensor(softmax_rows["share"])), "the share
 assert torch.allclose(weights[:, CLASS].sum(dim=-1), torch.ones(2).double()), "shares sum to 1"
 assert too_flat[0, CLASS, COW] < weights[0, CLASS, COW]
 assert gathered[0, CLASS].argmax() == 1 and gathered[0, CLASS, 1] > 0.8, "it is on the right"
+assert gathered[1, CLASS].argmax() == 2, "something stands out"
 assert abs(exact[CLASS] - result[CLASS]).max() < 0.05, "rounding changes little"
 shuffled = torch.tensor([CLASS, COW, SKY, GRASS, SUN])
 assert torch.allclose(layer(batch[:, shuffled])[0], exact[shuffled]), "order is not seen"
