@@ -1,5 +1,6 @@
 """How long a learner waits: a cold `attn check` against importing the library, and a save under
-`attn watch` until the answer is on the screen. Medians of one run, interleaved; not a test.
+`attn watch` until the answer is on the screen. Medians of one run, interleaved; then the trainings
+of `attn play`, once. Not a test.
 
 Run it as `python tests/benchmarks/learner_times.py [ROUNDS]`, on a machine that does nothing else.
 """
@@ -21,6 +22,8 @@ import pexpect
 ROOT = Path(__file__).resolve().parents[2]
 ATTN = str(Path(sys.executable).with_name("attn"))
 EXERCISES = {"numpy": "numpy_single_head", "torch": "torch_single_head"}
+TRAINED = ("torch_single_head", "torch_multi_head", "vit_multi_head")
+PLAYED = 60.0  # seconds for all trainings of an exercise
 TARGETS = {"numpy": (4.0, 150), "torch": (1.5, 300)}
 # Until a child is ready again; it is not to be seen from outside.
 PAUSE = {"numpy": 2.0, "torch": 8.0}
@@ -90,12 +93,23 @@ def warm(library: str, file: Path, rounds: int) -> None:
     )
 
 
+def played(name: str, folder: Path) -> None:
+    """Train on every task of an exercise, once."""
+    workspace(folder, name)
+    play = [ATTN, "play", name, "--in", str(folder)]
+    took = seconds(lambda: subprocess.run(play, check=True, capture_output=True))
+    print(f"{name}: attn play {took:.0f} s (expected: less than {PLAYED:g})")
+
+
 def main(rounds: int) -> None:
     for library, name in EXERCISES.items():
         with tempfile.TemporaryDirectory() as folder:
             file = workspace(Path(folder) / "work", name)
             cold(library, file.parent.parent, rounds)
             warm(library, file, rounds)
+    for name in TRAINED:
+        with tempfile.TemporaryDirectory() as folder:
+            played(name, Path(folder) / "work")
 
 
 if __name__ == "__main__":
