@@ -152,10 +152,15 @@ def test_with_the_reference_in_place_a_notebook_runs_draws_and_says_nothing_on_s
     steps = reference(name).exercise.steps
     assert f"all {len(steps)} steps pass" in told.data["text/html"].replace("\n", " ")
     assert pictures
+    learned = [each for each in pictures if "learns to" in each["text/plain"]]
+    assert len(learned) == len(reference(name).exercise.trainings)  # each one output, renewed
+    assert all("<svg" in each["text/html"] and "step" in each["text/plain"] for each in learned)
     for data in pictures:
-        assert "query ↓" in data["text/plain"] and data["text/html"].count("<table") >= 1
+        rows = "looks, block" if data in learned else "query ↓"
+        assert rows in data["text/plain"] and data["text/html"].count("<table") >= 1
     said = "".join(each.text for each in shown if each.output_type == "stream")
     assert "largest difference" in said and "equal, up to rounding" in said.replace("\n", " ")
+    assert said.count("Your layer has learned it.") >= min(1, len(learned))
 
 
 @pytest.mark.parametrize("name", NAMES)
