@@ -147,7 +147,8 @@ class _Shown:
         panels = [each.panel() for each in self._moments[-1].drawings]
         return (
             f"<p>{escape(self._words)}</p>{render_curve(self._moments)}"
-            f"<p>{escape(moment_words(self._moments[-1]))}</p>{render_panels(panels)}"
+            f"<p>{escape(moment_words(self._moments[-1]))}</p>"
+            f"<div style='overflow-x:auto'>{render_panels(panels)}</div>"
         )
 
 
