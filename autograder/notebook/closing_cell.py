@@ -49,6 +49,7 @@ def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]
         took=took_words(exercise, record.work_time),
         unknown=UNKNOWN,
         reading=exercise.closing.reading,
+        counts_help=False,
     )
 
 
@@ -74,7 +75,7 @@ def show_finish(finish: Finish) -> None:
         return
     page = (
         f"<div style='max-width:52em'><strong>{html(finish.headline)}</strong>"
-        f"{finish_body(finish)}</div>"
+        f"{finish_body(finish, 'h4')}</div>"
     )
     ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
 

@@ -45,8 +45,8 @@ class FinishedStep:
 class Finish:
     """An exercise that is done.
 
-    built: the author's sentences. took: how long it took. unknown: what nobody noted. after: the
-    title of the next exercise, "" when there is none.
+    built: the author's sentences. took: how long it took. unknown: what nobody noted. counts_help:
+    whether hints and solutions are noted.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Finish:
     took: tuple[str, ...]
     unknown: tuple[str, ...]
     reading: tuple[FurtherReading, ...]
-    after: str = ""
+    counts_help: bool = True
 
     @property
     def headline(self) -> str:

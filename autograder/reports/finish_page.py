@@ -12,8 +12,9 @@ from autograder.model.closing import FurtherReading
 from autograder.reports.finding import html
 from autograder.reports.finish import NONE, Finish, FinishedStep
 
-HEADS = ("step", "mistakes with a name", "help")
+HEADS = ("step", "mistakes", "help")
 _CELL = "text-align:left;vertical-align:top;padding:.25em .8em .25em 0"
+_HEAD = f"{_CELL};white-space:nowrap"
 STYLE = """\
 :root { --text: #1c2126; --soft: #525b66; --ground: #ffffff; --line: #d4d9df; }
 @media screen and (prefers-color-scheme: dark) {
@@ -32,6 +33,7 @@ caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
 tr { break-inside: avoid; border-bottom: 1px solid var(--line); }
 li { margin: .4rem 0; break-inside: avoid; }
 code { font: .92em ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monospace; }
+@page { margin: 18mm; }
 @media print { main { max-width: none; padding: 0; } body { font-size: 10.5pt; } }
 """
 
@@ -50,20 +52,16 @@ def finish_page(finish: Finish) -> str:
     )
 
 
-def finish_body(finish: Finish) -> str:
-    """Return everything below the headline."""
-    parts = [
-        _part("What you have built", _paragraphs((finish.built,))) if finish.built else "",
-        _part("How long it took", _paragraphs(finish.took)),
-        _part("Step by step", _table(finish)),
-        _part("What to read next", _list(map(_reading, finish.reading))) if finish.reading else "",
-        _part("What is not known here", _list(map(html, finish.unknown))),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _part(head: str, body: str) -> str:
-    return f"<h2>{head}</h2>\n{body}"
+def finish_body(finish: Finish, head: str = "h2") -> str:
+    """Return everything below the headline; `head` is the element of its headings."""
+    parts = {
+        "What you have built": _paragraphs((finish.built,)) if finish.built else "",
+        "How long it took": _paragraphs(finish.took),
+        "Step by step": _table(finish),
+        "What to read next": _list(map(_reading, finish.reading)) if finish.reading else "",
+        "What is not known here": _list(map(html, finish.unknown)),
+    }
+    return "\n".join(f"<{head}>{title}</{head}>\n{body}" for title, body in parts.items() if body)
 
 
 def _paragraphs(texts: tuple[str, ...]) -> str:
@@ -75,8 +73,9 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _table(finish: Finish) -> str:
-    heads = "".join(f"<th scope='col' style='{_CELL}'>{head}</th>" for head in HEADS)
-    rows = "".join(map(_row, finish.steps))
+    columns = HEADS if finish.counts_help else HEADS[:2]
+    heads = "".join(f"<th scope='col' style='{_HEAD}'>{head}</th>" for head in columns)
+    rows = "".join(_row(step, len(columns)) for step in finish.steps)
     caption = f"The steps in their order. {finish.met.rstrip('.:')}."
     return (
         f"<table><caption>{html(caption)}</caption><thead><tr>{heads}</tr></thead>"
@@ -84,10 +83,11 @@ def _table(finish: Finish) -> str:
     )
 
 
-def _row(step: FinishedStep) -> str:
+def _row(step: FinishedStep, columns: int) -> str:
     mistakes = "<br>".join(map(html, step.mistakes)) or NONE
-    cells = (f"<td style='{_CELL}'>{text}</td>" for text in (mistakes, html(step.help) or NONE))
-    return f"<tr><th scope='row' style='{_CELL}'>{html(step.heading)}</th>{''.join(cells)}</tr>"
+    texts = (mistakes, html(step.help) or NONE)[: columns - 1]
+    cells = "".join(f"<td style='{_CELL}'>{text}</td>" for text in texts)
+    return f"<tr><th scope='row' style='{_CELL}'>{html(step.heading)}</th>{cells}</tr>"
 
 
 def _reading(reading: FurtherReading) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from autograder.model.closing import Closing
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.work_time import LONGEST_PAUSE, WorkTime, read_work_time
 from autograder.reports.finish import Finish, FinishedStep, took_words
-from autograder.reports.finish_page import finish_page
+from autograder.reports.finish_page import finish_body, finish_page
 from autograder.verification.student_text import terms_of, written_texts
 from autograder.verification.trial import read_trial
 from autograder.verification.wording import reading_gaps
@@ -153,7 +154,8 @@ def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -
         FinishedStep(2, "mask", "Mask", (), open=True),
     )
     found = exercise().closing
-    page = finish_page(Finish("Title", found.built, steps, ("Long.",), ("More.",), found.reading))
+    finish = Finish("Title", found.built, steps, ("Long.",), ("More.",), found.reading)
+    page = finish_page(finish)
     outline = Outline()
     outline.feed(page)
     names = [tag for tag, _ in outline.tags]
@@ -164,6 +166,8 @@ def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -
     assert "&lt;b&gt;sums" in page and "2 of 3 hints and the solution" in page
     assert "prefers-color-scheme: dark" in page and "@media print" in page
     assert "1 of 2 steps pass, and what is left is a bonus." in page
+    uncounted = finish_body(replace(finish, counts_help=False), "h4")
+    assert "2 of 3 hints" not in uncounted and ">help<" not in uncounted
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,7 +23,7 @@ from autograder.reports.finish_page import finish_page
 
 SUFFIX = ".html"
 UNKNOWN = (
-    "What you did before the first check, and checks in a notebook's cells, is not noted.",
+    "What you did before the first check is not noted, and neither are checks in a notebook.",
     "Mistakes that have no name, and those that you saw before any check, are not counted.",
 )
 
@@ -72,7 +72,6 @@ def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
 def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
     exercise = checkup.exercise
     words = mistake_words_of(read_examples(exercise.folder))
-    after = session.next_exercise(exercise)
     steps = []
     for number, run in enumerate(checkup.steps, start=1):
         known, step = session.known(exercise, run.step), run.step
@@ -94,5 +93,4 @@ def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
         took=took_words(exercise, session.progress.work_time(exercise.name)),
         unknown=UNKNOWN,
         reading=exercise.closing.reading,
-        after=after.title if after else "",
     )
