@@ -16,7 +16,7 @@ from autograder.building.student_notebook import BELOW
 from autograder.course.verdict_cells import CHECK_PREFIX
 
 STEPS_LIST = "setup-steps"  # the id of the kit's list of the steps
-_FIXED = ("setup-prose", STEPS_LIST)
+_FIXED = ("setup-prose", STEPS_LIST, "closing-prose", "closing")
 _KITS_ID = re.compile(r"(?:prose|given|below)-\d{3,}")
 
 

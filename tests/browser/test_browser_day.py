@@ -75,7 +75,9 @@ def test_a_student_fetches_works_validates_hands_in_and_reads_the_feedback(
     notebook.run_all()
     shown = next(name for name, text in notebook.sources.items() if "show_attention(" in text)
     expect(notebook.output(shown).locator("table").first).to_contain_text("slept")
-    expect(notebook.output(notebook.order[-1])).to_contain_text("JULIET:")
+    heard = next(name for name, text in notebook.sources.items() if "speak(" in text)
+    expect(notebook.output(heard)).to_contain_text("JULIET:")
+    expect(notebook.output(notebook.order[-1])).to_contain_text("all 11 steps pass")
     for trouble in ("stderr", "error"):
         expect(notebook.page.locator(f"[data-mime-type$='jupyter.{trouble}']")).to_have_count(0)
     assert "Success" in notebook.validate()
