@@ -36,11 +36,11 @@ class BrokenCell:
 
     def told(self, name: str, step: str, *, there: bool) -> KitError:
         """Return what to say about `name`, which `step` needs; it is `there` from before."""
-        whose = f"the cell of `{name}`" + (f", which `{step}` uses," if name != step else "")
-        has = f"still has the old `{name}`" if there else f"has no `{name}`"
+        uses = f", which `{step}` uses" if name != step else ""
+        has = f"the old `{name}` is still there" if there else f"there is no `{name}` yet"
         quoted = f": `{self.error.code}`" if self.error.code else ""
         return KitError(
-            f"{whose} could not run, because Python cannot read it: so the kernel {has}",
+            f"Python cannot read the cell of `{name}`{uses}, so {has}",
             place=f"cell [{self.number}], line {self.error.line}{quoted} ({self.error.message})",
             cure=f"{not_python(self.error).look} Then run that cell again, and check({step})",
         )

@@ -97,27 +97,27 @@ def test_a_notebook_that_is_not_saved_yet_is_checked_as_it_ran(folder: Path) -> 
 
 BROKEN = RIGHT.replace("keepdims=True))\n", "keepdims=True)\n", 1)
 CALLS = "def compute_attention_weights(scaled_scores):\n    return softmax(scaled_scores)"
-UNREADABLE = "because Python cannot read it: so the kernel"
+UNREADABLE = "Python cannot read the cell of `softmax`"
 
 
 def test_a_step_whose_cell_is_not_python_is_told_by_its_line(folder: Path) -> None:
     told = said(folder, (OPEN, BROKEN, "check(softmax)"))
-    assert f"{UNREADABLE} has no `softmax`" in told
+    assert f"{UNREADABLE}, so there is no `softmax` yet" in told
     assert "cell [2], line 3: `exponentials = np.exp(" in told and "was never closed" in told
     assert "count the brackets" in told and "Then run that cell again" in told
 
 
 def test_old_code_is_not_checked_after_a_cell_that_is_not_python(folder: Path) -> None:
     told = said(folder, (OPEN, RIGHT, BROKEN, "check(softmax)"))
-    assert f"{UNREADABLE} still has the old `softmax`" in told and "cell [3]" in told
+    assert f"{UNREADABLE}, so the old `softmax` is still there" in told and "cell [3]" in told
 
 
 def test_a_step_that_uses_a_cell_that_is_not_python_is_not_checked(folder: Path) -> None:
     told = said(folder, (OPEN, RIGHT, CALLS, BROKEN, "check(compute_attention_weights)"))
-    assert "the cell of `softmax`, which `compute_attention_weights` uses, could not run" in told
+    assert f"{UNREADABLE}, which `compute_attention_weights` uses, so the old" in told
     imports = "import numpy as np\nimport math as\nfrom numpy import exp"
     told = said(folder, (OPEN, imports, RIGHT, "check(softmax)"))
-    assert "the cell of `np`, which `softmax` uses, could not run" in told
+    assert "the cell of `np`, which `softmax` uses, so the old `np` is still there" in told
 
 
 def test_once_a_cell_is_corrected_its_error_is_forgotten(folder: Path) -> None:
