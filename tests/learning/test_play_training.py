@@ -54,7 +54,8 @@ def test_an_endless_loop_ends_within_the_limit_of_a_call(tmp_path: Path) -> None
     limited(work, NAME, seconds_per_call=0.5)
     write(work, NAME, WEIGHTS, "while True:\n            pass")
     run = attn("play", NAME, folder=work)
-    assert run.code == 2 and "still running after 0.5 s" in run.err, run.err
+    # In processor time, or on a busy machine in wall time.
+    assert run.code == 2 and re.search(r"still running after [01]\.5 s", run.err), run.err
     assert "Traceback" not in run.err
 
 
