@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from autograder.model.exercise import Exercise
 from autograder.notebook.kernel_record import KernelRecord
 from autograder.reports.finding import html
-from autograder.reports.finish import Finish, FinishedStep, mistake_line, took_words
+from autograder.reports.finish import Finish, FinishedStep, mistake_line, needed_steps, took_words
 from autograder.reports.finish_page import finish_body
 
 WIDTH = 72
@@ -26,7 +26,7 @@ UNKNOWN = (
 
 def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]) -> Finish | None:
     """Return what is known of an exercise that is done; None when a step with points is left."""
-    if any(step.points and not record.passed.get(step.name) for step in exercise.steps):
+    if not all(record.passed.get(step.name) for step in needed_steps(exercise)):
         return None
     steps = tuple(
         FinishedStep(
@@ -55,9 +55,7 @@ def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]
 
 def waiting_words(exercise: Exercise, record: KernelRecord) -> str:
     """Return which checks are left, in words."""
-    left = [
-        step.name for step in exercise.steps if step.points and not record.passed.get(step.name)
-    ]
+    left = [step.name for step in needed_steps(exercise) if not record.passed.get(step.name)]
     checks = ", ".join(f"check({name})" for name in left[:3])
     more = f" and {len(left) - 3} more" if len(left) > 3 else ""
     return (

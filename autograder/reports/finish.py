@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from autograder.model.closing import FurtherReading
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import Exercise, Step
 from autograder.model.work_time import LONGEST_PAUSE, WorkTime
 from autograder.reports.finding import shown
 
@@ -73,6 +73,11 @@ class Finish:
         if not count:
             return "No check named a mistake of yours."
         return f"The checks named {count} {'mistake' if count == 1 else 'mistakes'} on your way:"
+
+
+def needed_steps(exercise: Exercise) -> tuple[Step, ...]:
+    """Return the steps that have to pass: those with points, or all where none has any."""
+    return tuple(step for step in exercise.steps if step.points) or exercise.steps
 
 
 def took_words(exercise: Exercise, time_spent: WorkTime) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from autograder.learning.terminal.finish_text import finish_lines
 from autograder.learning.terminal.screen import command
 from autograder.model.exercise import Step
 from autograder.model.files import write_whole
-from autograder.reports.finish import Finish, FinishedStep, mistake_line, took_words
+from autograder.reports.finish import Finish, FinishedStep, mistake_line, needed_steps, took_words
 from autograder.reports.finish_page import finish_page
 
 SUFFIX = ".html"
@@ -44,7 +44,8 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
     with Child(exercise) as child:
         checkup = check_work(exercise, exercise.steps, child=child)
     session = session.passed(checkup)
-    left = [run.step for run in checkup.steps if not run.verdict.passes and run.step.points]
+    still_open = [run.step for run in checkup.steps if not run.verdict.passes]
+    left = [step for step in needed_steps(exercise) if step in still_open]
     if left:
         _show_what_is_left(checkup, left[0], console)
         return False
