@@ -9,18 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FurtherReading:
-    """A paper, book or page to read next; `where` is how to find it, and `why` one sentence."""
+    """A paper, book or page to read next; `place` is how to find it, and `why` one sentence."""
 
     title: str
     by: str
     year: int
-    where: str
+    place: str
     why: str
 
     @property
     def source(self) -> str:
         """Who wrote it, when, and where it is."""
-        return f"{self.by}, {self.year}. {self.where}"
+        return f"{self.by}, {self.year}. {self.place}"
 
 
 @dataclass(frozen=True)
