@@ -19,7 +19,9 @@ NARROW = 700  # pixels, with JupyterLab's file browser still open
 THEMES = ("JupyterLab Light", "JupyterLab Dark")
 
 
-@pytest.mark.parametrize("name", ["numpy_single_head", "torch_single_head"])
+@pytest.mark.parametrize(
+    "name", ["numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head"]
+)
 def test_in_a_narrow_window_drawings_keep_their_lines_and_answers_fold(
     name: str, classroom: Classroom, lab: Lab, new_page: Callable[..., Page]
 ) -> None:
