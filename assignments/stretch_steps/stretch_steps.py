@@ -48,7 +48,8 @@ from torch import Tensor, nn
 #
 # **By hand.** Let $N = 2$ and $D = 2$. The first pair is $q = (1, 2)$ and $k = (3, 2)$, the second $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
 #
-# **Before you code:** with vectors four times as wide, is the spread four times as large, or less? The products have signs.
+# **Before you code.** With vectors four times as wide, is the spread four times as large, or less?
+# (The answer is at the end of this file.)
 
 
 # %%
@@ -105,6 +106,9 @@ if __name__ == "__main__":
 # | it was very tired indeed | True | True | True | True | True |
 #
 # Here True means "may be seen". Libraries do not agree on this: `nn.MultiheadAttention` wants True where a token is hidden. Always look it up.
+#
+# **Before you code.** A sequence has length 3. Is position 3 real?
+# (The answer is at the end of this file.)
 
 
 # %%
@@ -130,7 +134,8 @@ def create_padding_mask(lengths: Int[Tensor, "B"], num_tokens: int) -> Bool[Tens
 #
 # **By hand.** The scores of one query are $(0, 0, 7)$ and the last place is padding. Without the mask, the padding takes nearly everything: $(0.001, 0.001, 0.998)$. With it, the row is $(0, 0, -\infty)$ and the shares are $(0.5, 0.5, 0)$.
 #
-# **Before you code:** if you hid the *rows* of padded tokens too, every score of such a row would be $-\infty$. What is its softmax then?
+# **Before you code.** If you hid a whole row, every score in it would be −∞. What is its softmax?
+# (The answer is at the end of this file.)
 
 
 # %%
@@ -157,7 +162,8 @@ def hide_padding(
 #
 # `Wq` is a linear layer from $C$ to $C$. `Wkv` goes from $E$ to $2 \cdot C$ and gives, for every token, first the key and then the value. Query and key need the same width, or they would have no dot product.
 #
-# **Before you code:** which of the three would change if the text being read had ten more words?
+# **Before you code.** The text being read gets ten more words. Which of the three change?
+# (The answer is at the end of this file.)
 
 
 # %%
@@ -176,8 +182,6 @@ def project_two_sequences(
 # %% [markdown]
 # ## 5. The cross-attention layer
 #
-# Ten more words in the text give ten more keys and values; the queries stay as they are.
-#
 # Now all of it together. The scores are a rectangle, `(B, S, T)`: a row for each token that asks, a column for each token that is read. Everything else is as you know it, with one head as wide as the hidden size:
 #
 # $$\text{output} = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{C}}\right) V \; W_O$$
@@ -185,6 +189,9 @@ def project_two_sequences(
 # With `lengths`, the padding of the **context** is hidden. There is no causal mask: the sentence that is read is there from the start, so nothing in it is the future.
 #
 # In the original Transformer, this layer sits between the two halves. The *encoder* reads the source sentence with self-attention. Each block of the *decoder* has masked self-attention, then cross-attention to what the encoder gave. A GPT has no encoder, so it has no cross-attention either.
+#
+# **Before you code.** Which axes does the output have: those of x, or those of the context?
+# (The answer is at the end of this file.)
 #
 # The class keeps its layers as attributes `Wq`, `Wkv` and `Wo`. The checks put their own weights into them by these names, and send a gradient back through your layer.
 
@@ -218,3 +225,39 @@ class CrossAttention(nn.Module):
         """
         # YOUR CODE HERE
         raise NotImplementedError("CrossAttention.forward is not written yet")
+
+
+# %% [markdown]
+# ## The answers
+#
+# Think about each question before you read on.
+#
+# ### 1. The √D experiment
+#
+# **Before you code.** With vectors four times as wide, is the spread four times as large, or less?
+#
+# Less: the products have signs, and some of them cancel. How much less, the experiment shows.
+#
+# ### 2. Padding: the mask
+#
+# **Before you code.** A sequence has length 3. Is position 3 real?
+#
+# No. Positions begin with 0, so the real ones are 0, 1 and 2.
+#
+# ### 3. Padding: the masked scores
+#
+# **Before you code.** If you hid a whole row, every score in it would be −∞. What is its softmax?
+#
+# NaN: 0 divided by 0. So only columns are hidden. What comes out in the row of a padded token, nobody reads.
+#
+# ### 4. Queries from one sequence, keys and values from another
+#
+# **Before you code.** The text being read gets ten more words. Which of the three change?
+#
+# The keys and the values: there are ten more of each. The queries stay, since they come from the other sentence.
+#
+# ### 5. The cross-attention layer
+#
+# **Before you code.** Which axes does the output have: those of x, or those of the context?
+#
+# Those of x, (B, S, C). A row of weights mixes all tokens of the context into one vector for one token of x.
