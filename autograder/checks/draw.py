@@ -52,7 +52,7 @@ class Draw:
     def worked(cls, exercise: Exercise, name: str, sizes: Mapping[str, int]) -> Draw:
         """Return the draw of a worked example; `sizes` override the exercise's public ones."""
         own = {**exercise.grading.public_sizes, **sizes}
-        return cls(own, 0, name, exercise.dtype, PUBLIC_DECIMALS)
+        return cls(own, exercise.grading.public_seed, name, exercise.dtype, PUBLIC_DECIMALS)
 
     def beside(self, name: str, sizes: Mapping[str, int]) -> Draw:
         """Return a draw of its own, of the same seed, with other sizes for some axes.

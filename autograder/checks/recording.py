@@ -53,6 +53,32 @@ def record_examples(folder: Path) -> str:
     return write_examples(reference.exercise.name, examples)
 
 
+def record_other_examples(folder: Path, step: str, seed: int) -> str:
+    """Return the text of an examples file with one step's examples, drawn from another seed.
+
+    Raises `KitError` as `record_examples` does.
+    """
+    reference = read_reference(folder)
+    grading = replace(reference.exercise.grading, public_seed=seed)
+    drawn = replace(reference, exercise=replace(reference.exercise, grading=grading))
+    return write_examples(drawn.exercise.name, _recorded(drawn, step))
+
+
+def _recorded(reference: Reference, step: str = "") -> list[Example]:
+    """Return the worked examples of one step, or of all."""
+    examples: list[Example] = []
+
+    def judge(plugin: GradingPlugin) -> None:
+        reference.forget()  # what was drawn while the checks were collected is not repeatable
+        for item in plugin.collected.marked("public"):
+            if step in ("", step_of(item)):
+                arrays.seed(0)  # every call draws new layers, but a build must be repeatable
+                plugin.recorded(item, reference, _recorder(reference, item, examples))
+
+    run_graders(GradingPlugin(reference, judge, public=True))
+    return examples
+
+
 def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) -> Recorder:
     def record(request: Request, expectation: Expectation) -> None:
         refuse_what_cannot_cross(item.name, request, reference)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from autograder.errors import KitError
+from autograder.learning.commands.reviewing import review_words
 from autograder.learning.state.session import LearnerSession, open_session
 from autograder.learning.terminal.screen import command
 
@@ -43,6 +45,10 @@ def _greet_a_learner(session: LearnerSession, console: Console) -> None:
     console.print(Text(f"{exercise.title}: {len(passed)} of {of} steps passed when last checked."))
     if exercise.optional and len(passed) < of:
         console.print(Text("This one is optional: go on if you like."))
+    to_review = review_words(session, date.today())
+    if to_review:
+        console.print(Text(to_review))
+        console.print(command("attn review", "brings it back, blank"))
     if len(passed) < of:
         step = session.open_step(exercise)
         number = exercise.steps.index(step) + 1

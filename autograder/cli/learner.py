@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
 
 import click
@@ -85,6 +86,29 @@ def debug(step: str | None, folder: Path) -> None:
     from autograder.learning.commands import debugging
 
     debugging.debug(folder, step, OUT, _say)
+
+
+@click.command(epilog=example("attn review softmax"))
+@click.argument("step", required=False)
+@click.option(
+    "--on",
+    "day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Review as on this day, such as 2026-11-24 [default: today].",
+)
+@IN
+def review(step: str | None, day: datetime | None, folder: Path) -> None:
+    """Bring back steps that passed 1, 7 or 30 days ago, blank; with STEP, check one of them.
+
+    You write it again in a file of its own. Your own work is not touched.
+    """
+    from autograder.learning.commands import reviewing
+
+    today = day.date() if day else date.today()
+    if step is None:
+        reviewing.list_reviews(folder, today, OUT, _say)
+        return
+    sys.exit(0 if reviewing.review_step(folder, step, today, OUT, _say) else 1)
 
 
 @click.command("list", epilog=example("attn list"))
@@ -186,6 +210,7 @@ COMMANDS = (
     show,
     debug,
     list_steps,
+    review,
     solution,
     reset,
     play,

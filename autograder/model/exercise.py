@@ -71,13 +71,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Grading:
-    """How inputs are drawn: the seed, and the size of each axis, hidden and public.
+    """How inputs are drawn: the seeds, and the size of each axis, hidden and public.
 
     `without` says for a step which standing properties it is not held to, each with the reason.
     `left_out` names steps of solution.py that students do not get. Students get none of it.
     """
 
     seed: int = 0
+    public_seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     public_sizes: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

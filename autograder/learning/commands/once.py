@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from autograder.learning.commands.reviewing import review_words
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
@@ -124,6 +126,10 @@ def show_progress(folder: Path, console: Console, say: Say) -> None:
     session = open_session(folder, say)
     for line in listed(session, session.current):
         console.print(line)
+    to_review = review_words(session, date.today())
+    if to_review:
+        console.print(Text(to_review))
+        console.print(command("attn review", "brings it back, blank"))
 
 
 def show_step(

@@ -71,13 +71,17 @@ def check_work(
 
 @dataclass
 class Checking:
-    """One check under way, over as many children as it takes."""
+    """One check under way, over as many children as it takes.
+
+    names: what each cell is called in tracebacks; by default, the file and the number of the cell.
+    """
 
     exercise: Exercise
     submission: Submission
     steps: Sequence[Step]
     tell: Tell
     stop: Stop
+    names: tuple[str, ...] = ()
     _skipped: set[int] = field(default_factory=set)
     _blocked: list[str] = field(default_factory=list)
     _done: list[StepRun] = field(default_factory=list)
@@ -135,6 +139,7 @@ class Checking:
         return {
             "file": str(self.submission.path.resolve()),
             "cells": self.submission.cells,
+            "names": self.names,
             "imports": self._imports,
             "skipped": sorted(self._skipped),
             "blocked": self._blocked,

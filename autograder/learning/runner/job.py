@@ -48,9 +48,10 @@ class Blocked(BaseException):
 class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
-    file, cells: the code. imports: the lines of import that it lacks. skipped: the numbers of
-    cells not to run. steps: the steps to ask. speaks: the layer that a language model speaks
-    through, if any. trains: the task and the layer that a model is trained with, if any.
+    file, cells, names: the code, and what each cell is called, if not by its number. imports: the
+    lines of import that it lacks. skipped: the numbers of cells not to run. steps: the steps to
+    ask. speaks: the layer that a language model speaks through, if any. trains: the task and the
+    layer that a model is trained with, if any.
     blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
     the limits.
     """
@@ -186,6 +187,7 @@ class Job:
     def _name(self, cell: str, number: int) -> str:
         script = self._file.suffix == ".py"
         name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
+        name = self._facts["names"][number] if self._facts["names"] else name
         self._lines[name] = cell.split("\n")
         # A traceback then shows the line that was run, even if the file was saved since.
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)

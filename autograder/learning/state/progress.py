@@ -11,19 +11,21 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.workspace import MARK, Workspace
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, replace_file
 from autograder.model.work_time import WorkTime, read_work_time
 
 FILE = "progress.json"
 VERSION = 1
 MOST_BYTES = 1_000_000  # a step needs about 100
+REVIEW_DAYS = (1, 7, 30)  # after a step passed, after its first review, after its second
 MOST_MISTAKES = 20  # of a step: the last ones
 
 
@@ -32,12 +34,17 @@ class StepProgress:
     """The progress in one step: whether it last passed, hints given, solution shown.
 
     mistakes: the names of the known mistakes that checks found in it, in the order of their coming.
+    reviews: how many reviews it passed. review_on: the day of the next one, such as 2026-11-24, ""
+    for none. review_begun: the day on which its review file was made last.
     """
 
     passed: bool = False
     hints: int = 0
     solution: bool = False
     mistakes: tuple[str, ...] = ()
+    reviews: int = 0
+    review_on: str = ""
+    review_begun: str = ""
 
     def with_hints(self, number: int) -> StepProgress:
         """Return the progress after this many hints."""
@@ -58,6 +65,31 @@ class StepProgress:
         return replace(self, mistakes=(*self.mistakes, name)[-MOST_MISTAKES:])
 
 
+def scheduled(known: StepProgress, today: date) -> StepProgress:
+    """Return the progress with a day for the first review, once the step passes."""
+    if not known.passed or known.review_on or known.reviews:
+        return known
+    return replace(known, review_on=_after(today, REVIEW_DAYS[0]))
+
+
+def reviewed(known: StepProgress, today: date, *, passed: bool) -> StepProgress:
+    """Return the progress after a review: the next comes later, or the next day if it failed.
+
+    Who failed and corrects it on the same day has still failed.
+    """
+    if not passed:
+        return replace(known, reviews=0, review_on=_after(today, REVIEW_DAYS[0]))
+    if known.review_on > today.isoformat():
+        return known
+    done = known.reviews + 1
+    days = REVIEW_DAYS[done : done + 1]
+    return replace(known, reviews=done, review_on=_after(today, days[0]) if days else "")
+
+
+def _after(today: date, days: int) -> str:
+    return (today + timedelta(days)).isoformat()
+
+
 @dataclass(frozen=True)
 class Progress:
     """The progress in a workspace; changes return a new object, and `save` writes it."""
@@ -74,12 +106,14 @@ class Progress:
     def step(self, exercise: str, step: str) -> StepProgress:
         """Return the progress in a step."""
         facts = _inner(self.facts, "exercises", exercise, step)
-        hints = facts.get("hints")
         return StepProgress(
             facts.get("passed") is True,
-            hints if type(hints) is int and hints > 0 else 0,
+            _count(facts.get("hints")),
             facts.get("solution") is True,
             _names(facts.get("mistakes")),
+            _count(facts.get("reviews")),
+            _day(facts.get("review_on")),
+            _day(facts.get("review_begun")),
         )
 
     def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:
@@ -105,6 +139,7 @@ class Progress:
             finding = run.verdict.finding
             now = progress.step(name, run.step.name).with_passed(run.verdict.passes)
             now = now.with_mistake(finding.misconception if finding else None)
+            now = scheduled(now, date.today())
             progress = progress.with_step(name, run.step.name, now)
         return progress
 
@@ -131,6 +166,14 @@ class Progress:
             step.name for step in exercise.steps if self.step(exercise.name, step.name).passed
         )
 
+    def to_review(self, exercise: Exercise, today: date) -> tuple[Step, ...]:
+        """Return the steps of an exercise whose review has come."""
+        known = {step: self.step(exercise.name, step.name) for step in exercise.steps}
+        day = today.isoformat()
+        return tuple(
+            step for step, each in known.items() if each.passed and "" < each.review_on <= day
+        )
+
     def points(self, exercise: Exercise) -> float:
         """Return the points of the steps that passed when last checked."""
         passed = self.passed(exercise)
@@ -144,6 +187,17 @@ class Progress:
             ignore.write_text("*\n", encoding="utf-8")
         text = json.dumps({"version": VERSION, **self.facts}, indent=2, ensure_ascii=False) + "\n"
         replace_file(self.file, text.encode("utf-8", "backslashreplace"))
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _day(value: Any) -> str:
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (TypeError, ValueError):
+        return ""
 
 
 def _names(listed: Any) -> tuple[str, ...]:
