@@ -45,8 +45,8 @@ class TaskModel(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return logits (B, A, classes); for what is not written to its end, of what is there."""
-        x = self.embedding(inputs)
-        x = x + self.positions[: x.shape[1]]
+        places = self.positions[: inputs.shape[1]]
+        x = self.embedding(inputs) + places
         for block in self.blocks:
             x = block(x)
         logits: Tensor = self.to_classes(self.norm(self.task.answering(x)))

@@ -13,7 +13,6 @@ from datetime import date
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.judging.examples import FILE as EXAMPLES
 from autograder.learning.state.answer_key import solution_folder
 from autograder.learning.state.workspace import MARK, Workspace
 from autograder.model.exercise import Exercise, Step
@@ -85,6 +84,8 @@ class ReviewFile:
 
         None where the solutions are not at hand. Raises `KitError` when they cannot be drawn.
         """
+        from autograder.judging.examples import FILE as EXAMPLES
+
         solution = solution_folder(self.workspace, self.exercise)
         if solution is None:
             return None
