@@ -676,7 +676,7 @@ class MultiHeadSelfAttention(nn.Module):
 # train("digits", lambda hidden_dim: MultiHeadSelfAttention(hidden_dim, num_heads=3))
 
 # %% [markdown] active="ipynb"
-# Be careful with such a number. That many digits come out right does not say that a layer is right: the list below says how many mistakes cannot be seen from it.
+# Be careful with such a number. That many digits come out right does not say that a layer is right. The list below says how many mistakes cannot be seen from it.
 
 # %% [markdown] active="ipynb"
 # ## What a mistake would have done
