@@ -45,8 +45,8 @@ class TaskModel(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return logits (B, A, classes); for what is not written to its end, of what is there."""
-        places = self.positions[: inputs.shape[1]]
-        x = self.embedding(inputs) + places
+        embedded = self.embedding(inputs)
+        x = embedded + self.positions[: len(embedded[0])]
         for block in self.blocks:
             x = block(x)
         logits: Tensor = self.to_classes(self.norm(self.task.answering(x)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from support.learner_workspace import ATTN, NAME, attn, written
+from support.changing_course import nbgrader
+from support.learner_workspace import NAME, attn, written
 
 OPTIONAL = "stretch_steps"
-NBGRADER = str(Path(ATTN).with_name("nbgrader"))
 HIDDEN = "    return scaled_scores.where(padding_mask.unsqueeze(1), -1e9)"
 
 
@@ -43,8 +43,8 @@ def test_it_is_worth_what_the_course_says(tmp_path: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8") + said, encoding="utf-8")
     update = attn("course", "update", "course", "--yes", folder=tmp_path)
     assert update.code == 0, update.err
-    released = attn("generate_assignment", OPTIONAL, folder=course, command=NBGRADER)
-    assert released.code == 0, released.err
+    released = nbgrader("generate_assignment", OPTIONAL, folder=course)
+    assert released.code == 0, released.out
     handed_in = course / "submitted" / "anna" / OPTIONAL / f"{OPTIONAL}.py"
     handed_in.parent.mkdir(parents=True)
     stub = (course / "source" / OPTIONAL / handed_in.name).read_text(encoding="utf-8")
