@@ -24,6 +24,9 @@ from autograder.verification.mutants.quiet import enable_gradients, quiet
 from autograder.verification.mutants.subject import Subject, Tree, learned
 from autograder.verification.trial import Seen, Trial
 
+# Which standing check asks what a probe looks at. A step may be excused from one, with a reason.
+ASKED_BY = {"gradients": "gradients", "dtypes": "other_precision"}
+
 
 class Jury:
     """The checks, the worked examples and the probes of one step."""
@@ -40,7 +43,12 @@ class Jury:
             self._run(check, getattr(trial.module, step), naming=False)
         own, telling, standing = by_purpose(self.checks)
         self._deciding = [*own, *standing]
-        probes = probes_of(trial.reference, [*own, *telling], step)
+        not_asked = trial.reference.exercise.grading.without.get(step, {})
+        probes = [
+            probe
+            for probe in probes_of(trial.reference, [*own, *telling], step)
+            if ASKED_BY.get(probe.aspect) not in not_asked
+        ]
         self.expected = _useful(probes, self._names, self.library, self.compare)
 
     @property

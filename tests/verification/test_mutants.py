@@ -147,6 +147,15 @@ def test_memory_between_calls_is_shown_by_a_call_with_other_inputs_first(
     assert judged.shown_by.startswith("calls before, other inputs first: values off by")
 
 
+def test_no_probe_looks_at_what_a_step_is_not_held_to() -> None:
+    measuring, hiding = (
+        {probe.aspect for probe, _ in subject_of("stretch_steps", step)[1].expected}
+        for step in ("measure_spread", "hide_padding")
+    )
+    assert hiding >= {"gradients", "dtypes"}
+    assert not measuring & {"gradients", "dtypes"}
+
+
 def test_a_pair_changes_two_places_and_is_drawn_alike_each_time(
     softmax: tuple[Subject, Jury],
 ) -> None:
