@@ -152,7 +152,7 @@ def _where_from(step: WrittenStep, names: CodeNames, name: str, node: ast.Name) 
         f"Nothing in what you wrote sets {shown}. A notebook can still know it from a cell that is "
         "gone: restart it, and run all its cells."
         if names.notebook
-        else f"Nothing in your file sets {shown}."
+        else f"Nothing in the code sets {shown}."
     )
 
 

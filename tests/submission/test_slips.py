@@ -170,7 +170,7 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
     ),
     "a variable that nothing sets": (
         "apply_attention",
-        "Nothing in your file sets `my_scale`",
+        "Nothing in the code sets `my_scale`",
         ("return attention_weights @ values", "return attention_weights @ (values * my_scale)"),
     ),
     "a list in the place of an array": (
