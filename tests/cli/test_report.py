@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,14 +38,23 @@ def attn(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def homework(tmp_path: Path) -> Path:
-    folder = tmp_path / "homework"
-    folder.mkdir()
+def homework(graded: Path) -> Path:
+    """A graded class as it was before the first test, in its old place: results name that."""
+    place = graded.with_name("class")
+    shutil.rmtree(place)
+    shutil.copytree(graded, place, symlinks=True)
+    return place / "homework"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "class" / "homework"
+    folder.mkdir(parents=True)
     for student, changed in CLASS.items():
         (folder / f"{student}.py").write_text(written(NAME, **changed), encoding="utf-8")
     run = attn("grade", folder, "--exercise", NAME)
     assert run.returncode == 0, run.stdout + run.stderr
-    return folder
+    return Path(shutil.copytree(folder.parent, folder.parents[1] / "graded", symlinks=True))
 
 
 def results(homework: Path) -> Path:

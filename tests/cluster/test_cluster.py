@@ -105,6 +105,7 @@ def rows(journal: Path) -> int:
     return int(count)
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_isolate_gives_its_work_back_and_another_does_it(
     client: Client, submissions: tuple[Submission, ...], expected: tuple[Verdict, ...]
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_worker_with_another_kit_is_refused_and_told_by_what_differs(
     assert "its source" in said[0]
 
 
+@pytest.mark.slow
 def test_a_worker_that_returns_anything_else_than_verdicts_gives_its_work_back(
     submissions: tuple[Submission, ...],
     expected: tuple[Verdict, ...],

@@ -126,6 +126,7 @@ def test_a_source_that_was_edited_has_to_be_released_again_and_is_not_taken_for_
     assert attn("course", "check", root / "course").code == 0
 
 
+@pytest.mark.slow
 def test_solutions_that_nbgrader_clears_do_not_make_a_release_stale(root: Path) -> None:
     course = course_in(root)
     add_question(course)
@@ -150,6 +151,7 @@ def test_a_configuration_of_an_earlier_kit_is_told_with_what_it_lacks(root: Path
     assert "an earlier version made it" in told
 
 
+@pytest.mark.slow
 def test_what_is_no_course_and_what_is_damaged_ends_with_a_cure(root: Path, tmp_path: Path) -> None:
     run = attn("course", "check", tmp_path)
     assert run.code == 2 and "not a course" in run.out

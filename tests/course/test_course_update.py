@@ -213,6 +213,7 @@ def test_new_hints_and_words_come_in_and_the_instructors_own_stay(
     assert contents(fresh) == before
 
 
+@pytest.mark.slow
 def test_where_both_have_changed_the_words_the_instructors_stay_unless_told_otherwise(
     tmp_path: Path, fresh: Course
 ) -> None:
@@ -232,6 +233,7 @@ def test_where_both_have_changed_the_words_the_instructors_stay_unless_told_othe
     assert "## Center every row" in [cell.source for cell in source(fresh).cells]
 
 
+@pytest.mark.slow
 def test_in_a_course_of_an_earlier_kit_nobody_knows_whose_words_they_are_so_they_stay(
     tmp_path: Path, fresh: Course
 ) -> None:
@@ -247,6 +249,7 @@ def test_in_a_course_of_an_earlier_kit_nobody_knows_whose_words_they_are_so_they
     assert "There is nothing to update." in update(fresh)
 
 
+@pytest.mark.slow
 def test_a_configuration_of_an_earlier_kit_gets_what_it_lacks_and_keeps_own_lines(
     fresh: Course,
 ) -> None:

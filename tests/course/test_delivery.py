@@ -62,6 +62,7 @@ def test_grading_puts_the_page_where_nbgrader_looks_for_it_under_each_notebooks_
     assert plain.read_bytes() == (course.graded(NAME) / "feedback" / f"{PLAIN}.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_name_as_long_as_a_name_may_be_keeps_nobody_from_a_page(course: Course) -> None:
     folder, name = course.submitted(NAME, WRONG), "n" * 249
     (folder / "my <b>copy<b>.ipynb").rename(folder / f"{name}.ipynb")

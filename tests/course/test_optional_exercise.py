@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from support.changing_course import nbgrader
 from support.learner_workspace import NAME, attn, written
 
@@ -35,6 +37,7 @@ def test_a_course_gets_it_by_name_when_it_is_made_or_later(tmp_path: Path) -> No
     assert exercises(tmp_path / "other") == [NAME, OPTIONAL]
 
 
+@pytest.mark.slow
 def test_it_is_worth_what_the_course_says(tmp_path: Path) -> None:
     attn("course", "new", "course", "--exercise", OPTIONAL, folder=tmp_path)
     course = tmp_path / "course"

@@ -147,6 +147,7 @@ def test_every_place_is_in_the_instructors_own_file(
     assert str(folder / f"{file}.py") in run.out and str(ADJUSTED) not in run.out, run.out
 
 
+@pytest.mark.slow
 def test_a_standing_check_that_the_reference_fails_says_how_to_switch_it_off(
     course: Course,
 ) -> None:

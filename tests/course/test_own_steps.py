@@ -106,6 +106,7 @@ def test_nothing_of_the_own_files_is_in_the_students_stub_but_what_is_theirs(
     assert names[-2:] == [WIDEST, f"check_{WIDEST}"]
 
 
+@pytest.mark.slow
 def test_an_own_step_that_is_taken_back_is_gone(course: Course) -> None:
     folder = write_own_steps(course.directory, FIFTH)
     update(course)
@@ -168,6 +169,7 @@ def test_a_mistake_in_the_own_files_is_told_with_file_and_line(
     assert (f"{place}:{line}" if line else place) in run.out, run.out
 
 
+@pytest.mark.slow
 def test_a_fault_of_an_own_check_costs_nobody_points_and_says_where_it_is(course: Course) -> None:
     write_own_steps(course.directory, FIFTH)
     update(course)
@@ -190,6 +192,7 @@ def test_a_file_that_is_missing_is_named(course: Course, missing: str) -> None:
     assert run.code == 2 and missing in run.out and f"{OWN}/{FIFTH}" in run.out, run.out
 
 
+@pytest.mark.slow
 def test_points_of_the_course_take_the_place_of_those_of_the_exercise(course: Course) -> None:
     assert release(course).code == 0
     hand_in(course, "ben")

@@ -152,6 +152,7 @@ def changed_weights(tmp_path: Path) -> Any:
     return write
 
 
+@pytest.mark.slow
 def test_another_training_is_measured_as_another(changed_weights: Any, tmp_path: Path) -> None:
     embeddings = np.load(WEIGHTS)["embeddings"]
     (other,) = read_trainings([changed_weights("other.npz", embeddings=embeddings / 2)])

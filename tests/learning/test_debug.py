@@ -78,9 +78,17 @@ def test_a_method_of_the_layer_is_stopped_in(workspace: Path) -> None:
 @pytest.mark.parametrize(
     "step, old, new, seen",
     [
-        ("scale_scores", "/ math.sqrt(head_dim)", "/ head_dim", "-> return attention_scores /"),
+        pytest.param(
+            *("scale_scores", "/ math.sqrt(head_dim)", "/ head_dim"),
+            "-> return attention_scores /",
+            marks=pytest.mark.slow,
+        ),
         ("SingleHeadAttention", "keys.shape[-1])", "x.shape[-1])", "-> queries, keys, values ="),
-        ("create_projections", "head_dim * 3", "head_dim * 2", "-> head_dim = hidden_size // 4"),
+        pytest.param(
+            *("create_projections", "head_dim * 3", "head_dim * 2"),
+            "-> head_dim = hidden_size // 4",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_it_works_with_torch(tmp_path: Path, step: str, old: str, new: str, seen: str) -> None:

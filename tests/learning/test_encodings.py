@@ -27,7 +27,8 @@ from support.learner_workspace import (
 )
 from support.terminal import PATIENCE
 
-ENCODINGS = ("cp1252", "ascii", "latin-1")
+SLOW = pytest.mark.slow
+ENCODINGS = ("cp1252", pytest.param("ascii", marks=SLOW), pytest.param("latin-1", marks=SLOW))
 ESCAPED = re.compile(r"\\[xuU][0-9a-f]{2}|\ufffd|\?{2}")
 BODIES = {
     "softmax": WRONG_SOFTMAX,
@@ -124,7 +125,7 @@ def test_json_is_the_same_in_every_encoding(workspace: Path) -> None:
     assert json.loads(known)["steps"][0]["checks"][0]["printed"] == "≥ 😀\n"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("cp1252", marks=SLOW)])
 def test_an_instructor_without_utf_8_has_a_table_to_read(tmp_path: Path, encoding: str) -> None:
     homework = tmp_path / "homework"
     homework.mkdir()

@@ -82,7 +82,11 @@ def test_numbers_that_are_not_on_the_list_are_refused(
 
 
 @pytest.mark.parametrize(
-    "exercise, step", [("torch_multi_head", "CausalMultiHeadAttention"), ("vit_multi_head", "2")]
+    "exercise, step",
+    [
+        ("vit_multi_head", "2"),
+        pytest.param("torch_multi_head", "CausalMultiHeadAttention", marks=pytest.mark.slow),
+    ],
 )
 def test_it_works_in_the_exercises_with_torch(tmp_path: Path, exercise: str, step: str) -> None:
     workspace = start(tmp_path / "work", exercise)

@@ -365,6 +365,7 @@ def test_work_whose_name_does_not_say_whose_it_is_ends_with_1(tmp_path: Path) ->
     assert run.returncode == 1 and "1 file not taken: its name does not say" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_student_does_not_say_when_the_hand_in_came(tmp_path: Path) -> None:
     course = released_course(tmp_path / "course")
     words = "2001-01-01 00:00:00 UTC"

@@ -197,6 +197,7 @@ def test_text_of_a_hand_in_cannot_leave_an_attribute() -> None:
     assert page.count("&lt;script&gt;alert(1)") > 5
 
 
+@pytest.mark.slow
 def test_the_page_of_five_thousand_students_is_one_file_under_six_megabytes(
     tmp_path: Path,
 ) -> None:

@@ -86,11 +86,13 @@ def test_a_right_layer_learns_to_repeat_and_to_sort(task: str) -> None:
     assert all(each.came == each.expected for each in result.tried)
 
 
+@pytest.mark.slow
 def test_with_a_mask_a_model_learns_to_write() -> None:
     _, result = run("write", causal, causal=True)
     assert result.right >= 0.9 * COUNT and not copies(result)
 
 
+@pytest.mark.slow
 def test_without_a_mask_the_loss_is_better_and_everything_written_is_wrong() -> None:
     _, right = run("write", causal, causal=True)
     _, copied = run("write", causal)
@@ -99,6 +101,7 @@ def test_without_a_mask_the_loss_is_better_and_everything_written_is_wrong() -> 
     assert copies(copied)
 
 
+@pytest.mark.slow
 def test_plain_averages_sort_and_do_not_repeat() -> None:
     _, sorting = run("sort", Uniform)
     _, repeating = run("repeat", Uniform)
