@@ -23,6 +23,7 @@ from autograder.model.verdict import Outcome
 from autograder.protocol.arrays import Generators, shape, to_library
 from autograder.protocol.call import Call, EarlierCall, Missing, perform
 from autograder.protocol.crossing import from_library
+from autograder.protocol.raise_statement import is_raise
 from autograder.protocol.wire import (
     MAX_AXES,
     MESSAGE,
@@ -64,6 +65,8 @@ class InProcess:
             # The stub names itself, and it may be an earlier step.
             name, _, rest = str(error).partition(" ")
             stub = rest == UNWRITTEN
+            if not stub and not _raised_itself(error):
+                return Failed(Outcome.RAISED, exception=report(error))
             detail = not_written(name if stub else request.target)
             return Failed(Outcome.NOT_WRITTEN, detail, report(error))
         except SystemExit as error:
@@ -129,6 +132,13 @@ def round_tripped(value: Any, library: str) -> Value:
     parts: list[bytes] = []
     facts = encode(crossing, parts)
     return decode(facts, Payload(b"".join(parts)))
+
+
+def _raised_itself(error: BaseException) -> bool:
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and is_raise(step)
 
 
 def report(error: BaseException) -> ExceptionReport:

@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from autograder.protocol import arrays, wire
+from autograder.protocol.raise_statement import is_raise
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
@@ -57,7 +58,7 @@ def _message(error: BaseException) -> str:
 
 
 def _innermost(trace: TracebackType | None, lines: Lines) -> tuple[FrameType | None, int, bool]:
-    """Return the last frame in the submission, its line, and whether it is the last of all."""
+    """Return the last frame in the submission, its line, and whether a `raise` there raised it."""
     found: TracebackType | None = None
     last = trace
     while trace is not None:
@@ -66,7 +67,7 @@ def _innermost(trace: TracebackType | None, lines: Lines) -> tuple[FrameType | N
         last, trace = trace, trace.tb_next
     if found is None:
         return None, 0, False
-    return found.tb_frame, found.tb_lineno or 0, found is last
+    return found.tb_frame, found.tb_lineno or 0, found is last and is_raise(found)
 
 
 def _line(source: list[str], number: int) -> str:

@@ -43,6 +43,7 @@ BODIES = {
     "wrong": WRONG_SOFTMAX,
     "raises": "    raise ValueError('axes')",
     "not written": '    raise NotImplementedError("softmax is not written yet")',
+    "a library does not have it": "    return memoryview(scores)[0]  # NotImplementedError, in C",
     "right until it is called again": (
         "    if 'first' not in globals():\n"
         "        globals()['first'] = scores.shape\n"

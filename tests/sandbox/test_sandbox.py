@@ -241,6 +241,14 @@ def test_a_stub_is_not_written_yet(zygote: Zygote) -> None:
     assert through.detail == "`unfinished` is not written yet."
 
 
+def test_what_a_library_has_not_implemented_is_no_stub(zygote: Zygote) -> None:
+    code = "def f(x):\n    return memoryview(x)[0]\n"
+    reply = failed(ask(zygote, code, np.ones((2, 2))))
+    assert reply.outcome is Outcome.RAISED
+    assert reply.exception and reply.exception.type_name == "NotImplementedError"
+    assert reply.exception.line == 2
+
+
 def test_a_missing_name_is_not_written_and_said_to_be_missing(zygote: Zygote) -> None:
     reply = failed(ask(zygote, CHAIN, name="absent"))
     assert reply.outcome is Outcome.NOT_WRITTEN
