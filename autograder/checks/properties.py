@@ -250,8 +250,8 @@ def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> Stand
     return check
 
 
-def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
-    """Every call makes layers with numbers of their own."""
+def new_every_time(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
+    """Every call makes layers with numbers of their own, also of other sizes."""
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
@@ -260,6 +260,7 @@ def new_every_time(sources: Sequence[QuestionSource]) -> StandingCheck:
             first.has_layers()
             second.has_layers()
             first.differs_from(second, _SAME_LAYERS)
+            student.ask(source.question(draw, "layers", sizes).request).has_layers()
 
     return check
 

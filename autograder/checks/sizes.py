@@ -77,11 +77,14 @@ def smaller_sizes(
     return list(filter(trials.fit, smaller))
 
 
-def other_size(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> Sizes:
-    """Return half the usual size of an axis that random draws depend on."""
+def other_sizes(sources: Sequence[QuestionSource], exercise: Exercise, public: bool) -> Sizes:
+    """Return half the usual size for every axis that draws depend on, none smaller than 2."""
     trials = _Trials(tuple(sources), exercise, public)
-    halved = ({axis: size // 2} for axis, size in trials.axes.items())
-    return next(filter(trials.fit, halved), {})
+    found: Sizes = {}
+    for axis, size in trials.axes.items():
+        more = {**found, axis: size // 2}
+        found = more if size >= 4 and trials.fit(more) else found
+    return found
 
 
 def _joined(sizes: Sequence[Sizes]) -> Sizes:

@@ -21,7 +21,7 @@ from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import is_run_again, let_only_tell, let_share_inputs, step_of
 from autograder.checks.reference import Reference
-from autograder.checks.sizes import SizePlan, Sizes, other_size, size_plan, smaller_sizes
+from autograder.checks.sizes import SizePlan, Sizes, other_sizes, size_plan, smaller_sizes
 from autograder.checks.student import Student
 from autograder.checks.varied_request import enlarged_argument, takes_numbers
 from autograder.errors import KitError
@@ -122,13 +122,15 @@ class _HeldStep:
         drawn = [] if "own_draws" in self._without else self._sources(Distributed)
         if drawn:
             title = "the numbers come from the generator that is passed in, at any size"
-            size = other_size(drawn, exercise, self._public)
-            check = properties.from_its_generator(drawn, size)
+            sizes = other_sizes(drawn, exercise, self._public)
+            check = properties.from_its_generator(drawn, sizes)
             found.append(self._item("own_draws", title, check))
         layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
         if layers:
-            check = properties.new_every_time(layers[:1])
-            found.append(self._item("own_draws", "every call makes new layers", check))
+            title = "every call makes new layers, of any size"
+            sizes = other_sizes(layers[:1], exercise, self._public)
+            check = properties.new_every_time(layers[:1], sizes)
+            found.append(self._item("own_draws", title, check))
         return found
 
     def _keep_one_of_its_own(self) -> None:

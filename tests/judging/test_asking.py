@@ -132,3 +132,19 @@ def test_the_verdict_of_a_check_crosses_as_json_and_comes_back() -> None:
         if facts["finding"]:
             facts["finding"]["matches"] = [["a_mistake", "Its words."]]
         assert read_check(facts) == check
+
+
+@pytest.mark.parametrize("name", ["torch_single_head", "torch_multi_head", "vit_multi_head"])
+def test_layers_of_one_fixed_size_do_not_pass_at_home(name: str) -> None:
+    exercise = read_exercise(ROOT / "assignments" / name)
+    examples = read_examples(exercise.folder)
+    step = exercise.step("create_projections")
+    right = read_reference(ROOT / "solutions" / name).module.create_projections
+
+    def fixed(hidden_size: int, **options: bool) -> object:
+        return right(8, **options)
+
+    (asked, *_) = [each.request for each in examples if each.step == step.name]
+    assert asked.arguments == (8,)
+    verdict = ask_examples(step, examples, InProcess({step.name: fixed}, "torch")).verdict
+    assert not verdict.passes and "expected to map" in str(verdict.checks)
