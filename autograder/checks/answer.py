@@ -11,9 +11,11 @@ import numpy as np
 
 from autograder.checks.author_error import reference_failed
 from autograder.checks.conversation import CheckQuestion
-from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.checks.known_pairs import KnownPairs
+from autograder.judging.answer_pair import AnswerForm, AnswerPair
+from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of, explained
-from autograder.judging.diagnosis import Candidate, failure, same
+from autograder.judging.diagnosis import Candidate, named, same
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import (
     Agrees,
@@ -70,22 +72,25 @@ class Answer:
         """Fail, with `fact`, unless the code raises an exception of one of these types."""
         self._expect(lambda: Refused(kinds, fact, ResultSpec(("result",), (None,))))
 
-    def differs_from(self, other: Answer, fact: str) -> None:
-        """Fail, with `fact`, when an array of both answers holds the same numbers."""
+    def differs_from(self, other: Answer, fact: str, look: str = "") -> None:
+        """Fail, with `fact` and where to `look`, when an array holds the same numbers in both."""
+        self._compared(other, AnswerPair(self.number, other.number, False, fact, look))
 
+    def repeats(self, other: Answer, fact: str, look: str = "") -> None:
+        """Fail, with `fact` and where to `look`, unless both answers hold the same numbers."""
+        self._compared(other, AnswerPair(self.number, other.number, True, fact, look))
+
+    def _compared(self, other: Answer, pair: AnswerPair) -> None:
         def judged() -> None:
-            pairs = zip(self._arrays, other._arrays)
-            if any(array.size and _same(array, another) for array, another in pairs):
-                raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
-
-        self.student.conversation.look(judged)
-
-    def repeats(self, other: Answer, fact: str) -> None:
-        """Fail, with `fact`, unless both answers hold the same numbers."""
-
-        def judged() -> None:
-            if not all(map(_same, self._arrays, other._arrays)):
-                raise CheckFailed(Finding(Outcome.WRONG_VALUES, fact))
+            self.student.conversation.compared.append(pair)
+            answers = (self.request, self._reply), (other.request, other._reply)
+            form = AnswerForm(self._expected(), self._form())
+            finding = form.judge(pair, *answers)
+            if finding and self.student.naming():
+                known = KnownPairs(self.student.reference.replay, self.student.conversation, form)
+                raise CheckFailed(named(finding, known.alike(pair, *answers)))
+            if finding:
+                raise CheckFailed(finding)
 
         self.student.conversation.look(judged)
 
@@ -102,24 +107,6 @@ class Answer:
             tuple(gradients),
             self._reference.observations,
         )
-
-    @cached_property
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        """The arrays that came back; fail unless they have the expected form."""
-        form, reply = self._form(), self._reply
-        if isinstance(reply, Failed):
-            raise CheckFailed(failure(reply))
-        reply = with_attributes(self.request, reply)
-        assert isinstance(reply, Returned)
-        if any(isinstance(part, Linear) for part in arrays_of(self._expected(), form)):
-            finding = judge(LinearLayers(self._expected(), form), self.request, reply, ())
-        else:
-            finding = compare_form(reply.value, self._expected(), form)
-        if finding:
-            raise CheckFailed(finding)
-        # Of a layer the weights: its bias may begin with zeros.
-        parts = arrays_of(reply.value, form)
-        return tuple(part.weight if isinstance(part, Linear) else part for part in parts)
 
     def _expect(self, expected: Callable[[], Expectation]) -> None:
         question = CheckQuestion(self.request, expected)
@@ -237,10 +224,6 @@ class Answer:
             return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
         form = self.student.reference.form(request.target, request.method)
         return replace(form, precision=request.dtype)
-
-
-def _same(array: np.ndarray, other: np.ndarray) -> bool:
-    return np.array_equal(array, other, equal_nan=True)
 
 
 def _receiving(parameter: str, value: Value) -> tuple[str, ...]:

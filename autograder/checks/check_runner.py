@@ -27,12 +27,14 @@ from autograder.checks.passing_replies import PassingReplies
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.checks.student import Student
+from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.expectation import Expectation
 from autograder.model.exercise import SOLUTION
 from autograder.model.request import Request, Respondent
 from autograder.model.verdict import Finding, Outcome
 
-Recorder = Callable[[Request, Expectation], None]
+# Gets a question, and of the last one of a check all of them, with what is compared of them.
+Recorder = Callable[[Request, Expectation, tuple[Request, ...], tuple[AnswerPair, ...]], None]
 
 
 class CheckRunner:
@@ -119,8 +121,12 @@ class CheckRunner:
         Raises `KitError` when it does not pass.
         """
         run = self.run(item, CheckTerms(respondent))
-        for question, _ in run.conversation.judged:
-            record(question.request, question.expectation)
+        talk = run.conversation
+        for number, (question, _) in enumerate(talk.judged, start=1):
+            # What was compared is asked behind the last question.
+            asked = talk.requests if talk.compared and number == len(talk.judged) else ()
+            pairs = tuple(talk.compared) if asked else ()
+            record(question.request, question.expectation, asked, pairs)
         for error in run.errors:
             raise author_error(item, error) from error
         if run.finding:

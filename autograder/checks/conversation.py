@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from autograder.checks.passing_replies import PassingReplies
+from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.diagnosis import failure
 from autograder.judging.expectation import CheckFailed, Expectation
 from autograder.model.request import (
@@ -66,6 +67,7 @@ class Conversation:
         self.suspects: frozenset[str] | None = None
         self.expected: list[CheckQuestion] = []  # in the order of the check's lines
         self.judged: list[tuple[CheckQuestion, Reply]] = []  # of these, the ones looked at so far
+        self.compared: list[AnswerPair] = []  # which answers were looked at side by side
         self.exchanged: list[tuple[Request, Reply]] = []  # in the order in which replies came
         self._requests: list[Request] = []
         self._replies: dict[int, Reply] = {}

@@ -25,10 +25,8 @@ from autograder.checks.varied_request import (
     spread_out,
     transposed,
     with_inputs_of,
-    with_seed,
     with_zeros,
 )
-from autograder.judging.distribution import Distributed
 from autograder.model.request import Request
 from autograder.protocol.call import EarlierCall
 
@@ -39,23 +37,6 @@ LARGER = 1024  # a power of 2, so that no digit is lost
 # Scores are the square of it: far above 709, where exp overflows in float64, and some are below
 # -1e4, which is no mask.
 LARGE_INPUTS = 256
-_GENERATORS = 4  # whose draws must all differ
-_NOT_ITS_GENERATOR = (
-    "Two calls with generators of one seed give different numbers. Are all of them drawn from the "
-    "generator that is passed in, and is nothing shared with another call or another instance?"
-)
-_SAME_DRAW = (
-    "Two calls with different generators give the same numbers. "
-    "Does your code set a fixed seed, or draw nothing random?"
-)
-_SAME_STREAM = (
-    "Two calls with one and the same generator give the same numbers. Does your code draw from a "
-    "copy of the generator?"
-)
-_SAME_LAYERS = (
-    "Two calls make layers with the same numbers. Does your code set a fixed seed, or keep the "
-    "layers of the first call?"
-)
 
 
 @dataclass(frozen=True)
@@ -220,47 +201,6 @@ def with_large_inputs(sources: Sequence[QuestionSource], dtype: str) -> Standing
         return replace(
             request, method_arguments=(tokens, *others), attributes=attributes, dtype=dtype
         )
-
-    return check
-
-
-def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
-    """Numbers are drawn from the generator that is passed in, and from nothing else."""
-
-    def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            question = source.question(draw, "drawn", sizes)
-            request, expectation = question.request, question.expectation
-            assert isinstance(expectation, Distributed)
-            first = student.ask(request)
-            first.is_distributed(mean=expectation.mean, deviation=expectation.deviation)
-            requests = [with_seed(request, number) for number in range(_GENERATORS)]
-            between = EarlierCall(requests[0].arguments)
-            first.repeats(student.ask(replace(request, earlier=(between,))), _NOT_ITS_GENERATOR)
-            # Made of the generator that another call has drawn from.
-            continued = EarlierCall(request.arguments)
-            if request.method is None:
-                after = student.ask(replace(request, earlier=(continued,)))
-                first.differs_from(after, _SAME_STREAM)
-            others = list(map(student.ask, requests))
-            for number, answer in enumerate(others):
-                for other in others[:number]:
-                    answer.differs_from(other, _SAME_DRAW)
-
-    return check
-
-
-def new_every_time(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
-    """Every call makes layers with numbers of their own, also of other sizes."""
-
-    def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            request = source.question(draw, "layers", {}).request
-            first, second = student.ask(request), student.ask(request)
-            first.has_layers()
-            second.has_layers()
-            first.differs_from(second, _SAME_LAYERS)
-            student.ask(source.question(draw, "layers", sizes).request).has_layers()
 
     return check
 

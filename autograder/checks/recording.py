@@ -16,6 +16,7 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.checks.unsendable import refuse_what_cannot_cross
 from autograder.checks.written_twice import refuse_checks_of_one_name
 from autograder.errors import KitError
+from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.conditions import STANDING
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example, write_examples
@@ -80,7 +81,12 @@ def _recorded(reference: Reference, step: str = "") -> list[Example]:
 
 
 def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) -> Recorder:
-    def record(request: Request, expectation: Expectation) -> None:
+    def record(
+        request: Request,
+        expectation: Expectation,
+        asked: tuple[Request, ...],
+        pairs: tuple[AnswerPair, ...],
+    ) -> None:
         refuse_what_cannot_cross(item.name, request, reference)
         if not isinstance(expectation, Refused):
             reply = reference.expected(replace(request, dtype=""))
@@ -101,6 +107,8 @@ def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) 
             if candidate.name not in told and judge(expectation, request, candidate.reply, ())
         )
         name = getattr(item, "originalname", item.name)
-        examples.append(Example(step, name, title_of(item), request, expectation, mistakes))
+        title = title_of(item)
+        example = Example(step, name, title, request, expectation, mistakes, asked, pairs)
+        examples.append(example)
 
     return record

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks import properties
+from autograder.checks import properties, random_draws
 from autograder.checks.check_questions import UNFIT, QuestionSource, questions_of
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
@@ -123,13 +123,13 @@ class _HeldStep:
         if drawn:
             title = "the numbers come from the generator that is passed in, at any size"
             sizes = other_sizes(drawn, exercise, self._public)
-            check = properties.from_its_generator(drawn, sizes)
+            check = random_draws.from_its_generator(drawn, sizes)
             found.append(self._item("own_draws", title, check))
         layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
         if layers:
             title = "every call makes new layers, of any size"
             sizes = other_sizes(layers[:1], exercise, self._public)
-            check = properties.new_every_time(layers[:1], sizes)
+            check = random_draws.new_every_time(layers[:1], sizes)
             found.append(self._item("own_draws", title, check))
         return found
 

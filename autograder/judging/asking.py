@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from autograder.judging.answer_pair import AnswerForm
 from autograder.judging.conditions import STANDING, explained
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Expectation, judge
+from autograder.judging.expectation import Expectation, Refused, judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Respondent
@@ -75,7 +76,18 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
     finding = judge(example.expectation, example.request, reply, example.mistakes)
     if finding:
         finding = explained(finding, example.request, example.expectation, again)
-    return AskedExample(example, reply, finding)
+    return AskedExample(example, reply, finding or _compared(example, respondent))
+
+
+def _compared(example: Example, respondent: Respondent) -> Finding | None:
+    """Return what is not as expected of the answers that are looked at side by side, or None."""
+    if isinstance(example.expectation, Refused):
+        return None
+    form = AnswerForm(example.expectation.expected, example.expectation.form)
+    replies = [respondent.ask(request) for request in example.asked]
+    answers = list(zip(example.asked, replies))
+    found = (form.judge(pair, answers[pair.first], answers[pair.second]) for pair in example.pairs)
+    return next(filter(None, found), None)
 
 
 def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import KitError
+from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.distribution import Distributed
@@ -38,7 +39,10 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class Example:
-    """One public question about a step: what is asked, what is expected, what mistakes give."""
+    """One public question about a step: what is asked, what is expected, what mistakes give.
+
+    `asked` are questions whose answers are looked at side by side, in `pairs`, by their numbers.
+    """
 
     step: str
     check: str
@@ -46,6 +50,8 @@ class Example:
     request: Request
     expectation: Expectation
     mistakes: tuple[Candidate, ...]
+    asked: tuple[Request, ...] = ()
+    pairs: tuple[AnswerPair, ...] = ()
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
@@ -94,32 +100,39 @@ def write_examples(exercise: str, examples: Iterable[Example]) -> str:
 
 
 def _facts(example: Example) -> dict[str, Any]:
-    request, expectation = example.request, example.expectation
-    return {
+    facts: dict[str, Any] = {
         "step": example.step,
         "check": example.check,
         "title": example.title,
-        "request": {
-            "target": request.target,
-            "arguments": [_value(value) for value in request.arguments],
-            "keywords": _values(request.keywords),
-            "method": request.method,
-            "method_arguments": [_value(value) for value in request.method_arguments],
-            "attributes": _values(request.attributes),
-            "read": list(request.read),
-            "before": list(request.before),
-            "calls": request.calls,
-            "dtype": request.dtype,
-            "backward": _value(request.backward),
-            "layouts": [list(order) if order else None for order in request.layouts],
-            "earlier": [_value(call.values) for call in request.earlier],
-            "recording": request.recording,
-        },
-        "expectation": _expectation(expectation),
+        "request": _request(example.request),
+        "expectation": _expectation(example.expectation),
         "mistakes": [
             {"name": mistake.name, "words": mistake.words} | _reply(mistake.reply, example)
             for mistake in example.mistakes
         ],
+    }
+    if example.pairs:
+        facts["asked"] = [_request(request) for request in example.asked]
+        facts["pairs"] = [asdict(pair) for pair in example.pairs]
+    return facts
+
+
+def _request(request: Request) -> dict[str, Any]:
+    return {
+        "target": request.target,
+        "arguments": [_value(value) for value in request.arguments],
+        "keywords": _values(request.keywords),
+        "method": request.method,
+        "method_arguments": [_value(value) for value in request.method_arguments],
+        "attributes": _values(request.attributes),
+        "read": list(request.read),
+        "before": list(request.before),
+        "calls": request.calls,
+        "dtype": request.dtype,
+        "backward": _value(request.backward),
+        "layouts": [list(order) if order else None for order in request.layouts],
+        "earlier": [_value(call.values) for call in request.earlier],
+        "recording": request.recording,
     }
 
 
@@ -213,8 +226,20 @@ def _is_asked(facts: Mapping[str, Any]) -> bool:
 
 
 def _example(facts: Mapping[str, Any]) -> Example:
-    asked = facts["request"]
-    request = Request(
+    mistakes = tuple(
+        Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
+        for mistake in facts["mistakes"]
+    )
+    expectation = _read_expectation(facts["expectation"])
+    asked = tuple(map(_read_request, facts.get("asked", ())))
+    pairs = tuple(AnswerPair(**pair) for pair in facts.get("pairs", ()))
+    about = facts["step"], facts["check"], facts["title"]
+    request = _read_request(facts["request"])
+    return Example(*about, request, expectation, mistakes, asked, pairs)
+
+
+def _read_request(asked: Mapping[str, Any]) -> Request:
+    return Request(
         asked["target"],
         tuple(_read(value) for value in asked["arguments"]),
         {name: _read(value) for name, value in asked["keywords"].items()},
@@ -230,12 +255,6 @@ def _example(facts: Mapping[str, Any]) -> Example:
         tuple(EarlierCall.of(_read(call)) for call in asked.get("earlier", ())),
         asked.get("recording", True),
     )
-    mistakes = tuple(
-        Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
-        for mistake in facts["mistakes"]
-    )
-    expectation = _read_expectation(facts["expectation"])
-    return Example(facts["step"], facts["check"], facts["title"], request, expectation, mistakes)
 
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:

@@ -83,16 +83,16 @@ def test_weights_are_drawn(student, draw):
 
 @pytest.mark.step("initialize_weights")
 @pytest.mark.stays(
-    "weights of a fixed seed are right in every other respect: it takes two calls to see the "
-    "fault, and this check says so in its own sentence"
+    "weights of a fixed seed are right in every other respect, and this check says so before the "
+    "standing checks are asked"
 )
 def test_weights_differ_from_call_to_call(student, draw):
     """a different generator gives different weights"""
     first, second = (student(draw["D"], draw.seed()) for _ in range(2))
     first.differs_from(
         second,
-        "Two calls with different generators give the same weights. "
-        "Does your code set a fixed seed, or draw nothing random?",
+        "Two calls with different seeds in `rng` give the same weights.",
+        "Where do your random numbers come from?",
     )
 
 

@@ -133,6 +133,22 @@ class initialize_weights:
         """
         return tuple(rng.standard_normal((D, D)) / np.sqrt(D) for _ in range(4))
 
+    def numbers_of_a_fixed_seed(D, rng):
+        """Your weights stay the same when `rng` has another seed: they do not come from it.
+
+        Whoever calls the function chooses the draw, by the generator that is passed in. Where do
+        your random numbers come from?
+        """
+        own = np.random.default_rng(0)
+        return tuple(0.02 * own.standard_normal((D, D)) for _ in range(4))
+
+    def numbers_from_another_generator(D, rng):
+        """Your weights change although `rng` has the same seed: they do not come from it alone.
+
+        With one seed, a result can be repeated, by anybody. Where do your random numbers come from?
+        """
+        return tuple(np.random.normal(0, 0.02, (D, D)) for _ in range(4))
+
     def weights_all_zero(D, rng):
         """Your weights are all 0: nothing random is drawn.
 

@@ -106,7 +106,9 @@ def questions(reference: Reference) -> tuple[Request, ...]:
         for item in own:
             name = getattr(item, "originalname", item.name)
 
-            def record(request: Request, expectation: Expectation, name: str = name) -> None:
+            def record(
+                request: Request, expectation: Expectation, *compared: object, name: str = name
+            ) -> None:
                 if not isinstance(expectation, Refused):
                     found.setdefault(name, request.alone)
 

@@ -116,7 +116,25 @@ NUMPY = {
             import copy
             return Reference(embedding_dimension, copy.deepcopy(rng))
         """,
-        "copy of the generator",
+        "draw from a copy of `rng`",
+    ),
+    "one_matrix_from_elsewhere": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng):
+            *others, output = Reference(embedding_dimension, rng)
+            return (*others, np.random.normal(0, 0.02, output.shape))
+        """,
+        "That is seen in `output_weights`.",
+    ),
+    "a_layer_with_a_seed_of_its_own": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def __init__(self, embedding_dimension, rng):
+                super().__init__(embedding_dimension, np.random.default_rng(0))
+        """,
+        "stay the same when `rng` has another seed",
     ),
     "perpendicular_rows": (
         "initialize_weights",
@@ -155,7 +173,7 @@ NUMPY = {
                 for name in list(vars(self)):
                     setattr(SingleHeadAttention, name, vars(self).pop(name))
         """,
-        "nothing shared with another call",
+        "What does one call share with another",
     ),
     "one_kept_result": (
         "SingleHeadAttention",

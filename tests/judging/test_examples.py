@@ -67,8 +67,10 @@ def live() -> tuple[Example, ...]:
         for item in plugin.collected.marked("public"):
             step, name = str(step_of(item)), item.name
 
-            def keep(request: Any, expectation: Any, step: str = step, name: str = name) -> None:
-                kept.append(Example(step, name, "", request, expectation, ()))
+            def keep(
+                request: Any, expectation: Any, *compared: Any, step: str = step, name: str = name
+            ) -> None:
+                kept.append(Example(step, name, "", request, expectation, (), *compared))
 
             plugin.recorded(item, REFERENCE, keep)
 
@@ -167,7 +169,8 @@ def test_a_known_mistake_is_named_by_the_worked_examples(
 def test_a_mistake_about_a_draw_is_caught_by_the_worked_examples(
     known: Misconception, examples: tuple[Example, ...]
 ) -> None:
-    first = next((finding for finding in findings(examples, known) if finding), None)
+    respondent = answers(**{known.step: known.wrong})
+    first = ask_examples(REFERENCE.exercise.step(known.step), examples, respondent).verdict.finding
     assert first and first.outcome is Outcome.WRONG_VALUES
 
 
