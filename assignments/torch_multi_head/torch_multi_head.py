@@ -93,7 +93,7 @@ from torch import Tensor, nn
 # - `Wqkv`: from `hidden_size` to `3 * hidden_size`
 # - `Wo`: from `hidden_size` to `hidden_size`
 #
-# The bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers; several later models do so at little cost.
+# The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers, as the formula of the original paper does; several models do so at little cost.
 #
 # **Before you code.** The hidden size is 8. How many numbers does the fused layer give per token with 2 heads, and how many with 4?
 # (The answer is at the end of this file.)
@@ -146,12 +146,12 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # value    2  1  1    1  1  1
 # ```
 #
-# **In general.** A reshape gives the 3 and the heads an axis each. Then the head axis moves to the front, beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
+# **In general.** A reshape gives the 3 and the heads an axis each. Then the sequence axis and the head axis change places, so the heads stand beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
 #
 # ```
 #   (B, S, 3 * C)
 # → (B, S, 3, heads, head_dim)
-# → (B, heads, S, 3, head_dim)
+# → (B, heads, 3, S, head_dim)
 # → (B, heads, S, head_dim), three times
 # ```
 #
@@ -593,7 +593,7 @@ class MultiHeadAttention(nn.Module):
 #
 # **Write a first test of your own.** Make a layer with 8 numbers per token and 2 heads, and give it 2 random sequences of 4 tokens. Does the output have the shape of the input, `(2, 4, 8)`?
 #
-# Then call the steps one by one. The fused layer gives `(2, 4, 24)`. Cut up, that is `(2, 4, 3, 2, 4)`, and with the heads in front `(2, 2, 4, 3, 4)`. Queries, keys and values are `(2, 2, 4, 4)` each. Are the weights between 0 and 1, and does each row sum to 1? Here `S` and `head_dim` are both 4, so a mix-up of these axes would not show. Try 5 tokens, too.
+# Then call the steps one by one. The fused layer gives `(2, 4, 24)`. Cut up, that is `(2, 4, 3, 2, 4)`, and with the heads beside the batch `(2, 2, 3, 4, 4)`. Queries, keys and values are `(2, 2, 4, 4)` each. Are the weights between 0 and 1, and does each row sum to 1? Here `S` and `head_dim` are both 4, so a mix-up of these axes would not show. Try 5 tokens, too.
 
 # %% [markdown]
 # ## 10. Bonus: the causal layer

@@ -83,7 +83,7 @@ from torch import Tensor, nn
 # - `Wo`: from `head_dim` back to `hidden_size`
 # - `head_dim` is `hidden_size // 4`, in whole numbers.
 #
-# The bias is on by default, as in the original Transformer. `bias=False` leaves it out of both layers. Later models such as PaLM and Cramming do so: it saves memory and time, and costs little.
+# The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers. The formula of the original paper has none, and later models such as PaLM and Cramming train without: it saves memory and time, and costs little.
 #
 # **Before you code.** How wide is `Wqkv` for a hidden size of 10?
 # (The answer is at the end of this file.)

@@ -84,11 +84,27 @@ def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding 
         given = f"{len(parts)} values" if several else type_words(returned, form.noun)
         asked = f"{len(wanted)}" if several else f"{len(wanted)} {form.noun}s"
         fact = f"It returns {given}, but {asked} are expected: {names}."
-        return Finding(Outcome.WRONG_TYPE, fact)
+        return Finding(Outcome.WRONG_TYPE, fact, look=_come_apart(parts, wanted, form))
     return (
         _number(returned, expected, form)
         or _each(_type, returned, expected, form)
         or _each(_shape, returned, expected, form)
+    )
+
+
+def _come_apart(parts: tuple[Value, ...], wanted: tuple[Value, ...], form: ResultSpec) -> str:
+    """Return a question about the axis that has as many entries as there are parts, or nothing.
+
+    It is one of the expected axes that none of the parts has.
+    """
+    count, shapes = len(parts), [np.shape(part) for part in parts if isinstance(part, np.ndarray)]
+    axes = dict(zip((form.axes[0] or "").split(), np.shape(wanted[0])))
+    long = [axis for axis, size in axes.items() if size == count]
+    if len(shapes) != count or len(long) != 1 or any(count in shape for shape in shapes):
+        return ""
+    return (
+        f"There are as many as the axis {long[0]} has entries. Along which axis should the "
+        f"{form.noun} come apart?"
     )
 
 

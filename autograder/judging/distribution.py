@@ -39,12 +39,16 @@ class Distributed:
 
 @dataclass(frozen=True)
 class _Fault:
-    """What is wrong with a set of draws: what kind of fault, in which arrays, and how far off."""
+    """What is wrong with a set of draws: what kind of fault, in which arrays, and how far off.
+
+    `array` is the one whose spread is wrong, which other draws may have for other reasons.
+    """
 
     kind: str
     arrays: str
     measure: float
     sentence: str
+    array: np.ndarray | None = None
 
 
 def judge_distribution(
@@ -82,11 +86,30 @@ def _candidate_fault(expectation: Distributed, value: Value) -> _Fault | None:
 
 
 def _alike(actual: _Fault, known: _Fault | None) -> bool:
-    return (
-        known is not None
-        and (actual.kind, actual.arrays) == (known.kind, known.arrays)
-        and bool(np.isclose(actual.measure, known.measure, rtol=0.2, atol=1e-3))
-    )
+    if known is None or (actual.kind, actual.arrays) != (known.kind, known.arrays):
+        return False
+    if actual.array is not None and known.array is not None:
+        return _one_distribution(actual.array, known.array)
+    return bool(np.isclose(actual.measure, known.measure, rtol=0.2, atol=1e-3))
+
+
+def _one_distribution(array: np.ndarray, other: np.ndarray) -> bool:
+    """Say whether two samples may be of one distribution: by their mean, spread and tails."""
+    spreads = array.std(), other.std()
+    if not all(spreads):
+        return bool((array == other).all())
+    bound = ERRORS * np.sqrt(2 / array.size)  # of a difference of two estimates
+    closest = [
+        abs(np.log(spreads[0] / spreads[1])) < bound / np.sqrt(2),
+        abs(array.mean() - other.mean()) < bound * max(spreads),
+        abs(_tails(array) - _tails(other)) < bound * np.sqrt(24),
+    ]
+    return all(closest)
+
+
+def _tails(array: np.ndarray) -> float:
+    """Return the kurtosis: 3 of a normal draw, 1.8 of a uniform one."""
+    return float((((array - array.mean()) / array.std()) ** 4).mean())
 
 
 def _fault(expectation: Distributed, value: Value) -> _Fault | None:
@@ -110,7 +133,7 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             sentence = (
                 f"The standard deviation of `{name}` is {spread:.3g}, but {deviation} is expected."
             )
-            return _Fault("spread", name, spread / deviation, sentence)
+            return _Fault("spread", name, spread / deviation, sentence, array)
         if abs(array.mean() - mean) > ERRORS * deviation / np.sqrt(array.size):
             sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
             return _Fault("mean", name, float(array.mean()) / deviation, sentence)
@@ -136,7 +159,7 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         if _is_orthogonal(array):
             sentence = f"The rows of `{name}` are perpendicular: its numbers are not drawn apart."
             return _Fault("orthogonal", name, 0.0, sentence)
-        tails = float((((array - array.mean()) / array.std()) ** 4).mean())
+        tails = _tails(array)
         error = np.sqrt(24 / array.size)
         if not 3 - ERRORS * error < tails < 3 + UPPER_TAIL_ERRORS * error:
             sentence = f"The numbers of `{name}` do not follow a normal distribution."

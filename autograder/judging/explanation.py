@@ -79,8 +79,8 @@ MEANINGS = (
     ),
     (
         r"view size is not compatible with input tensor's size and stride",
-        "After a transpose or permute, the numbers in memory no longer follow the order of the "
-        "axes, so there can be no view of them. What makes a copy that is in order?",
+        "A view copies nothing, and the numbers do not lie in memory in the order of the axes: so "
+        "it is after a transpose, a permute or a chunk. What makes a copy that is in order?",
     ),
     (
         r"before Module\.__init__\(\) call",

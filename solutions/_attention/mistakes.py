@@ -129,7 +129,7 @@ class Heads:
     def heads_and_head_size_exchanged(projected, num_heads):
         """Your heads have the size num_heads, and there are head_dim of them.
 
-        num_heads says how many heads there are. Which axis of your {reshape} has that size? And
+        num_heads says how many heads there are. Which axis gets that size in your code? And
         which one moves to the front?
         """
         B, tokens, _ = projected.shape
@@ -151,7 +151,7 @@ class Heads:
         return projected.unflatten(-1, (num_heads, -1)).permute(2, 0, 1, 3)
 
     def merged_without_a_move(attention_output):
-        """You {do_reshape} straight to (B, {S}, {C}), so a token holds numbers of other tokens.
+        """You go straight to (B, {S}, {C}), so a token holds numbers of other tokens.
 
         A {reshape} moves no axis, so the heads still stand in front of the tokens. Which two axes
         have to change places first?
@@ -221,7 +221,7 @@ class Scores:
         return queries @ keys.reshape(*others, width, tokens)
 
     def batch_axis_transposed(queries, keys):
-        """You swap the batch axis of the keys with another one.
+        """You move the batch axis of the keys, but it has to stay in front.
 
         The transpose leaves the batch axis alone. Which two axes of the keys change places?
         """
@@ -329,7 +329,7 @@ class Scaling:
         return attention_scores / math.sqrt(attention_scores.shape[-1])
 
     def scaled_in_place(attention_scores, width):
-        """You divide the scores in place, so the caller's {array} changes too.
+        """You change the scores in place, so the caller's {array} changes too.
 
         The {array} belongs to the caller, and the backward pass may need it as it was. Which
         operator makes a new {array}?
@@ -368,7 +368,8 @@ class Softmax:
     def softmax_over_whole_heads(right, scores):
         """Your softmax runs over all scores of a head at once: the whole square sums to 1.
 
-        Each row belongs to one query and sums to 1 by itself. What does flattening do to the rows?
+        Each row belongs to one query and sums to 1 by itself. Over which numbers of a head does
+        your softmax run?
         """
         return right(scores.flatten(2)).reshape(scores.shape)
 
@@ -401,7 +402,7 @@ class Softmax:
     def logarithm_of_the_softmax(right, scores):
         """You return the logarithm of the weights: they are negative and do not sum to 1.
 
-        log_softmax is made for a loss. Which function gives the shares themselves?
+        Such a logarithm is made for a loss. Which function gives the shares themselves?
         """
         return right(scores).log()
 

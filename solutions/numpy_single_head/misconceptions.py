@@ -64,7 +64,7 @@ class softmax:
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
     def softmax_without_keepdims(scores):
-        """Your softmax takes the maximum or the sum of each row and loses the axis on the way.
+        """Your softmax takes a maximum or a sum, and loses an axis on the way.
 
         A maximum or a sum turns (B, S, S) into (B, S), and broadcasting then lines up the wrong
         axes. How can it keep its axis, with size 1?
@@ -126,7 +126,7 @@ class initialize_weights:
         return tuple(0.0004 * rng.standard_normal((D, D)) for _ in range(4))
 
     def weights_scaled_by_the_dimension(D, rng):
-        """You divide your weights by the square root of D instead of scaling them by 0.02.
+        """The standard deviation of your weights is 1 divided by the square root of D, not 0.02.
 
         That initialization is named after Xavier Glorot, and it is a good one too. Which standard
         deviation does this layer ask for?
@@ -217,10 +217,10 @@ class project_qkv:
 
 class compute_attention_scores:
     def all_axes_reversed(queries, keys):
-        """You transpose the keys with `.T`, which reverses all axes, even the batch axis.
+        """You move the batch axis of the keys, but it has to stay in front.
 
-        Only the sequence axis and the embedding axis of the keys change places. How do you swap
-        just the last two axes of an array with three?
+        Only the sequence axis and the embedding axis of the keys change places, and `.T` would
+        reverse all three. How do you swap just the last two axes of an array?
         """
         return queries @ keys.T
 
@@ -242,7 +242,7 @@ class scale_scores:
     divided_by_the_root_of_the_sequence_length = Scaling.divided_by_the_root_of_the_sequence_length
 
     def scaled_in_place(attention_scores, embedding_dimension):
-        """You divide the array of scores in place, so the caller's array changes too.
+        """You change the array of scores in place, so the caller's array changes too.
 
         The array belongs to the caller. Which operator makes a new array?
         """
@@ -341,10 +341,10 @@ class apply_mask:
         return np.where(causal_mask == 1, scaled_scores, 1e9)
 
     def infinity_times_zero(scaled_scores, causal_mask):
-        """You multiply infinity by the mask, and infinity times 0 gives NaN.
+        """Your allowed scores become NaN, which is no number.
 
-        So you add NaN, not 0, where a score is allowed. Which function chooses between two numbers
-        without computing with both?
+        Infinity times 0 is NaN, and so is infinity minus infinity. Where does your code compute
+        with infinity, and what chooses between two numbers without computing with both?
         """
         return scaled_scores + (1 - causal_mask) * -np.inf
 
@@ -398,7 +398,7 @@ class apply_mask:
         return np.where(causal_mask.T == 1, scaled_scores, -1e9)
 
     def masked_in_place(scaled_scores, causal_mask):
-        """You write the very negative numbers into the array of scores that you get.
+        """You change the array of scores that you get.
 
         The array belongs to the caller, who may still need it. What makes a new array?
         """
@@ -548,7 +548,7 @@ class SingleHeadAttention:
     input_returned = layer(layers.input_returned)
 
     class input_overwritten(solution.SingleHeadAttention):
-        """Your forward writes its result into the array of token vectors that it gets.
+        """Your forward changes the array of token vectors that it gets.
 
         The array belongs to the caller, who may still need it. Which of your lines change an array
         in place?

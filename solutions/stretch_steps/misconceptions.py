@@ -149,7 +149,8 @@ class measure_spread:
     def variance_returned(queries, keys):
         """You return a variance around the mean of your own pairs.
 
-        A spread is a root, and the formula subtracts no mean. Which function does your code call?
+        A spread is a root, and the formula subtracts no mean. Which part of
+        your code takes the mean away, and where is the root?
         """
         return _variance(queries, keys, fewer=1)
 
@@ -342,8 +343,8 @@ class hide_padding:
     def real_tokens_hidden(scaled_scores, padding_mask):
         """You hide the real tokens and keep the padding.
 
-        The mask is True where a token may be seen. `masked_fill` fills where it gets True. Which
-        way round does it need the mask?
+        The mask is True where a token may be seen. `masked_fill` fills where it gets True, and
+        `torch.where` keeps there. Which way round does your code need the mask?
         """
         return scaled_scores.masked_fill(padding_mask[:, None, :], -math.inf)
 
@@ -385,10 +386,10 @@ class hide_padding:
         return scaled_scores.masked_fill(~padding_mask[:, None, :], math.inf)
 
     def hidden_in_place(scaled_scores, padding_mask):
-        """You hide the scores in place, so the caller's tensor changes too.
+        """You change the scores in place, so the caller's tensor changes too.
 
-        The tensor belongs to the caller. Methods that end in an underscore change it. Which one
-        makes a new tensor?
+        Methods that end in an underscore change a tensor, and so does `scores[...] = `. What makes
+        a new one?
         """
         return scaled_scores.masked_fill_(~padding_mask[:, None, :], -math.inf)
 

@@ -293,10 +293,10 @@ class merge_heads:
     merged_without_the_transpose = Heads.merged_without_a_move
 
     def view_after_the_transpose(attention_output):
-        """You take a view after the transpose, but the numbers no longer lie in the order of the axes.
+        """There is no such view: the numbers do not lie in memory in the order of the axes.
 
-        A view copies nothing, so it needs numbers that lie in order in memory. What makes a copy in
-        the right order?
+        A view copies nothing, and a transpose moves no number in memory. What makes a copy in the
+        right order?
         """
         B, heads, S, head_dim = attention_output.shape
         return attention_output.transpose(1, 2).view(B, S, heads * head_dim)
@@ -509,18 +509,19 @@ class CausalMultiHeadAttention:
 
     @_causal
     def infinity_without_the_minus(scores, visible):
-        """Your hidden scores are plus infinity, and their softmax is NaN.
+        """With causal=True, every row that hides something becomes NaN in your layer.
 
-        The share of a hidden token should be 0. Which infinity has an exponential of 0?
+        A softmax of plus infinity is NaN. The share of a hidden token should be 0. Which infinity
+        has an exponential of 0?
         """
         return scores.masked_fill(~visible, math.inf).softmax(dim=-1)
 
     @_causal
     def mask_times_infinity(scores, visible):
-        """You multiply a mask by infinity, and 0 times infinity is NaN.
+        """With causal=True, every number becomes NaN in your layer, even where nothing is hidden.
 
-        Where nothing is hidden, the score has to stay as it is. What picks one of two values
-        without multiplying?
+        0 times infinity is NaN, and so is infinity minus infinity. Where does your code compute
+        with infinity, and what picks one of two values without computing with both?
         """
         return (scores - (~visible).to(scores.dtype) * math.inf).softmax(dim=-1)
 

@@ -163,7 +163,7 @@ class project_qkv:
 
 class split_heads:
     def heads_cut_by_a_view(projected, num_heads):
-        """You take the view straight to (B, heads, N, head_dim).
+        """You cut the tensor straight into (B, heads, N, head_dim).
 
         A view moves no axis, so a head gets whole tokens instead of its slice of every token. Which
         axis do you have to cut into heads?
@@ -178,8 +178,8 @@ class split_heads:
     def tokens_behind_the_head_size(projected, num_heads):
         """Your result is (B, heads, head_dim, N): every head is transposed.
 
-        Only the keys are transposed, and that is part of the next step. Which numbers does your
-        permute get, and in which order?
+        Only the keys are transposed, and that is part of the next step. Which axes does your
+        code move, and where to?
         """
         return solution.split_heads(projected, num_heads).transpose(-2, -1)
 
@@ -213,10 +213,10 @@ class compute_scaled_scores:
     keys_reshaped = _scaled(Scores.keys_reshaped)
 
     def head_axis_transposed(queries, keys):
-        """You swap the head axis of the keys with another one.
+        """You move the head axis of the keys, but it has to stay where it is.
 
-        The transpose leaves the head axis alone, and `.T` reverses all four axes. Which two axes
-        of the keys change places?
+        The batch axis and the head axis stay in front, and `.T` would reverse all four. Which two
+        axes of the keys change places?
         """
         return queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[-1])
 
@@ -264,7 +264,7 @@ class compute_scaled_scores:
     divided_by_eight_always = _of_scores(Scaling.divided_by_eight_always)
 
     def scaled_in_place(queries, keys):
-        """You scale the queries in place, so the caller's tensor changes too.
+        """You change the queries in place, so the caller's tensor changes too.
 
         The tensor belongs to the caller, and the backward pass may need it as it was. Which
         operator makes a new tensor?
@@ -322,10 +322,10 @@ class apply_attention:
 
 class merge_heads:
     def view_after_the_permute(attention_output):
-        """You take a view after the permute, but the numbers no longer lie in the order of the axes.
+        """There is no such view: the numbers do not lie in memory in the order of the axes.
 
-        A view copies nothing, so it needs numbers that lie in order in memory. What makes a copy in
-        the right order? And does it stand between the permute and the view?
+        A view copies nothing, and a permute moves no number in memory. What makes a copy in the
+        right order? And does it stand between the permute and the view?
         """
         B, heads, N, head_dim = attention_output.shape
         return attention_output.permute(0, 2, 1, 3).view(B, N, heads * head_dim)

@@ -143,6 +143,15 @@ def test_of_several_arrays_the_wrong_one_is_named(returned: Value, words: str) -
     assert compare((DUE, DUE, DUE), (DUE, DUE, DUE), THREE) is None
 
 
+def test_a_tensor_that_came_apart_along_another_axis_is_told_by_that_axis() -> None:
+    along_s = tuple(np.zeros((2, 3, 5)) for _ in range(4))  # no axis S is left in any
+    finding = compare(along_s, (DUE, DUE, DUE), THREE)
+    assert finding and finding.look.startswith("There are as many as the axis S has entries.")
+    # A batch of two, of which two results were returned whole, came apart along nothing.
+    both = compare((DUE, DUE), (DUE, DUE, DUE), THREE)
+    assert both and not both.look
+
+
 # --- diagnosis: replay, then what stands out ----------------------------------------------------
 
 WORDS = "You take the cube.\n\nWhat does the step\nask for?"
@@ -291,6 +300,23 @@ def test_a_mistake_about_a_draw_is_named_though_the_numbers_are_others() -> None
         "uniform",
         None,
     ]
+
+
+SPREADS = {  # what is wrong alike in its spread is not always the same mistake
+    "normal and as wide": normal(8, 0.03),
+    "normal and nearly as wide": normal(8, 0.033),
+    "a constant": (np.full((64, 64), 0.02),) * 3,
+}
+
+
+@pytest.mark.parametrize("value", SPREADS.values(), ids=SPREADS)
+def test_a_draw_is_not_named_by_its_spread_alone(value: tuple[np.ndarray, ...]) -> None:
+    flat = Candidate("uniform", WORDS, Returned(tuple(1.5 * each for each in uniform(5))))
+    zeros = Candidate("zeros", WORDS, Returned((np.zeros((64, 64)),) * 3))
+    finding = drawn(value, flat, zeros)
+    assert finding and finding.misconception is None
+    named = drawn(tuple(1.5 * each for each in uniform(6)), flat, zeros)
+    assert named and named.misconception == "uniform"
 
 
 def test_an_argument_that_is_overwritten_is_told() -> None:
