@@ -5,31 +5,32 @@ A mistake is told by the numbers that it gives, and other code may give them too
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from autograder.model.verdict import Finding
-from autograder.verification.trial import read_trial
+from autograder.verification.trial import Trial, read_trial
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 SCORES = "def compute_attention_scores(queries, keys):\n    return queries @ {keys}"
 # The exercise, the step, its code, and words that would not be true of it.
+ORDERS = [
+    (exercise, f"keys.{method}{order}")
+    for exercise, method in (("numpy_single_head", "transpose"), ("torch_single_head", "permute"))
+    for order in permutations(range(3))
+]
 CASES = {
     **{
-        f"{exercise} {order}": (
+        f"{exercise} {keys}": (
             exercise,
             "compute_attention_scores",
             SCORES.format(keys=keys),
-            ".T`,",
+            "You transpose the keys with",
         )
-        for exercise, method in (
-            ("numpy_single_head", "transpose"),
-            ("torch_single_head", "permute"),
-        )
-        for order in permutations(range(3))
-        for keys in [f"keys.{method}{order}"]
+        for exercise, keys in ORDERS
     },
     "the outer axes swapped": (
         "numpy_single_head",
@@ -65,17 +66,20 @@ CASES = {
         "torch_multi_head",
         "split_heads",
         "def split_heads(projected, heads):\n    B, S, width = projected.shape\n"
-        "    head_dim = width // (3 * heads)\n    return [part.view(B, S, heads, head_dim)"
-        ".transpose(1, 2).contiguous().transpose(1, 2).view(B, S, -1)"
-        " for part in projected.chunk(3, dim=-1)]",
+        "    return [part.view(B, heads, S, -1) for part in projected.chunk(3, dim=-1)]",
         "After a transpose",
     ),
 }
 
 
+@cache
+def trial_of(exercise: str) -> Trial:
+    return read_trial(SOLUTIONS / exercise)
+
+
 def findings(exercise: str, step: str, code: str) -> list[Finding]:
     """What the hidden graders say about code of a step."""
-    trial = read_trial(SOLUTIONS / exercise)
+    trial = trial_of(exercise)
     names = dict(vars(trial.module))
     exec(code, names)
     with trial.replaced({step: names[step]}):
