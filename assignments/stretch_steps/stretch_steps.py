@@ -98,14 +98,14 @@ if __name__ == "__main__":
 #
 # $$\text{mask}_{bj} = \big[\, j < \text{length}_b \,\big]$$
 #
-# **By hand.** "the cat slept" has 3 tokens, "it was very tired indeed" has 5. With `num_tokens = 5`, the lengths `(3, 5)` give
+# **By hand.** “the cat slept” has 3 tokens, “it was very tired indeed” has 5. With `num_tokens = 5`, the lengths `(3, 5)` give
 #
 # | | 0 | 1 | 2 | 3 | 4 |
 # |---|---|---|---|---|---|
 # | the cat slept | True | True | True | False | False |
 # | it was very tired indeed | True | True | True | True | True |
 #
-# Here True means "may be seen". Libraries do not agree on this: `nn.MultiheadAttention` wants True where a token is hidden. Always look it up.
+# Here True means “may be seen”. Libraries do not agree on this: `nn.MultiheadAttention` wants True where a token is hidden. Always look it up.
 #
 # **Before you code.** A sequence has length 3. Is position 3 real?
 # (The answer is at the end of this file.)
@@ -154,7 +154,7 @@ def hide_padding(
 # %% [markdown]
 # ## 4. Queries from one sequence, keys and values from another
 #
-# So far a sequence looked at itself. A translator looks at two: while it writes "die Katze", it reads "the cat slept". The sentence being written asks, so the **queries** come from it. The sentence being read answers, so the **keys and values** come from there.
+# So far a sequence looked at itself. A translator looks at two: while it writes “die Katze”, it reads “the cat slept”. The sentence being written asks, so the **queries** come from it. The sentence being read answers, so the **keys and values** come from there.
 #
 # $$Q = X W_Q \qquad\qquad K,\, V = \text{context} \cdot W_{KV}$$
 #

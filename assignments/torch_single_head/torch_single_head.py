@@ -83,7 +83,7 @@ from torch import Tensor, nn
 # - `Wo`: from `head_dim` back to `hidden_size`
 # - `head_dim` is `hidden_size // 4`, in whole numbers.
 #
-# The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers. The formula of the original paper has none, and later models such as PaLM and Cramming train without: it saves memory and time, and costs little.
+# The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers. The formula of the original paper has none. Later models such as PaLM and Cramming train without: that saves memory and time, and costs little.
 #
 # **Before you code.** How wide is `Wqkv` for a hidden size of 10?
 # (The answer is at the end of this file.)
@@ -471,7 +471,7 @@ def project_output(
 # →     7     Wo: head_dim to C     (B, S, C)
 # ```
 #
-# **By hand.** “it” goes in as (1, 1, 1) and comes out as (3.35, 0.65, 0.41), if nothing is rounded on the way. The zeros stay zeros.
+# **By hand.** “it” goes in as (1, 1, 1) and comes out as (3.35, 0.65, 0.41), if nothing is rounded on the way. The zeros stay zeros: here every bias is 0, and so are the other rows of `Wo`.
 #
 # **In general.** The class keeps the two layers as attributes `Wqkv` and `Wo`, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
@@ -565,7 +565,7 @@ class SingleHeadAttention(nn.Module):
 #
 # **After the check.** What would happen if the shares summed to 1 down each column?
 #
-# Then the shares of “it” would sum to 1.50. A word that everybody else ignores would still have to be looked at. No error would tell you: the shape is the same.
+# Then the shares of “it”, rounded, would sum to 1.50. A word that everybody else ignores would still have to be looked at. No error would tell you: the shape is the same.
 #
 # ### 6. Weighted sum of the values
 #

@@ -618,7 +618,7 @@ class MultiHeadSelfAttention(nn.Module):
 #
 # **After the check.** What would go wrong if one layer made both the queries and the keys?
 #
-# Then token $i$ would score token $j$ as $j$ scores $i$. The cow could not look at the grass unless the grass looked back just as much.
+# Then token $i$ would score token $j$ as $j$ scores $i$. The cow could not score the grass high unless the grass scored it as high. Only the shares may still differ, since each row has a sum of its own.
 #
 # ### 3. Splitting the heads
 #

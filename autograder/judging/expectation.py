@@ -88,7 +88,7 @@ def judge(
             drawn = judge_distribution(expectation, reply, candidates)
             return drawn or _left_behind(reply, "The numbers are right.")
         case LinearLayers():
-            layers = judge_layers(expectation, reply, candidates)
+            layers = judge_layers(expectation, reply, candidates, request)
             return layers or _left_behind(reply, "The sizes of the layers are right.")
         case Refused():
             return _refused(expectation, reply)

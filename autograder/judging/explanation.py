@@ -79,8 +79,8 @@ MEANINGS = (
     ),
     (
         r"view size is not compatible with input tensor's size and stride",
-        "A view copies nothing, and the numbers do not lie in memory in the order of the axes: so "
-        "it is after a transpose, a permute or a chunk. What makes a copy that is in order?",
+        "The numbers do not lie in memory in the order of the axes, as after a transpose, permute "
+        "or chunk. A view copies nothing. What makes a copy in that order?",
     ),
     (
         r"before Module\.__init__\(\) call",

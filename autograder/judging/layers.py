@@ -13,7 +13,7 @@ from autograder.judging.diagnosis import Candidate, diagnose, named
 from autograder.judging.precision import LOWER
 from autograder.judging.shared_numbers import repetitions, sharing
 from autograder.judging.value_words import type_words
-from autograder.model.request import Failed, Reply, Returned
+from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.crossing import CLASS, NO_INPUTS, NOT_LINEAR
 from autograder.protocol.wire import Linear, Opaque, Value
@@ -32,14 +32,18 @@ class LinearLayers:
 
 
 def judge_layers(
-    expectation: LinearLayers, reply: Reply, candidates: Iterable[Candidate]
+    expectation: LinearLayers,
+    reply: Reply,
+    candidates: Iterable[Candidate],
+    request: Request | None = None,
 ) -> Finding | None:
-    """Return the first layer that is not as expected, or None."""
+    """Return the first layer that is not as expected, or None; `request` is what was asked."""
     expected, form = expectation.expected, expectation.form
     if isinstance(reply, Failed):
         return diagnose(reply, expected, form, candidates)
     wanted = arrays_of(expected, form)
-    finding = _layer_fault(wanted, form, reply.value)
+    call = _call_words(request)
+    finding = _layer_fault(wanted, form, reply.value, call)
     if finding is None:
         return None
     looks = _look(reply.value, form)
@@ -50,7 +54,7 @@ def judge_layers(
             for candidate in candidates
             if isinstance(candidate.reply, Returned)
             and _look(candidate.reply.value, form) == looks
-            and _layer_fault(wanted, form, candidate.reply.value) == finding
+            and _layer_fault(wanted, form, candidate.reply.value, call) == finding
         ],
     )
 
@@ -87,7 +91,18 @@ def _equal(layers: tuple[Value, ...]) -> tuple[tuple[int, int], ...]:
     )
 
 
-def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -> Finding | None:
+def _call_words(request: Request | None) -> str:
+    """Return a call as it is written in code; "" where it has more than plain values."""
+    given = (*request.arguments, *request.keywords.values()) if request else ()
+    if not request or not all(isinstance(value, bool | int | float) for value in given):
+        return ""
+    named = [f"{name}={value}" for name, value in request.keywords.items()]
+    return f"{request.target}({', '.join([*map(str, request.arguments), *named])})"
+
+
+def _layer_fault(
+    expected: tuple[Linear, ...], form: ResultSpec, value: Value, call: str
+) -> Finding | None:
     given = arrays_of(value, form)
     if len(given) != len(expected):
         returned = f"{len(given)} values" if len(given) > 1 else type_words(value, form.noun)
@@ -97,7 +112,7 @@ def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -
             look=f"They are {', '.join(f'`{name}`' for name in form.names)}, in this order.",
         )
     for name, layer, wanted in zip(form.names, given, expected):
-        finding = _fault(name, layer, wanted)
+        finding = _fault(name, layer, wanted, call)
         if finding:
             return finding
     equal = _equal(given)
@@ -118,8 +133,8 @@ def _layer_fault(expected: tuple[Linear, ...], form: ResultSpec, value: Value) -
     return None
 
 
-def _fault(name: str, actual: Value, expected: Linear) -> Finding | None:
-    """Return what is wrong with one layer by itself."""
+def _fault(name: str, actual: Value, expected: Linear, call: str) -> Finding | None:
+    """Return what is wrong with one layer by itself, which `call` has made."""
     if not isinstance(actual, Linear):
         return _no_layer(name, actual, expected)
     if actual.weight.shape != expected.weight.shape and not _waits(actual, expected):
@@ -128,7 +143,10 @@ def _fault(name: str, actual: Value, expected: Linear) -> Finding | None:
     if (actual.bias is None) != (expected.bias is None):
         has, wanted = ("no", "one") if actual.bias is None else ("a", "none")
         fact = f"`{name}` has {has} bias, but {wanted} is expected."
-        return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
+        look = f"The check calls `{call}`." if call else ""
+        return Finding(
+            Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.", look=look
+        )
     if actual.bias is not None and actual.bias.shape != (outputs,):
         fact = (
             f"The bias of `{name}` holds {actual.bias.size} numbers, but {outputs} are expected: "

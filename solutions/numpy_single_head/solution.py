@@ -61,7 +61,7 @@ from jaxtyping import Float, Real
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# A row of scores belongs to one query, and its entries to the keys that this query looks at. So the sum runs along the **last axis**.
+# A row of scores belongs to one token, and its entries to the tokens that it looks at. (From step 2 on, they are called the query and its keys.) So the sum runs along the **last axis**.
 #
 # - It is **stable**. Scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows.
 # - It leaves its input as it was.
@@ -115,7 +115,7 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 #
 # **In general.** The weights start as small random numbers, $\mathcal{N}(0,\,0.02^2)$: with a mean of 0 and a standard deviation of 0.02. Each matrix is a new draw.
 #
-# `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes.
+# `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes. All numbers come from it: with the same seed, anybody gets the same weights.
 #
 # <details>
 # <summary><b>Before you code.</b> Why do the weights not start at 0?</summary>
@@ -155,7 +155,7 @@ def initialize_weights(
 # <details>
 # <summary><b>After the check.</b> What if the query weights and the key weights were the same draw?</summary>
 #
-# Then token $i$ would score token $j$ as $j$ scores $i$. “it” could not look at “cat” unless “cat” looks back just as much.
+# Then token $i$ would score token $j$ as $j$ scores $i$. “it” could not score “cat” high unless “cat” scores “it” as high. Only the shares may still differ, since each row has a sum of its own.
 #
 # </details>
 #

@@ -293,7 +293,7 @@ class merge_heads:
     merged_without_the_transpose = Heads.merged_without_a_move
 
     def view_after_the_transpose(attention_output):
-        """There is no such view: the numbers do not lie in memory in the order of the axes.
+        """Your view cannot be made: the numbers do not lie in memory in the order of the axes.
 
         A view copies nothing, and a transpose moves no number in memory. What makes a copy in the
         right order?

@@ -59,7 +59,7 @@ from torch import Tensor, nn
 # - `Wo`: from `head_dim` back to `hidden_size`
 # - `head_dim` is `hidden_size // 4`, in whole numbers.
 #
-# The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers. The formula of the original paper has none, and later models such as PaLM and Cramming train without: it saves memory and time, and costs little.
+# The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers. The formula of the original paper has none. Later models such as PaLM and Cramming train without: that saves memory and time, and costs little.
 #
 # <details>
 # <summary><b>Before you code.</b> How wide is `Wqkv` for a hidden size of 10?</summary>
@@ -303,7 +303,7 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # <details>
 # <summary><b>After the check.</b> What would happen if the shares summed to 1 down each column?</summary>
 #
-# Then the shares of “it” would sum to {{ number(by_column[IT].sum()) }}. A word that everybody else ignores would still have to be looked at. No error would tell you: the shape is the same.
+# Then the shares of “it”, rounded, would sum to {{ number(by_column[IT].sum()) }}. A word that everybody else ignores would still have to be looked at. No error would tell you: the shape is the same.
 #
 # </details>
 
@@ -428,7 +428,7 @@ def project_output(
 # {{ diagram }}
 # ```
 #
-# **By hand.** “it” goes in as {{ vector(x[IT, :head_dim]) }} and comes out as {{ vector(exact[IT, :head_dim]) }}, if nothing is rounded on the way. The zeros stay zeros.
+# **By hand.** “it” goes in as {{ vector(x[IT, :head_dim]) }} and comes out as {{ vector(exact[IT, :head_dim]) }}, if nothing is rounded on the way. The zeros stay zeros: here every bias is {{ number(0) }}, and so are the other rows of `Wo`.
 #
 # **In general.** The class keeps the two layers as attributes `Wqkv` and `Wo`, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #

@@ -322,7 +322,7 @@ class apply_attention:
 
 class merge_heads:
     def view_after_the_permute(attention_output):
-        """There is no such view: the numbers do not lie in memory in the order of the axes.
+        """Your view cannot be made: the numbers do not lie in memory in the order of the axes.
 
         A view copies nothing, and a permute moves no number in memory. What makes a copy in the
         right order? And does it stand between the permute and the view?

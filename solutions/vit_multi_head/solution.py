@@ -165,7 +165,7 @@ def project_qkv(
 # <details>
 # <summary><b>After the check.</b> What would go wrong if one layer made both the queries and the keys?</summary>
 #
-# Then token $i$ would score token $j$ as $j$ scores $i$. The cow could not look at the grass unless the grass looked back just as much.
+# Then token $i$ would score token $j$ as $j$ scores $i$. The cow could not score the grass high unless the grass scored it as high. Only the shares may still differ, since each row has a sum of its own.
 #
 # </details>
 

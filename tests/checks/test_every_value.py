@@ -558,7 +558,10 @@ def test_layers_of_every_make_are_right(code: str) -> None:
         ("'Linear'", "`Wqkv` is a single value of type str, but"),
         ("nn.LazyLinear(C)", "`Wqkv` gives 24 numbers, but it is expected to map 24 to 72."),
         ("nn.Linear(0, 3 * C)", "`Wqkv` is a linear layer of 0 inputs, but it is expected to map"),
-        ("nn.LazyLinear(3 * C, bias=False)", "`Wqkv` has no bias"),
+        (
+            "nn.LazyLinear(3 * C, bias=False)",
+            "one is expected. The check calls `create_projections(24)`.",
+        ),
     ],
 )
 def test_what_is_no_such_layer_is_named_for_what_it_is(code: str, words: str) -> None:
