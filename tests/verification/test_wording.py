@@ -130,7 +130,7 @@ PLACES = {
         'f"each token gathers',
         'f"{} each token gathers',
     ),
-    "a message of a check": ("graders.py", '"Does your code set a fixed seed', '"{} Does it'),
+    "a message of a check": ("graders.py", '"Where do your random', '"{} Where do your random'),
     "a paragraph of solution.py": ("solution.py", "# Nothing. Every", "# {} Every"),  # an answer
     "the docstring of softmax": ("solution.py", '"""Turn every row of scores', '"""{} Turn'),
 }
