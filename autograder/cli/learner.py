@@ -21,13 +21,14 @@ def _say(words: str) -> None:
 
 
 @click.command(epilog=example("attn check softmax"))
-@click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
+@click.argument("task", metavar="[EXERCISE[.STEP]|FILE]", required=False)
 @IN
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 def check(task: str | None, folder: Path, as_json: bool) -> None:
     """Check your own work, or one step of it, against the worked examples.
 
-    A step has a name and a number: `attn check softmax` is also `attn check 1`.
+    A step has a name and a number: `attn check softmax` is also `attn check 1`. Of your two files,
+    the one saved last counts; `attn check numpy_single_head.py` checks the one that you name.
 
     Without a name, it checks the exercise whose folder you are in, or else the one you worked
     on last. The exit code is 0 if every step passes, 1 if a step does not, and 2 for an error.
@@ -144,7 +145,7 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
 
 
 @click.command(epilog=example("attn reset softmax"))
-@click.argument("task", metavar="STEP|EXERCISE")
+@click.argument("task", metavar="STEP|EXERCISE|FILE")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @IN
 def reset(task: str, yes: bool, folder: Path) -> None:

@@ -19,8 +19,8 @@ import pytest
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.grading.output_folder import OWNER, SECRET, claim_output, input_secret
+from autograder.learning.own_work import MARK
 from autograder.learning.state.progress import FILE, read_progress
-from autograder.learning.state.workspace import MARK
 from autograder.model.files import read_small, write_whole
 from support.broken.case import EXERCISE, NAME, Work
 from support.learner_workspace import ATTN, attn, start

@@ -14,7 +14,8 @@ from autograder.errors import KitError
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees
 from autograder.judging.value_words import shape_words
-from autograder.learning.runner.checking import Checking, read_work
+from autograder.learning.own_work import read_work
+from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import StepRun
 from autograder.learning.state.session import Say, open_session

@@ -40,7 +40,7 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
             cure=f"attn finish --save {page.with_suffix(SUFFIX).name}",
         )
     session = open_session(folder, say)
-    exercise = session.task(words).exercise
+    exercise = session.exercise(words)
     with Child(exercise) as child:
         checkup = check_work(exercise, exercise.steps, child=child)
     session = session.passed(checkup)
@@ -65,6 +65,8 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
 def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
     exercise = checkup.exercise
     done, number = sum(run.verdict.passes for run in checkup.steps), exercise.steps.index(step) + 1
+    for remark in checkup.remarks:
+        console.print(Text(remark))
     console.print(Text(f"{exercise.title}: {done} of {len(exercise.steps)} steps pass."))
     console.print(Text(f"The closing words come after the last. Next: step {number}, {step.name}."))
     console.print(command(f"attn check {exercise.name}.{step.name}", "says what to look at"))

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.learning.commands.reviewing import review_words
+from autograder.learning.own_work import work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
@@ -76,7 +77,7 @@ def check(
     session = open_session(folder, say)
     task = session.task(words)
     with Child(task.exercise) as child:
-        checkup = check_work(task.exercise, task.steps, child=child)
+        checkup = check_work(task.exercise, task.steps, child=child, file=task.file)
     session = session.checked(checkup)
     if as_json:
         plain = not console.encoding.startswith("utf")  # JSON has its own way to write a sign
@@ -182,20 +183,27 @@ def reset_task(folder: Path, words: str, ask: Confirm, console: Console, say: Sa
     """Ask, and put back the stub of a step or exercise; return whether that was done."""
     session = open_session(folder, say)
     task = session.task(words)
-    name = task.step.name if task.step else f"every step of {task.exercise.name}"
-    if not ask(f"Put the stub of {name} back? A copy of your file is kept."):
+    if not ask(reset_question(task)):
         console.print(Text("Nothing was changed."))
         return False
     for line in put_back(session, task)[1]:
-        console.print(line)
+        console.print(line, soft_wrap=True)
     return True
+
+
+def reset_question(task: Task) -> str:
+    """Return what is asked before a stub is put back."""
+    file = task.file or work_file(task.exercise)
+    stubs = f"the stub of {task.step.name}" if task.step else "the stub of every step"
+    return f"Put {stubs} back into {file.name}? A copy of that file is kept."
 
 
 def put_back(session: LearnerSession, task: Task) -> tuple[LearnerSession, tuple[Text, ...]]:
     """Put back the stub of a task, save that, and return what to say."""
     from autograder.learning.state.resetting import reset
 
-    file, kept = reset(session.workspace.root, task.exercise, task.step)
+    file = task.file or work_file(task.exercise)
+    kept = reset(session.workspace.root, task, file)
     for step in task.steps:
         session = session.noted(
             task.exercise, step, session.known(task.exercise, step).with_passed(False)
@@ -205,4 +213,8 @@ def put_back(session: LearnerSession, task: Task) -> tuple[LearnerSession, tuple
         lines.append(Text(f"Your own version is in {kept}"))
     if file.suffix == ".ipynb":
         lines.append(Text("In JupyterLab: File, Reload Notebook from Disk."))
+    counts = work_file(task.exercise)
+    if counts != file and counts.is_file():
+        words = f"Now {counts.name} counts: attn check {task.exercise.name}"
+        lines.append(Text(words))
     return session, tuple(lines)

@@ -28,7 +28,7 @@ LONGEST = 2000  # characters of what is said at once
 def play(folder: Path, words: str | None, console: Console, say: Say) -> None:
     """Let a model speak or learn, and tell what the mistakes that the learner met would cost."""
     session = open_session(folder, say)
-    exercise = session.task(words).exercise
+    exercise = session.exercise(words)
     met = session.progress.mistakes(exercise)
     if exercise.speaker:
         paragraphs = _speak(exercise, console, met)

@@ -10,7 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from autograder.learning.runner.checking import Checking, read_work
+from autograder.learning.own_work import read_work
+from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import StepRun
 from autograder.learning.state.answer_key import WITHOUT

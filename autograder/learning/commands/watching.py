@@ -19,9 +19,10 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.learning.commands.answers import answered
 from autograder.learning.commands.climbing import give_hint
-from autograder.learning.commands.once import put_back
+from autograder.learning.commands.once import put_back, reset_question
 from autograder.learning.commands.signals import Signals
 from autograder.learning.runner.background import Background, BackgroundAnswer
+from autograder.learning.runner.results import Checkup
 from autograder.learning.state.saves import Saves
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.state.workspace import Task
@@ -46,7 +47,7 @@ class Key:
 class Saved:
     """A work file was saved in an exercise's folder."""
 
-    folder: Path
+    file: Path
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ class Watch:
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._doing = ""
         self._since = 0.0
-        self._looked = f"checked at {_clock()}"
+        self._save = ""  # the name of the file that was saved last
+        self._at = _clock()
         self._typed, self._typed_at = "", 0.0
         self._background = Background(self._events.put, self._tell)
 
@@ -97,9 +99,9 @@ class Watch:
         """Note that a key was pressed; may be called from any thread."""
         self._events.put(Key(key))
 
-    def saved(self, folder: Path) -> None:
-        """Note that a file in `folder` was saved; may be called from any thread."""
-        self._events.put(Saved(folder))
+    def saved(self, file: Path) -> None:
+        """Note that `file` was saved; may be called from any thread."""
+        self._events.put(Saved(file))
 
     def redraw(self) -> None:
         """Draw again; called from a signal handler."""
@@ -138,13 +140,13 @@ class Watch:
     def _handle(self, event: Event) -> bool:
         """Handle one event; return whether to go on."""
         match event:
-            case Saved(folder):
-                self._looked = f"checked: your save of {_clock()}"
-                self._open(folder)
+            case Saved(file):
+                self._save, self._at = file.name, _clock()
+                self._open(file.parent)
                 self._check()
             case BackgroundAnswer():
                 self._since = 0.0
-                self.view = replace(answered(self.view, event), looked=self._looked)
+                self.view = replace(answered(self.view, event), looked=self._looked(event))
                 self._draw()
             case Redraw():
                 if self.keyboard:
@@ -153,6 +155,13 @@ class Watch:
             case Key(name):
                 return self._pressed(name)
         return True
+
+    def _looked(self, answer: BackgroundAnswer) -> str:
+        """Return what was checked, and when: the file that was saved, or another one."""
+        read = answer.outcome.file.name if isinstance(answer.outcome, Checkup) else self._save
+        if self._save and read != self._save:
+            return f"checked: {read}, after your save of {self._save} at {self._at}"
+        return f"checked: your save of {self._at}" if self._save else f"checked at {self._at}"
 
     def _open(self, folder: Path) -> None:
         """Switch to the exercise in which something was saved."""
@@ -225,9 +234,8 @@ class Watch:
         self.view = self.view.showing(*lines, whole="attn list")
 
     def _ask_reset(self) -> None:
-        name = self.view.step.name
-        question = f"Put the stub of {name} back? A copy of your file is kept. y yes  n no"
-        self.view = replace(self.view, question=question)
+        question = reset_question(Task(self.view.exercise, self.view.step))
+        self.view = replace(self.view, question=f"{question} y yes  n no")
 
     def _decide(self, key: str) -> None:
         view = replace(self.view, question="").showing(Text("Nothing was changed."))

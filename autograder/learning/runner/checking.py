@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from autograder.errors import KitError
 from autograder.judging import stopped_code
 from autograder.judging.time_limit import GRACE, WALL
+from autograder.learning.own_work import read_work
 from autograder.learning.runner import messages
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
@@ -28,7 +29,7 @@ from autograder.submission.missing_import import (
     remark_on_imports,
     remarks_on_absent,
 )
-from autograder.submission.reading import Submission, read_submission
+from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, explained
 from autograder.submission.slips import slips_in
 
@@ -39,34 +40,22 @@ LAST = ("done", "stuck", "silent", "ended", "raised")  # nothing comes after the
 Tell = Callable[[str], None]
 
 
-def read_work(exercise: Exercise) -> Submission:
-    """Read the learner's file in an exercise's folder; raise `KitError` if none can be run."""
-    if not any(exercise.folder.glob("*.ipynb")) and not any(exercise.folder.glob("*.py")):
-        fact = f"there is neither {exercise.name}.ipynb nor {exercise.name}.py here"
-        cure = f"`attn reset {exercise.name}` puts a fresh file there"
-        raise KitError(fact, place=str(exercise.folder), cure=cure)
-    submission = read_submission(exercise.folder, exercise, "you")
-    if submission.rejected:
-        cure = f"`attn reset {exercise.name}` puts a fresh file there and keeps a copy of yours"
-        raise KitError(submission.rejected.fact, place=str(exercise.folder), cure=cure)
-    return submission
-
-
 def check_work(
     exercise: Exercise,
     steps: Sequence[Step],
     *,
     child: Child,
+    file: Path | None = None,
     tell: Tell = lambda what: None,
     stop: Stop | None = None,
 ) -> Checkup:
-    """Check the learner's file in the exercise's folder.
+    """Check the learner's `file`, by default the one that counts in the exercise's folder.
 
     `child` was started for it, and whoever started it ends it. `tell` is called with a few words
     about what is going on. `stop` stops the check from elsewhere, which raises `Stopped`. Raises
     `KitError` when nothing can be checked.
     """
-    return Checking(exercise, read_work(exercise), steps, tell, stop or Stop()).run(child)
+    return Checking(exercise, read_work(exercise, file), steps, tell, stop or Stop()).run(child)
 
 
 @dataclass

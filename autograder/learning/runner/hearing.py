@@ -8,7 +8,8 @@ from collections.abc import Callable
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.language_model.writing import TextLoss
-from autograder.learning.runner.checking import Checking, read_work
+from autograder.learning.own_work import read_work
+from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.speech import SECONDS
 from autograder.model.exercise import Exercise

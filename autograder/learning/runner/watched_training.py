@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL
-from autograder.learning.runner.checking import MARGIN, Checking, read_work
+from autograder.learning.own_work import read_work
+from autograder.learning.runner.checking import MARGIN, Checking
 from autograder.learning.runner.layer_training import SECONDS
 from autograder.learning.runner.process import Child, Stop
 from autograder.model.exercise import Exercise, LayerTraining

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.learning.own_work import MARK
 from autograder.learning.runner.results import Checkup
-from autograder.learning.state.workspace import MARK, Workspace
+from autograder.learning.state.workspace import Workspace
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, replace_file
 from autograder.model.work_time import WorkTime, read_work_time

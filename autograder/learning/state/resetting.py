@@ -13,31 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.learning.state.workspace import MARK
-from autograder.model.exercise import Exercise, Step
+from autograder.learning.own_work import MARK
+from autograder.learning.state.workspace import Task
 from autograder.model.files import replace_file, write_whole
 from autograder.model.shipped import original
 from autograder.submission.cells import source
 from autograder.submission.definitions import find_definitions
 from autograder.submission.file_text import with_plain_lines
 from autograder.submission.percent import percent_cells
-from autograder.submission.reading import read_submission
 
 
-def work_file(exercise: Exercise) -> Path:
-    """Return the file that a check would read, or the script's path if there is no file."""
-    submission = read_submission(exercise.folder, exercise, "you")
-    path = submission.path
-    return path if path.is_file() else exercise.folder / f"{exercise.name}.py"
-
-
-def reset(root: Path, exercise: Exercise, step: Step | None) -> tuple[Path, Path | None]:
-    """Put the stub back; return the file, and the copy of the old one (None if there was none).
+def reset(root: Path, task: Task, file: Path) -> Path | None:
+    """Put the stub back into `file`; return the copy of the old one (None if there was none).
 
     If the step is not found in the file, or the copy or the file cannot be written, nothing
     changes and `KitError` is raised.
     """
-    file = work_file(exercise)
+    exercise, step = task.exercise, task.step
     stub = original(exercise, f"{exercise.name}{file.suffix}").read_text(encoding="utf-8")
     if step and file.is_file():
         change = _in_notebook if file.suffix == ".ipynb" else _in_script
@@ -46,7 +38,7 @@ def reset(root: Path, exercise: Exercise, step: Step | None) -> tuple[Path, Path
         text = stub
     kept = _keep(root, file) if file.is_file() else None
     write_whole(file, text)
-    return file, kept
+    return kept
 
 
 def _keep(root: Path, file: Path) -> Path:

@@ -13,8 +13,9 @@ from datetime import date
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.learning.own_work import MARK
 from autograder.learning.state.answer_key import solution_folder
-from autograder.learning.state.workspace import MARK, Workspace
+from autograder.learning.state.workspace import Workspace
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import write_whole
 from autograder.model.shipped import original

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from watchfiles import Change, watch
 
-from autograder.learning.state.scaffold import WORK
+from autograder.learning.own_work import WORK
 
 STEP = 15  # milliseconds without a change before the changes are reported
 DEBOUNCE = 200  # milliseconds of constant changes before they are reported anyway
 
 
 class Saves:
-    """A context in which a thread calls `saved` with each folder where a work file was saved."""
+    """A context in which a thread calls `saved` with each work file that was saved."""
 
     def __init__(self, folders: Sequence[Path], saved: Callable[[Path], None]) -> None:
         self._folders = {folder.resolve(): folder for folder in folders}
@@ -46,9 +46,9 @@ class Saves:
             raise_interrupt=False,
         )
         for change in changes:
-            places = {Path(path).parent for _, path in change}
-            for place in sorted(places & self._folders.keys()):
-                self._saved(self._folders[place])
+            for path in sorted({Path(path) for _, path in change}):
+                if path.parent in self._folders:
+                    self._saved(self._folders[path.parent] / path.name)
 
 
 def _is_work(change: Change, path: str) -> bool:

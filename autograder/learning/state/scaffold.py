@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.learning.own_work import WORK
 from autograder.learning.state.workspace import Workspace, workspace_at
 from autograder.model.exercise import MANIFEST, find_exercise
 from autograder.model.shipped import shipped
-
-WORK = (".py", ".ipynb")
 
 
 @dataclass(frozen=True)

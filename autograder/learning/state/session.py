@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder.errors import KitError
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.progress import (
     Progress,
@@ -43,8 +44,21 @@ class LearnerSession:
 
         Raise `KitError` for an unknown name.
         """
-        task = self.task(words)
+        task = self._without_file(self.task(words), "a step")
         return task.exercise, task.step or self.open_step(task.exercise)
+
+    def exercise(self, words: str | None) -> Exercise:
+        """Parse the name of an exercise; raise `KitError` for an unknown name."""
+        return self._without_file(self.task(words), "an exercise").exercise
+
+    def _without_file(self, task: Task, about: str) -> Task:
+        if task.file is None:
+            return task
+        raise KitError(
+            f"{task.file.name} is a file, and this command is about {about}",
+            place=str(task.exercise.folder),
+            cure="attn list shows the names. Only attn check and attn reset take a file",
+        )
 
     def open_step(self, exercise: Exercise) -> Step:
         """Return the first step that did not pass when last checked, or else the last step."""

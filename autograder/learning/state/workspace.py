@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.learning.own_work import MARK, WORK
 from autograder.model.exercise import MANIFEST, Exercise, Step, read_exercise
 
-MARK = ".attn"
 START = "name the folder of an exercise with --in, or make a workspace: attn start my-attention"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a command is about: an exercise, and one of its steps or (None) all of them."""
+    """What a command is about: an exercise, and one of its steps or (None) all of them.
+
+    file: the learner's file, if it was named; None for the one that counts.
+    """
 
     exercise: Exercise
     step: Step | None = None
+    file: Path | None = None
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -57,13 +61,18 @@ class Workspace:
         )
 
     def task(self, words: str | None, current: Exercise) -> Task:
-        """Parse EXERCISE, EXERCISE.STEP or STEP; without words, the task is `current`.
+        """Parse EXERCISE, EXERCISE.STEP, STEP or a file; without words, the task is `current`.
 
         STEP is a name, or a number from 1. A step alone belongs to `current`, or else to the only
         exercise that has it. Raises `KitError` for an unknown or ambiguous name.
         """
         if not words:
             return Task(current)
+        path = Path(words)
+        if path.suffix in WORK:
+            return self._file_task(path)
+        if len(path.parts) > 1 or words.endswith("/"):
+            words = path.name  # a shell completes the name of a folder
         first, _, rest = words.partition(".")
         if first in self.names:
             exercise = self.exercise(first)
@@ -78,6 +87,24 @@ class Workspace:
                 cure=f"say which: {', '.join(f'{each.name}.{words}' for each in having)}",
             )
         return Task(having[0], having[0].step(words))
+
+    def _file_task(self, path: Path) -> Task:
+        """Return the task of a file of this workspace, named with or without its folder."""
+        exercise = self.exercise(path.stem)
+        file = exercise.folder / path.name
+        if len(path.parts) > 1 and path.resolve() != file.resolve():
+            raise KitError(
+                f"{path} is not a file of this workspace",
+                place=str(self.root),
+                cure=f"its own is {file}",
+            )
+        if not file.is_file():
+            raise KitError(
+                f"there is no {path.name}",
+                place=str(exercise.folder),
+                cure=f"`attn start {self.root}` puts it there, and leaves your work as it is",
+            )
+        return Task(exercise, file=file)
 
 
 def step_called(exercise: Exercise, words: str) -> Step:

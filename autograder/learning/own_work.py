@@ -1,0 +1,122 @@
+"""Which of a learner's two files counts: of those with work in them, the one saved last.
+
+That is the file a learner means who saves it and asks. In the folder of a release, which is handed
+in, the file counts that will count in class (`autograder/submission/file_choice.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise
+from autograder.submission.missing_step import written
+from autograder.submission.reading import Submission, read_submission
+
+LEARNER = "you"
+MARK = ".attn"  # the folder of a workspace in which the progress is kept
+WORK = (".ipynb", ".py")  # what a learner writes in
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """One of the two files of an exercise, read: how many steps are written, when it was saved.
+
+    saved: nanoseconds since 1970.
+    """
+
+    submission: Submission
+    steps: int
+    saved: int
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.submission.path.name
+
+
+def read_work(exercise: Exercise, file: Path | None = None) -> Submission:
+    """Read `file`, or the one that counts in an exercise's folder; raise `KitError`."""
+    if file is None and not any(_own_paths(exercise)) and not _others(exercise):
+        fact = f"there is neither {exercise.name}.ipynb nor {exercise.name}.py here"
+        cure = f"`attn reset {exercise.name}` puts a fresh file there"
+        raise KitError(fact, place=str(exercise.folder), cure=cure)
+    submission = read_submission(file, exercise, LEARNER) if file else _counting(exercise)
+    if submission.rejected:
+        cure = f"`attn reset {exercise.name}` puts a fresh file there and keeps a copy of yours"
+        raise KitError(submission.rejected.fact, place=str(exercise.folder), cure=cure)
+    return submission
+
+
+def work_file(exercise: Exercise) -> Path:
+    """Return the file that a check would read, or the script's path if there is no file."""
+    path = _counting(exercise).path
+    return path if path.is_file() else exercise.folder / f"{exercise.name}.py"
+
+
+def _counting(exercise: Exercise) -> Submission:
+    handed_in = read_submission(exercise.folder, exercise, LEARNER)
+    own = sorted(_own_files(exercise), key=lambda each: (each.saved, each.steps), reverse=True)
+    begun = [each for each in own if each.steps]
+    if handed_in.path.stem != exercise.name or len(own) < 2 or len(begun) == 1:
+        return handed_in
+    if not begun:
+        return _with_remark(own[0].submission, _nothing_written(own))
+    if _is_handed_in(exercise):
+        counts = next(each for each in begun if each.submission.path == handed_in.path)
+        return _with_remark(counts.submission, _counts_in_class(counts, begun, exercise))
+    return _with_remark(begun[0].submission, _saved_last(*begun))
+
+
+def _is_handed_in(exercise: Exercise) -> bool:
+    """Whether this is the folder of a release, and not in a workspace of the learner's own."""
+    return not (exercise.folder.parent / MARK).is_dir()
+
+
+def _own_paths(exercise: Exercise) -> Iterator[Path]:
+    paths = (exercise.folder / f"{exercise.name}{suffix}" for suffix in WORK)
+    return (path for path in paths if path.is_file())
+
+
+def _others(exercise: Exercise) -> list[Path]:
+    return [path for suffix in WORK for path in exercise.folder.glob(f"*{suffix}")]
+
+
+def _own_files(exercise: Exercise) -> Iterator[OwnFile]:
+    """Read those of the two files that can be read."""
+    for path in _own_paths(exercise):
+        submission = read_submission(path, exercise, LEARNER)
+        if not submission.rejected:
+            steps = len(written(submission.cells, exercise))
+            yield OwnFile(submission, steps, path.stat().st_mtime_ns)
+
+
+def _with_remark(submission: Submission, remark: str) -> Submission:
+    return replace(submission, remarks=(remark, *submission.remarks))
+
+
+def _nothing_written(own: list[OwnFile]) -> str:
+    names = " or ".join(sorted(each.name for each in own))
+    return f"Nothing is written yet. Work in one of the two files: {names}."
+
+
+def _saved_last(counts: OwnFile, other: OwnFile) -> str:
+    return (
+        f"{counts.name} counts, because you saved it last: {_written_in(counts)}. In {other.name}, "
+        f"{_written_in(other)}. To go on there, save it again."
+    )
+
+
+def _counts_in_class(counts: OwnFile, begun: list[OwnFile], exercise: Exercise) -> str:
+    other = next(each for each in begun if each is not counts)
+    return (
+        f"{counts.name} counts, here and when you hand in: {_written_in(counts)}. In {other.name}, "
+        f"{_written_in(other)}. To go on there, put the stubs back into {counts.name}: "
+        f"attn reset {counts.name}"
+    )
+
+
+def _written_in(own: OwnFile) -> str:
+    return "1 step is written" if own.steps == 1 else f"{own.steps} steps are written"

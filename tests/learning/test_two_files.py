@@ -1,0 +1,145 @@
+"""A learner has a notebook and a script: which of them counts, and the way back to the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.learner_workspace import ATTN, NAME, REFERENCE, attn, start, stub_file
+from support.terminal import Terminal
+
+NOTEBOOK, SCRIPT = f"{NAME}.ipynb", f"{NAME}.py"
+LAST = (
+    f"{NOTEBOOK} counts, because you saved it last: 1 step is written. In {SCRIPT}, 11 steps are "
+    "written. To go on there, save it again."
+)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A workspace with a finished script, and a notebook that was saved after it was opened."""
+    made = start(tmp_path / "work")
+    save(stub_file(made), REFERENCE, 1)
+    notebook = made / NAME / NOTEBOOK
+    save(notebook, notebook.read_text(encoding="utf-8"), 2)
+    return made
+
+
+@pytest.fixture
+def terminal(workspace: Path) -> Iterator[Terminal]:
+    watching = Terminal(workspace, ATTN, "watch")
+    yield watching
+    watching.process.close(force=True)
+
+
+def save(file: Path, text: str, minutes: int) -> None:
+    """Save a file so many minutes after now; no two saves of a test are at the same time."""
+    file.write_text(text, encoding="utf-8")
+    at = Path(__file__).stat().st_atime + 60 * minutes
+    os.utime(file, (at, at))
+
+
+def stray_line(folder: Path, minutes: int) -> None:
+    """Write one line into the notebook's cell of softmax, and save it."""
+    file = folder / NOTEBOOK
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    (cell,) = (each for each in notebook["cells"] if "def softmax" in "".join(each["source"]))
+    cell["source"] = "".join(cell["source"]).replace(
+        "raise Not", "e = np.exp(scores)\n    raise Not"
+    )
+    save(file, json.dumps(notebook), minutes)
+
+
+def test_a_notebook_that_was_only_opened_and_saved_changes_nothing(workspace: Path) -> None:
+    run = attn("check", folder=workspace)
+    assert run.out.startswith(f"checking {SCRIPT}\n✓ softmax"), run.out
+    assert "11 of 11 steps pass" in run.out
+
+
+def test_the_file_saved_last_counts_and_it_is_said_how_to_go_back(workspace: Path) -> None:
+    stray_line(workspace / NAME, 3)
+    run = attn("check", folder=workspace)
+    assert run.out.startswith(f"checking {NOTEBOOK}\n") and LAST in run.words
+    assert "0 of 11 steps pass" in run.out
+    assert LAST in attn("finish", folder=workspace).words
+    save(stub_file(workspace), REFERENCE, 4)
+    again = attn("check", folder=workspace)
+    assert again.out.startswith(f"checking {SCRIPT}\n") and "11 of 11 steps pass" in again.out
+    assert f"{SCRIPT} counts, because you saved it last: 11 steps are written." in again.words
+
+
+@pytest.mark.parametrize("named", [SCRIPT, f"{NAME}/{SCRIPT}"])
+def test_a_file_that_is_named_is_checked(workspace: Path, named: str) -> None:
+    stray_line(workspace / NAME, 3)
+    run = attn("check", named, folder=workspace)
+    assert run.code == 0 and run.out.startswith(f"checking {SCRIPT}\n✓ softmax"), run.out
+    assert attn("check", f"{NAME}/", folder=workspace).out.startswith(f"checking {NOTEBOOK}\n")
+
+
+def test_a_file_that_is_no_work_of_this_place_is_refused_with_a_cure(workspace: Path) -> None:
+    elsewhere = attn("check", f"/elsewhere/{SCRIPT}", folder=workspace)
+    assert elsewhere.code == 2 and "is not a file of this workspace" in elsewhere.err
+    assert str(workspace / NAME / SCRIPT) in "".join(elsewhere.err.split("\n  "))
+    stub_file(workspace).unlink()
+    gone = attn("check", SCRIPT, folder=workspace)
+    assert gone.code == 2 and f"there is no {SCRIPT}" in gone.err and "attn start" in gone.err
+
+
+@pytest.mark.parametrize("command", ["hint", "show", "finish", "play"])
+def test_other_commands_take_no_file_and_say_so(workspace: Path, command: str) -> None:
+    run = attn(command, SCRIPT, folder=workspace)
+    assert run.code == 2 and f"{SCRIPT} is a file, and this command is about" in run.err
+
+
+def test_before_the_first_line_both_files_are_named(tmp_path: Path) -> None:
+    made = start(tmp_path / "work")
+    words = f"Nothing is written yet. Work in one of the two files: {NOTEBOOK} or {SCRIPT}."
+    assert words in attn("check", folder=made).words
+    save(made / NAME / NOTEBOOK, (made / NAME / NOTEBOOK).read_text(encoding="utf-8"), 1)
+    assert attn("check", folder=made).out.startswith(f"checking {NOTEBOOK}\n")
+    save(stub_file(made), stub_file(made).read_text(encoding="utf-8"), 2)
+    assert attn("check", folder=made).out.startswith(f"checking {SCRIPT}\n")
+
+
+def test_a_reset_asks_with_the_name_of_the_file_and_says_what_counts_then(workspace: Path) -> None:
+    stray_line(workspace / NAME, 3)
+    asked = attn("reset", NAME, folder=workspace, keys="n\n")
+    assert f"Put the stub of every step back into {NOTEBOOK}?" in asked.words
+    named = attn("reset", f"{NAME}/{SCRIPT}", folder=workspace, keys="n\n")
+    assert f"back into {SCRIPT}?" in named.words
+    done = attn("reset", "softmax", "--yes", folder=workspace)
+    assert f"{NOTEBOOK} has the stub again." in done.out
+    assert f"Now {SCRIPT} counts: attn check {NAME}" in done.words
+    (kept,) = re.findall(r"^Your own version is in (\S+)$", done.out, re.M)
+    assert "e = np.exp(scores)" in Path(kept).read_text(encoding="utf-8")
+
+
+def test_in_the_folder_of_a_release_the_file_counts_that_counts_in_class(
+    workspace: Path, tmp_path: Path
+) -> None:
+    release = Path(shutil.copytree(workspace / NAME, tmp_path / "release" / NAME))
+    stray_line(release, 3)
+    save(release / SCRIPT, REFERENCE, 4)
+    run = attn("check", folder=release)
+    assert run.out.startswith(f"checking {NOTEBOOK}\n") and "0 of 11 steps pass" in run.out
+    assert f"{NOTEBOOK} counts, here and when you hand in: 1 step is written." in run.words
+    assert f"In {SCRIPT}, 11 steps are written." in run.words
+    (reset,) = re.findall(r"attn (reset \S+\.ipynb)", run.words)
+    assert attn(*reset.split(), "--yes", folder=release).code == 0
+    assert "11 of 11 steps pass" in attn("check", folder=release).out
+
+
+def test_a_watch_says_which_file_it_read_if_it_is_not_the_one_saved(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("Every step of")
+    save(workspace / NAME / NOTEBOOK, "{", 3)
+    terminal.frame(f"checked: {SCRIPT}, after your save of {NOTEBOOK} at ")
+    save(stub_file(workspace), REFERENCE, 4)
+    terminal.frame("checked: your save of ")
