@@ -14,25 +14,32 @@ NONE = "–"
 _PAUSE = LONGEST_PAUSE // 60
 
 
+def hints_words(count: int) -> str:
+    """Return how many hints were asked for: `1 hint`, `2 hints`."""
+    return "1 hint" if count == 1 else f"{count} hints"
+
+
 @dataclass(frozen=True)
 class FinishedStep:
     """A step: its number from 1, and what is known of the way there. Only a bonus may be open.
 
-    hints: as in "2 of 3", "" where nobody counts them. mistakes: the words of those with a name.
+    hints: the highest that was asked for, 0 also where nobody counts them. mistakes: the words of
+    those with a name.
     """
 
     number: int
     name: str
     title: str
     mistakes: tuple[str, ...]
-    hints: str = ""
+    hints: int = 0
     solution: bool = False
     open: bool = False
 
     @property
     def help(self) -> str:
         """What help was taken, in words; "" for none."""
-        parts = (f"{self.hints} hints" if self.hints else "", "the solution" * self.solution)
+        hints = hints_words(self.hints) if self.hints else ""
+        parts = (hints, "the solution" * self.solution)
         return " and ".join(part for part in parts if part)
 
     @property

@@ -36,10 +36,10 @@ def test_a_learner_finishes_the_numpy_exercise_with_the_keyboard_alone(
     assert starting.ends() == 0
     checking = terminal(workspace, "check")
     checking.sees("`softmax` is not written yet.")
-    checking.sees("Hint 1 of 3: One row of scores")
+    checking.sees("Hint 1 of 5: One row of scores")
     assert checking.ends() == 1
     hinting = terminal(workspace, "hint")
-    hinting.sees("Hint 2 of 3")  # the check has shown the first
+    hinting.sees("Hint 2 of 5")  # the check has shown the first
     assert hinting.ends() == 0
 
     file = stub_file(workspace)
@@ -50,7 +50,7 @@ def test_a_learner_finishes_the_numpy_exercise_with_the_keyboard_alone(
     by_rename(file, written(stub, softmax=WRONG_SOFTMAX))
     watching.sees("Your softmax runs down the columns")
     watching.press("h")
-    watching.sees("Hint 3 of 3")
+    watching.sees("Hint 3 of 5")
     watching.press("s")
     watching.sees("expected")
     file.write_text(stub, encoding="utf-8")

@@ -107,7 +107,7 @@ def test_a_check_names_the_one_thing_to_look_at_its_hint_and_the_next_command(
     assert "✗ softmax" in run.out and "· scale_scores" in run.out
     assert "0 of 11 steps pass, 0 of 22 points." in run.out
     assert "Your softmax runs down the columns" in run.words
-    assert "Hint 1 of 3: One row of scores" in run.words and "Hint 2" not in run.out
+    assert "Hint" not in run.out, "the mistake has a name, and the hint may be about another"
     assert "attn check softmax" in run.out and "attn show softmax" in run.out
 
 
@@ -303,20 +303,18 @@ def test_away_from_a_workspace_it_is_said_how_to_get_one(tmp_path: Path) -> None
 
 def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
     runs = [attn("hint", "softmax", folder=workspace) for _ in range(6)]
-    assert [re.findall(r"Hint (\d) of 3", run.out) for run in runs] == [
-        ["1"],
-        ["2"],
-        ["3"],
-        [],
-        [],
+    assert [re.findall(r"Hint (\d) of 5:", run.out) for run in runs] == [
+        *map(list, "12345"),
         [*"123"],
     ]
-    assert "4 more if you ask again." in runs[0].out
-    assert "The next one shows lines of code to sort." in runs[2].out
+    left = [re.findall(r"(\d) more if you ask again", run.out) for run in runs[:4]]
+    assert left == [["4"], ["3"], ["2"], ["1"]]
+    assert "lines of code to sort, then the step with a gap." in runs[2].words
     assert "3 of these 6 lines make this step" in runs[3].words
     assert "____" in runs[4].out and "That was the last one." in runs[4].out
     assert "Those are all the hints" in runs[5].out and "____" in runs[5].out
-    assert "3 of 3 hints" in attn("list", folder=workspace).out
+    assert "softmax 2 points, about 10 minutes, 5 hints" in attn("list", folder=workspace).words
+    assert "Hint" not in attn("check", "softmax", folder=workspace).out, "it is not told again"
 
 
 def test_the_list_tells_points_minutes_difficulty_and_how_far_one_is(workspace: Path) -> None:
@@ -337,7 +335,7 @@ def test_progress_keeps_what_this_version_does_not_know(workspace: Path) -> None
         "exercises": {NAME: {"softmax": {"hints": 2, "stars": 5}, "gone": {"passed": True}}},
     }
     state(workspace).write_text(json.dumps(facts), encoding="utf-8")
-    assert "Hint 3 of 3" in attn("hint", "softmax", folder=workspace).out
+    assert "Hint 3 of 5" in attn("hint", "softmax", folder=workspace).out
     kept = json.loads(state(workspace).read_text(encoding="utf-8"))
     assert (kept["version"], kept["streak"]) == (9, 4)
     assert kept["exercises"][NAME]["softmax"]["stars"] == 5
@@ -348,12 +346,12 @@ def test_progress_keeps_what_this_version_does_not_know(workspace: Path) -> None
 def test_a_broken_record_of_progress_is_never_a_crash(workspace: Path, text: str) -> None:
     state(workspace).write_bytes(text.encode("latin-1"))
     run = attn("hint", "softmax", folder=workspace)
-    assert run.code == RIGHT and "Hint 1 of 3" in run.out
+    assert run.code == RIGHT and "Hint 1 of 5" in run.out
     aside = list(state(workspace).parent.glob("*.unreadable-*"))
     if not text.startswith('{"'):
         assert [path.read_bytes() for path in aside] == [text.encode("latin-1")]
         assert "could not be read" in run.err and "Your code is untouched" in run.err
-    assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
+    assert "Hint 2 of 5" in attn("hint", "softmax", folder=workspace).out
 
 
 def test_where_progress_cannot_be_saved_a_check_has_its_answer_all_the_same(
@@ -480,10 +478,32 @@ def test_a_wrapped_line_stays_indented_and_no_line_ends_in_spaces(
     assert all(line[:2] in ("", "  ") for line in after.splitlines()), after
 
 
-def test_the_hint_that_a_check_shows_is_not_told_again_as_the_next(workspace: Path) -> None:
-    assert "Hint 1 of 3" in attn("check", "softmax", folder=workspace).out
-    assert "Hint 2 of 3" in attn("hint", "softmax", folder=workspace).out
-    assert "Hint 2 of 3" in attn("check", "softmax", folder=workspace).out
+def test_a_hint_that_a_check_shows_is_no_help_and_is_not_told_again_as_the_next(
+    workspace: Path,
+) -> None:
+    for _ in range(2):
+        assert "Hint 1 of 5" in attn("check", "softmax", folder=workspace).out
+    assert "hint" not in attn("list", folder=workspace).out
+    assert "Hint 2 of 5" in attn("hint", "softmax", folder=workspace).out
+    assert "about 10 minutes, 2 hints" in attn("list", folder=workspace).words
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("    return scores +", "Python cannot read this yet"),
+        ("    raise ValueError('mine')", "raises `ValueError: mine`"),
+        ("    print(scores)", "Nothing returns it."),
+        ("    scores -= 1\n" + RIGHT_SOFTMAX, "in place"),
+        (RIGHT_SOFTMAX.replace(" - scores.max(-1, keepdims=True)", ""), "softmax"),
+    ],
+)
+def test_where_a_check_says_what_is_wrong_no_hint_is_about_something_else(
+    workspace: Path, body: str, told: str
+) -> None:
+    put(workspace, softmax=body)
+    run = attn("check", "softmax", folder=workspace)
+    assert run.code == NOT_ALL and told in run.words and "Hint" not in run.out, run.out
 
 
 # --- numbers of steps ---------------------------------------------------------------------------
@@ -497,7 +517,7 @@ def test_the_number_of_a_step_is_a_name_for_it(workspace: Path) -> None:
     assert "The check: " in attn("show", "3", folder=workspace).out
     assert "def project_qkv" in attn("solution", "3", "--yes", folder=workspace).out
     asked = attn("reset", "3", folder=workspace, keys="y\n")
-    assert asked.code == RIGHT and "Put the stub of project_qkv back?" in asked.out
+    assert asked.code == RIGHT and "the stub of project_qkv back into" in asked.out
     assert "return 1" not in stub_file(workspace).read_text(encoding="utf-8")
 
 

@@ -57,9 +57,9 @@ def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> No
     line = stub.splitlines().index(next(one for one in stub.splitlines() if "def softmax" in one))
     assert f"{file.name}:{line + 1}" in terminal.sees("Your softmax runs down the columns")
     terminal.press("h")
-    terminal.sees("Hint 1 of 3: One row of scores")
+    terminal.sees("Hint 1 of 5: One row of scores")
     terminal.press("hh")
-    terminal.sees("The next one shows lines of code to sort.")
+    terminal.sees("lines of code to sort, then the step with a gap.")
     terminal.press("hh")
     terminal.sees("That was the last one.")
     terminal.press("s")
@@ -85,12 +85,12 @@ def test_reset_asks_and_only_a_yes_resets(workspace: Path, terminal: Terminal) -
     by_rename(file, mine)
     terminal.sees("down the columns")
     terminal.press("r")
-    terminal.sees("Put the stub of softmax back?")
+    terminal.sees("Put the stub of softmax back into")
     terminal.press("q")  # a no, not the end
     terminal.sees("Nothing was changed.")
     assert file.read_text(encoding="utf-8") == mine
     terminal.press("r")
-    terminal.sees("Put the stub of softmax back?")
+    terminal.sees("Put the stub of softmax back into")
     terminal.press("y")
     terminal.sees("has the stub again.")
     terminal.sees("`softmax` is not written yet.")
@@ -245,7 +245,7 @@ def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None
     # Nothing is cleared: a line parts one answer from the next.
     assert "\x1b" not in terminal.process.before and "────" in terminal.process.before
     terminal.press("h")
-    terminal.sees("Hint 1 of 3")
+    terminal.sees("Hint 1 of 5")
     terminal.press("q")
     assert terminal.ends() == 0
 

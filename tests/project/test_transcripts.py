@@ -99,7 +99,7 @@ def test_a_student_sees_what_the_page_for_students_shows(
     file.write_text(written(file.read_text("utf-8"), softmax=WRONG_SOFTMAX), encoding="utf-8")
     assert wrong(STUDENTS, "attn check softmax", file.parent, environment) == ("", 1)
     assert wrong(STUDENTS, "attn show softmax", file.parent, environment) == ("", 0)
-    assert "Hint 2 of 3" in typed("attn hint softmax", file.parent, environment).stdout
+    assert "Hint 1 of 5" in typed("attn hint softmax", file.parent, environment).stdout
 
 
 @pytest.mark.slow  # nbgrader's commands take long; test_demo.py and test_course.py run them, too

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -32,8 +33,8 @@ def next_hint(folder: Path, words: str | None, console: Console, say: Say) -> No
     """Show the next hint for a step, or all hints when none are left."""
     session = open_session(folder, say)
     exercise, step = session.step(words)
-    for line in give_hint(session, exercise, step)[1]:
-        console.print(Indented(line, 0, 2) if isinstance(line, Text) else line)
+    for piece in give_hint(session, exercise, step)[1]:
+        console.print(piece, crop=False)
 
 
 def give_hint(
@@ -42,18 +43,39 @@ def give_hint(
     """Climb one rung for a step: save that it was given, and return its lines."""
     rungs = step_rungs(session.workspace, exercise, step)
     known, count = session.known(exercise, step), len(step.hints)
-    title = Text(f"{step.name}: {step.title}", style="bold")
+    title = Indented(Text(f"{step.name}: {step.title}", style="bold"), 0, 2)
     highest = count + _higher(rungs)
     if known.hints >= highest:
-        every = (hint(step, number) for number in range(1, count + 1))
+        every = (piece for n in range(1, count + 1) for piece in hint(step, n, highest))
         return session, (title, *every, *_after_all(session, exercise, step, rungs))
-    number = known.hints + 1
+    number = max(known.hints, known.seen_hints) + 1
     session = session.noted(exercise, step, known.with_hints(number))
     left = highest - number
     more = f"{left} more if you ask again." if left else "That was the last one."
     if rungs and number == count:
-        more = "The next one shows lines of code to sort."
-    return session, (title, *_rung(step, rungs, number), Text(more))
+        more = f"{left} more if you ask again: lines of code to sort, then the step with a gap."
+    return session, (title, *_rung(step, rungs, number, highest), Indented(Text(more), 0, 2))
+
+
+def unasked_hint(
+    session: LearnerSession, checkup: Checkup
+) -> tuple[LearnerSession, tuple[RenderableType, ...]]:
+    """Note the first hint as seen, and return it, for a check that can say nothing more.
+
+    Where a check names what is wrong, the hint would be about something else. It is shown until the
+    first hint is asked for, and is not counted as help.
+    """
+    run = checkup.next
+    if run is None or not run.step.hints or checkup.troubles:
+        return session, ()
+    known, finding = session.known(checkup.exercise, run.step), run.verdict.finding
+    not_written = run.verdict.outcome is Outcome.NOT_WRITTEN
+    unexplained = finding is not None and finding.vague and not finding.misconception
+    if known.hints or not (not_written or unexplained):
+        return session, ()
+    rungs = step_rungs(session.workspace, checkup.exercise, run.step)
+    session = session.noted(checkup.exercise, run.step, replace(known, seen_hints=1))
+    return session, (*hint(run.step, 1, len(run.step.hints) + _higher(rungs)), Text())
 
 
 def _higher(rungs: Rungs | None) -> int:
@@ -61,10 +83,12 @@ def _higher(rungs: Rungs | None) -> int:
     return 0 if rungs is None else 1 if rungs.gap is None else 2
 
 
-def _rung(step: Step, rungs: Rungs | None, number: int) -> tuple[RenderableType, ...]:
+def _rung(step: Step, rungs: Rungs | None, number: int, highest: int) -> tuple[RenderableType, ...]:
     if number <= len(step.hints) or rungs is None:
-        return (hint(step, number),)
-    return tuple(puzzle_lines(rungs) if number == len(step.hints) + 1 else gap_lines(rungs))
+        return tuple(hint(step, number, highest))
+    head = Text(f"Hint {number} of {highest}:", "dim")
+    lines = puzzle_lines(rungs) if number == len(step.hints) + 1 else gap_lines(rungs)
+    return (head, *lines)
 
 
 def _after_all(
@@ -73,14 +97,14 @@ def _after_all(
     if rungs:
         return (
             *(gap_lines(rungs) if rungs.gap is not None else ()),
-            Text("Those are all the hints for this step."),
+            Indented(Text("Those are all the hints for this step."), 0, 0),
             command(f"attn puzzle {step.name}", "shows the lines to sort again"),
             command(f"attn solution {step.name}", "shows the solution"),
         )
     words = "Those are all the hints for this step."
     if step.hints and solution_folder(session.workspace, exercise) is None:
         words = f"{words} {WITHOUT}, so there are no lines to sort."
-    return (Text(words),)
+    return (Indented(Text(words), 0, 0),)
 
 
 def solve_puzzle(
@@ -102,7 +126,7 @@ def solve_puzzle(
         return False
     if not order:
         for line in puzzle_lines(rungs):
-            console.print(line)
+            console.print(line, crop=False)
         return True
     chosen = _chosen(rungs, order)
     checkup = _checked(session, exercise, step, rungs.code(chosen))

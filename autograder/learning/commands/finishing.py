@@ -84,7 +84,7 @@ def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
                 step.name,
                 step.title,
                 tuple(mistake_line(words[name]) for name in known.mistakes if name in words),
-                f"{known.hints} of {len(step.hints)}" if known.hints else "",
+                known.hints,
                 known.solution,
                 not run.verdict.passes,
             )

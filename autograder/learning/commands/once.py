@@ -15,11 +15,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from autograder.learning.commands.climbing import unasked_hint
 from autograder.learning.commands.reviewing import review_words
 from autograder.learning.own_work import work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
-from autograder.learning.runner.results import Checkup
 from autograder.learning.state.progress import current_exercise, read_progress, save
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
@@ -83,20 +83,9 @@ def check(
         plain = not console.encoding.startswith("utf")  # JSON has its own way to write a sign
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
-        hint_number, session = _hint_to_show(session, checkup)
-        show_checkup(console, checkup, task, following(session, task), hint_number)
+        session, first_hint = unasked_hint(session, checkup)
+        show_checkup(console, checkup, task, following(session, task), first_hint)
     return checkup.passes
-
-
-def _hint_to_show(session: LearnerSession, checkup: Checkup) -> tuple[int, LearnerSession]:
-    """Return the number of the hint to show: the last one given, or the first, now given."""
-    if checkup.next is None or not checkup.next.step.hints:
-        return 0, session
-    step = checkup.next.step
-    known = session.known(checkup.exercise, step)
-    if known.hints:
-        return min(known.hints, len(step.hints)), session
-    return 1, session.noted(checkup.exercise, step, known.with_hints(1))
 
 
 def following(session: LearnerSession, task: Task) -> str:
@@ -175,7 +164,9 @@ def show_solution(
     session.noted(exercise, step, known.with_solution())
     from rich.syntax import Syntax
 
-    console.print(Syntax(code, "python", background_color="default", word_wrap=True))
+    colored = Syntax("", "python", background_color="default").highlight(code)
+    colored.rstrip()
+    console.print(colored, soft_wrap=True)  # as it is: it may be copied, or go into a file
     return True
 
 

@@ -32,8 +32,9 @@ MOST_MISTAKES = 20  # of a step: the last ones
 
 @dataclass(frozen=True)
 class StepProgress:
-    """The progress in one step: whether it last passed, hints given, solution shown.
+    """The progress in one step: whether it last passed, hints asked for, solution shown.
 
+    hints: the highest hint that was asked for. seen_hints: the highest one that a check has shown.
     mistakes: the names of the known mistakes that checks found in it, in the order of their coming.
     reviews: how many reviews it passed. review_on: the day of the next one, such as 2026-11-24, ""
     for none. review_begun: the day on which its review file was made last.
@@ -46,9 +47,10 @@ class StepProgress:
     reviews: int = 0
     review_on: str = ""
     review_begun: str = ""
+    seen_hints: int = 0
 
     def with_hints(self, number: int) -> StepProgress:
-        """Return the progress after this many hints."""
+        """Return the progress after hint `number` was asked for."""
         return replace(self, hints=number)
 
     def with_solution(self) -> StepProgress:
@@ -115,6 +117,7 @@ class Progress:
             _count(facts.get("reviews")),
             _day(facts.get("review_on")),
             _day(facts.get("review_begun")),
+            _count(facts.get("seen_hints")),
         )
 
     def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:

@@ -1,4 +1,4 @@
-"""Text whose lines stay indented where they are wrapped, without spaces at their ends."""
+"""Text whose lines stay indented where they are wrapped, and code, which is never wrapped."""
 
 from __future__ import annotations
 
@@ -22,3 +22,25 @@ class Indented:
         for number, line in enumerate(self.text.wrap(console, width)):
             line.rstrip()
             yield Text(" " * (self.later if number else self.first)).append_text(line)
+
+
+@dataclass(frozen=True)
+class CodeRows:
+    """Lines of code behind `margin` spaces, which a copy leaves as they are.
+
+    Print it with `crop=False`: a line that is too long is for the terminal to break.
+    """
+
+    code: str
+    margin: int = 2
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give each line as it is."""
+        for line in self.code.split("\n"):
+            yield unbroken(Text(" " * self.margin + line if line else ""))
+
+
+def unbroken(text: Text) -> Text:
+    """Return a text that is not wrapped."""
+    text.no_wrap, text.overflow = True, "ignore"
+    return text

@@ -11,6 +11,7 @@ from autograder.learning.terminal.screen import sign, worth
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import number
 from autograder.model.verdict import Outcome
+from autograder.reports.finish import hints_words
 
 WIDTH = 10
 HARDEST = 3
@@ -82,8 +83,7 @@ def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Indente
     known = session.known(exercise, step)
     line = Text.assemble(sign(Outcome.PASSED if known.passed else Outcome.NOT_WRITTEN))
     line.append(f" {place + 1} {step.name}")
-    count = len(step.hints)
-    used = f", {min(known.hints, count)} of {count} hints" if known.hints else ""
+    used = f", {hints_words(known.hints)}" if known.hints else ""
     solution = ", solution shown" if known.solution else ""
     line.append(f"  {worth(step)}, about {step.minutes} minutes{used}{solution}", "dim")
     return Indented(line, later=6)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
+from autograder.ladder.folding import folded
 from autograder.ladder.rungs import GAP, PuzzleLine, Rungs
-from autograder.learning.terminal.indented import Indented
+from autograder.learning.terminal.indented import Indented, unbroken
 from autograder.learning.terminal.screen import command
 
 NUMBER = 3  # columns
 
 
-def puzzle_lines(rungs: Rungs) -> Iterator[Indented]:
+def puzzle_lines(rungs: Rungs) -> Iterator[RenderableType]:
     """Give the lines to choose from, with their numbers, and how to answer."""
     count, of = len(rungs.true), len(rungs.lines)
     wrong = of - count
@@ -31,7 +34,7 @@ def _task(count: int, of: int, wrong: int) -> str:
     return f"{lines} this step{order}. {others if wrong else ''}".rstrip()
 
 
-def gap_lines(rungs: Rungs) -> Iterator[Indented]:
+def gap_lines(rungs: Rungs) -> Iterator[RenderableType]:
     """Give the lines of the solution, one of them with a gap."""
     yield Indented(Text(f"Here is the step with one expression left out, at {GAP}."), 0, 0)
     yield from _by_part(rungs, rungs.with_gap(), {})
@@ -40,21 +43,28 @@ def gap_lines(rungs: Rungs) -> Iterator[Indented]:
 
 def _by_part(
     rungs: Rungs, lines: Sequence[PuzzleLine], numbers: dict[PuzzleLine, str]
-) -> Iterator[Indented]:
+) -> Iterator[RenderableType]:
     for part in rungs.parts:
         if len(rungs.parts) > 1:
             yield Indented(Text(f"in {part}:", "bold"), 2, 2)
         for line in lines:
             if line.part == part:
-                yield _row(line, numbers.get(line, ""))
+                yield Row(line.text, numbers.get(line, ""))
 
 
-def _row(line: PuzzleLine, number: str) -> Indented:
-    code = line.text.lstrip()
-    margin = 2 + len(line.text) - len(code)
-    row = Text.assemble((number, "bold cyan"), "  " if number else "", (code, ""))
-    # What belongs to an `if` stands behind its number, indented.
-    if number:
-        row = Text.assemble((number, "bold cyan"), "  ", line.text)
-        return Indented(row, 2, 2 + NUMBER + 2 + margin + 4)
-    return Indented(row, margin + 2, margin + 6)
+@dataclass(frozen=True)
+class Row:
+    """A line of code behind its number; a long one is folded inside its brackets.
+
+    What belongs to an `if` stands behind its number, indented.
+    """
+
+    code: str
+    number: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give the lines."""
+        margin = "  " + self.number + "  " * bool(self.number)
+        for place, line in enumerate(folded(self.code, options.max_width - len(margin))):
+            head = Text(" " * len(margin)) if place else Text(margin, "bold cyan")
+            yield unbroken(head.append(line, ""))

@@ -6,14 +6,14 @@ words, and nothing depends on the width.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
-from autograder.learning.terminal.indented import Indented
+from autograder.learning.terminal.indented import CodeRows, Indented
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
 from autograder.model.symbols import HIDDEN, SIMILAR, key, mark, number, style
@@ -27,9 +27,13 @@ PRINTED = 2000  # characters
 
 
 def show_checkup(
-    console: Console, checkup: Checkup, task: Task, following: str, hint_number: int = 1
+    console: Console,
+    checkup: Checkup,
+    task: Task,
+    following: str,
+    first_hint: Iterable[RenderableType] = (),
 ) -> None:
-    """Show the answer to `attn check`, with hint `hint_number` (from 1) for the step to look at.
+    """Show the answer to `attn check`, with these lines of a hint for the step to look at.
 
     `following` is the command to type when everything is right.
     """
@@ -54,8 +58,10 @@ def show_checkup(
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))
-    show_finding(console, look, hint_number)
+    show_finding(console, look)
     console.print()
+    for piece in first_hint:
+        console.print(piece, crop=False)
     for line in next_commands(task, look):
         console.print(line)
 
@@ -93,15 +99,12 @@ def show_trouble(console: Console, trouble: Finding) -> None:
         _print_indented(console, words)
 
 
-def show_finding(console: Console, run: StepRun, hint_number: int = 0) -> None:
-    """Show the one thing to look at in a step, and hint `hint_number` (from 1; 0: none)."""
+def show_finding(console: Console, run: StepRun) -> None:
+    """Show the one thing to look at in a step."""
     text = step_text(run.verdict).finding
     for words in (*text.parts, *_system(run.verdict.outcome, text)):
         _print_indented(console, words)
     show_printed(console, run.failing.printed if run.failing else "")
-    if hint_number and run.step.hints:
-        console.print()
-        console.print(Indented(hint(run.step, hint_number)))
 
 
 def _print_indented(console: Console, words: str) -> None:
@@ -114,13 +117,13 @@ def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
     return text.details if outcome is Outcome.CRASHED else ()
 
 
-def hint(step: Step, number: int) -> Text:
-    """Return hint `number` (from 1) for a step; below the last one stands similar code."""
-    count = len(step.hints)
-    words = Text(f"Hint {number} of {count}: {step.hints[number - 1]}", style="dim")
-    if number < count or not step.similar.strip():
-        return words
-    return words.append(f"\n{SIMILAR}\n{step.similar.strip()}")
+def hint(step: Step, number: int, highest: int) -> Iterator[RenderableType]:
+    """Give hint `number` (from 1) of `highest`; below the last one in words stands similar code."""
+    words = f"Hint {number} of {highest}: {step.hints[number - 1]}"
+    yield Indented(Text(words, "dim"), 0, 2)
+    if number == len(step.hints) and step.similar.strip():
+        yield Indented(Text(SIMILAR, "dim"))
+        yield CodeRows(step.similar.strip())
 
 
 def show_printed(console: Console, text: str) -> None:
@@ -148,7 +151,8 @@ def next_commands(task: Task, run: StepRun) -> tuple[Indented, ...]:
     lines = [command(f"attn check {name}", "after your next change")]
     if run.step.hints:
         lines.append(command(f"attn hint {name}", "for the next hint"))
-    if any(check.arrays for check in run.checks if not check.verdict.passes):
+    failing = (check for check in run.checks if not check.verdict.passes)
+    if any(drawn.yours is not None for check in failing for drawn in check.arrays):
         lines.append(command(f"attn show {name}", "to see your result beside the expected one"))
     return tuple(lines)
 

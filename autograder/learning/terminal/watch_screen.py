@@ -43,7 +43,7 @@ def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
         _show_outcome(console, view)
     with captured(console) as extra:
         for piece in view.extra:
-            console.print(piece)
+            console.print(piece, crop=False)
     with captured(console) as foot:
         _show_foot(console, view, keys=keys)
     above = ("", *extra) if extra else ()
