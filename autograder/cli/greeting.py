@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.learning.commands.reviewing import review_words
+from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.state.session import LearnerSession, open_session
 from autograder.learning.terminal.screen import command
 
@@ -48,7 +48,7 @@ def _greet_a_learner(session: LearnerSession, console: Console) -> None:
     to_review = review_words(session, date.today())
     if to_review:
         console.print(Text(to_review))
-        console.print(command("attn review", "brings it back, blank"))
+        console.print(review_command(session, date.today()))
     if len(passed) < of:
         step = session.open_step(exercise)
         number = exercise.steps.index(step) + 1

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import click
 
 from autograder.cli.kit import ERRORS, FOLDER, OUT, example
+
+
+class Day(click.ParamType[date]):
+    """A day, such as 2026-11-24."""
+
+    name = "day"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Return the day; a value that is none ends the command with a sentence."""
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a day. Write the year, the month and the day: 2026-11-24.")
+
 
 IN = click.option("--in", "folder", type=FOLDER, default=Path("."), help="Where the work is.")
 
@@ -71,9 +85,9 @@ def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
 
     Some of the lines are wrong and do not belong there. Only where the solutions are at hand.
     """
-    from autograder.learning.commands import climbing
+    from autograder.learning.commands import sorting
 
-    sys.exit(0 if climbing.solve_puzzle(folder, step, order, OUT, _say) else 1)
+    sys.exit(0 if sorting.solve_puzzle(folder, step, order, OUT, _say) else 1)
 
 
 @click.command(epilog=example("attn debug softmax"))
@@ -94,18 +108,18 @@ def debug(step: str | None, folder: Path) -> None:
 @click.option(
     "--on",
     "day",
-    type=click.DateTime(["%Y-%m-%d"]),
+    type=Day(),
     help="Review as on this day, such as 2026-11-24 [default: today].",
 )
 @IN
-def review(step: str | None, day: datetime | None, folder: Path) -> None:
+def review(step: str | None, day: date | None, folder: Path) -> None:
     """Bring back steps that passed 1, 7 or 30 days ago, blank; with STEP, check one of them.
 
     You write it again in a file of its own. Your own work is not touched.
     """
     from autograder.learning.commands import reviewing
 
-    today = day.date() if day else date.today()
+    today = day or date.today()
     if step is None:
         reviewing.list_reviews(folder, today, OUT, _say)
         return

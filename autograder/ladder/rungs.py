@@ -7,7 +7,7 @@ students of a course do not get it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,13 +82,21 @@ class Rungs:
 
     def code(self, lines: Sequence[PuzzleLine]) -> str:
         """Return the definition of the step with these lines in it, in this order."""
-        written: list[str] = []
+        return "\n".join(text for text, _ in self._written(lines)) + "\n"
+
+    def lines_of_code(self, lines: Sequence[PuzzleLine]) -> Mapping[int, PuzzleLine]:
+        """Return which of these lines stands in which line (from 1) of their `code`."""
+        rows = enumerate(self._written(lines), 1)
+        return {number: line for number, (_, line) in rows if line}
+
+    def _written(self, lines: Sequence[PuzzleLine]) -> Iterator[tuple[str, PuzzleLine | None]]:
         for row in self.frame:
             margin, mark, part = row.partition(HERE)
-            chosen = [line.text for line in lines if line.part == part.strip()]
-            # Without a line, a function would not be Python.
-            written += [margin + text for text in chosen or ["pass"]] if mark else [row]
-        return "\n".join(written) + "\n"
+            chosen = [line for line in lines if line.part == part.strip()]
+            if chosen:
+                yield from ((margin + line.text, line) for line in chosen)
+            else:  # without a line, a function would not be Python
+                yield (f"{margin}pass" if mark else row), None
 
 
 def write_rungs(exercise: str, rungs: Iterable[Rungs]) -> str:

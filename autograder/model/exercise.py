@@ -15,6 +15,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.model.closing import Closing, read_closing
+from autograder.model.near_name import did_you_mean
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
@@ -166,10 +167,11 @@ class Exercise:
         for step in self.steps:
             if step.name == name:
                 return step
+        names = [step.name for step in self.steps]
         raise KitError(
             f"there is no step {name!r} in {self.name}",
             place=str(self.folder / MANIFEST),
-            cure=f"use one of: {', '.join(step.name for step in self.steps)}",
+            cure=f"{did_you_mean(name, names)}use one of: {', '.join(names)}",
         )
 
     def before(self, name: str) -> tuple[str, ...]:

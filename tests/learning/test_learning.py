@@ -531,3 +531,26 @@ def test_a_number_that_no_step_has_is_told_with_a_cure(workspace: Path, words: s
         assert "cure:  use a number from 1 to 11; attn list shows them" in run.err
     else:
         assert f"there is no step {number!r}" in run.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Softmax", "softmax"),
+        ("create_causal", "create_causal_mask"),
+        (f"{NAME}.sofmax", "softmax"),
+        ("numpy_single", NAME),
+        ("split_head", "vit_multi_head.split_heads"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_told(tmp_path: Path, typed: str, meant: str) -> None:
+    workspace = start(tmp_path / "work", NAME, "vit_multi_head")
+    run = attn("check", typed, folder=workspace)
+    assert run.code == REFUSED and f"did you mean {meant}? Otherwise" in run.err, run.err
+
+
+def test_a_name_that_is_like_none_is_not_guessed(workspace: Path) -> None:
+    run = attn("hint", "xyz", folder=workspace)
+    assert (
+        run.code == REFUSED and "did you mean" not in run.err and "use one of: softmax" in run.err
+    )

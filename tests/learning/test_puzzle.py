@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
-from autograder.learning.commands import climbing
+from autograder.learning.commands import climbing, sorting
 from autograder.learning.state import answer_key
 from autograder.verification.grade_level import reading
 from support.learner_workspace import NAME, ROOT, attn, start
@@ -105,7 +105,7 @@ def test_without_solutions_there_are_none_and_it_is_said(
     console = Console(record=True, width=200)
     for _ in range(4):
         climbing.next_hint(workspace, "softmax", console, print)
-    assert not climbing.solve_puzzle(workspace, "softmax", (), console, print)
+    assert not sorting.solve_puzzle(workspace, "softmax", (), console, print)
     said = console.export_text()
     assert "That was the last one." in said and "to sort" not in said.partition("last one")[0]
     assert "came without solutions, so there are no lines to sort." in said
@@ -120,3 +120,23 @@ def test_the_words_around_the_lines_are_easy_to_read(workspace: Path) -> None:
     for lines in said:
         prose = [line for line in lines if not line.startswith(" ")]
         assert reading(" ".join(prose)).grade <= 9
+
+
+@pytest.mark.parametrize("step", ["project_qkv", "SingleHeadAttention"])
+def test_an_error_names_a_line_by_its_number_on_the_list(workspace: Path, step: str) -> None:
+    found = rungs(step)
+    first, *_, last = numbers(found, found.true)
+    given = [first] * (len(found.parts) > 1)  # a layer needs its weights
+    run = attn("puzzle", step, *given, last, folder=workspace)
+    text = found.true[-1].text.strip()
+    assert run.code == 1 and f"Line {last}, `{text}`, raises `NameError" in run.words, run.out
+
+
+def test_an_indented_line_out_of_its_place_is_quoted_and_no_line_of_a_file(
+    workspace: Path,
+) -> None:
+    found = rungs("SingleHeadAttention")
+    lost = next(line for line in found.true if line.text.startswith("    "))
+    (number,) = numbers(found, [lost])
+    run = attn("puzzle", "SingleHeadAttention", number, folder=workspace)
+    assert run.code == 1 and f"line {number}: `{lost.text.strip()}`" in run.words, run.out

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from autograder.learning.commands import reviewing
+from autograder.learning.state import answer_key
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,
+    ROOT,
     WRONG_SOFTMAX,
     attn,
     start,
@@ -95,3 +101,79 @@ def test_the_inputs_are_others_and_the_own_definition_does_not_answer(workspace:
     assert theirs[0]["request"] != mine[0]["request"]
     (workspace / "review" / NAME / "softmax.py").write_text("x = 1\n", encoding="utf-8")
     assert attn("review", "softmax", "--on", day, folder=workspace).code == 1
+
+
+def backdated(workspace: Path, exercise: str, *steps: str) -> None:
+    """Note that these steps passed some time ago, so that they are to be reviewed today."""
+    file = workspace / ".attn" / "progress.json"
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    known = facts.setdefault("exercises", {}).setdefault(exercise, {})
+    for step in steps:
+        known[step] = {"passed": True, "review_on": "2026-01-02"}
+    file.write_text(json.dumps(facts), encoding="utf-8")
+
+
+def test_on_a_day_with_several_steps_there_is_one_command_for_them(workspace: Path) -> None:
+    backdated(workspace, NAME, "softmax", "project_qkv", "scale_scores")
+    words = "3 steps are to be reviewed today: softmax, project_qkv, scale_scores."
+    for command in ((), ("list",)):
+        out = attn(*command, folder=workspace).words
+        assert words in out and "attn review brings them back, blank" in out
+    listed = attn("review", folder=workspace)
+    assert listed.out.count("attn review") == 1 and "named in the same way" in listed.words
+    files = {path.name for path in (workspace / "review" / NAME).iterdir()}
+    assert files == {"softmax.py", "project_qkv.py", "scale_scores.py"}
+
+
+def test_where_one_step_or_none_is_to_be_reviewed_it_is_said_so(workspace: Path) -> None:
+    for command in ((), ("list",)):
+        assert "review" not in attn(*command, folder=workspace).out
+    backdated(workspace, NAME, "softmax")
+    for command in ((), ("list",)):
+        out = attn(*command, folder=workspace).words
+        assert "1 step is to be reviewed today: softmax." in out
+        assert "attn review brings it back, blank" in out
+
+
+@pytest.mark.parametrize("day", ["tomorrow", "24.11.2026", "2026-13-01"])
+def test_a_day_that_is_none_is_told_with_an_example(workspace: Path, day: str) -> None:
+    run = attn("review", "--on", day, folder=workspace)
+    assert run.code == 2 and f"{day!r} is not a day" in run.err
+    assert "2026-11-24" in run.err and "%" not in run.err
+
+
+def test_without_solutions_a_review_asks_the_worked_examples_and_says_so(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_key, "PACKAGE", workspace / "elsewhere" / "autograder")
+    day, console = first_day(workspace), Console(file=io.StringIO(), width=200)
+    assert isinstance(console.file, io.StringIO)
+    reviewing.list_reviews(workspace, day, console, print)
+    write(workspace, WRONG_SOFTMAX)
+    assert not reviewing.review_step(workspace, "softmax", day, console, print)
+    assert "runs down the columns" in console.file.getvalue()
+    write_over = workspace / "review" / NAME / "softmax.py"
+    text = write_over.read_text("utf-8").replace(WRONG_SOFTMAX, RIGHT_SOFTMAX)
+    write_over.write_text(text, encoding="utf-8")
+    assert reviewing.review_step(workspace, "softmax", day, console, print)
+    said = console.file.getvalue()
+    assert said.count("so the inputs are those of the worked examples.") == 2
+    assert not list((workspace / ".attn" / "review").rglob("examples.json"))
+
+
+def test_a_step_in_torch_is_reviewed_on_other_inputs(tmp_path: Path) -> None:
+    name, step, wrong = "torch_single_head", "scale_scores", "    return attention_scores / 2"
+    workspace = start(tmp_path / "work", name)
+    solution = ROOT / "solutions" / name / "solution.py"
+    shutil.copyfile(solution, workspace / name / f"{name}.py")
+    backdated(workspace, name, step)
+    assert f"review/{name}/{step}.py" in attn("review", folder=workspace).out
+    file = workspace / "review" / name / f"{step}.py"
+    blank = file.read_text(encoding="utf-8")
+    file.write_text(written(blank, **{step: wrong}), encoding="utf-8")
+    assert attn("review", f"{name}.{step}", folder=workspace).code == 1
+    right = "    return attention_scores / attention_scores.new_tensor(head_dim) ** 0.5"
+    file.write_text(written(blank, **{step: right}), encoding="utf-8")
+    run = attn("review", f"{name}.{step}", folder=workspace)
+    assert run.code == 0 and "It comes back on" in run.words, run.out
+    assert "worked examples" not in run.words

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.learning.commands.climbing import unasked_hint
-from autograder.learning.commands.reviewing import review_words
+from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.own_work import work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
@@ -119,7 +119,7 @@ def show_progress(folder: Path, console: Console, say: Say) -> None:
     to_review = review_words(session, date.today())
     if to_review:
         console.print(Text(to_review))
-        console.print(command("attn review", "brings it back, blank"))
+        console.print(review_command(session, date.today()))
 
 
 def show_step(

@@ -18,6 +18,7 @@ from autograder.learning.state.answer_key import WITHOUT
 from autograder.learning.state.progress import REVIEW_DAYS, reviewed
 from autograder.learning.state.review_file import ReviewFile
 from autograder.learning.state.session import LearnerSession, Say, open_session
+from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import command, show_finding, sign
 from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import Outcome
@@ -41,6 +42,12 @@ def review_words(session: LearnerSession, today: date) -> str:
     return f"{count} to be reviewed today: {', '.join(step.name for _, step in due)}." * bool(due)
 
 
+def review_command(session: LearnerSession, today: date) -> Indented:
+    """Return the command that brings back what is to be reviewed."""
+    what = "it" if len(due_today(session, today)) == 1 else "them"
+    return command("attn review", f"brings {what} back, blank")
+
+
 def list_reviews(folder: Path, today: date, console: Console, say: Say) -> None:
     """Make the files of the steps whose review has come, and say where they are."""
     session = open_session(folder, say)
@@ -53,8 +60,9 @@ def list_reviews(folder: Path, today: date, console: Console, say: Say) -> None:
         session, file = _begun(session, exercise, step, today)
         console.print(command(_shown(file.path), step.title))
     console.print(Text("Your own work stays as it is. When one is written:"))
-    for exercise, step in due:
-        console.print(command(f"attn review {exercise.name}.{step.name}", "checks it"))
+    exercise, step = due[0]
+    why = "checks it" if len(due) == 1 else "checks it; the others are named in the same way"
+    console.print(command(f"attn review {exercise.name}.{step.name}", why))
 
 
 def _nothing(session: LearnerSession) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.learning.own_work import MARK, WORK
 from autograder.model.exercise import MANIFEST, Exercise, Step, read_exercise
+from autograder.model.near_name import did_you_mean, near_name
 
 START = "name the folder of an exercise with --in, or make a workspace: attn start my-attention"
 
@@ -57,7 +58,7 @@ class Workspace:
         raise KitError(
             f"there is no exercise {name!r} in this workspace",
             place=str(self.root),
-            cure=f"use one of: {', '.join(self.names)}",
+            cure=f"{did_you_mean(name, self.names)}use one of: {', '.join(self.names)}",
         )
 
     def task(self, words: str | None, current: Exercise) -> Task:
@@ -78,6 +79,8 @@ class Workspace:
             exercise = self.exercise(first)
             return Task(exercise, step_called(exercise, rest) if rest else None)
         having = [each for each in self.exercises if words in (step.name for step in each.steps)]
+        if not having and not words.isdecimal():
+            self._refuse(words, current)
         if current in having or not having:
             return Task(current, step_called(current, words))
         if len(having) > 1:
@@ -87,6 +90,23 @@ class Workspace:
                 cure=f"say which: {', '.join(f'{each.name}.{words}' for each in having)}",
             )
         return Task(having[0], having[0].step(words))
+
+    def _refuse(self, words: str, current: Exercise) -> None:
+        """Raise `KitError` for a name that is meant for another exercise, or for an exercise."""
+        own = [step.name for step in current.steps]
+        if near_name(words, own):
+            return
+        others = [each for each in self.exercises if each is not current]
+        longer = {step.name: f"{each.name}.{step.name}" for each in others for step in each.steps}
+        longer |= {name: name for name in self.names}
+        name = near_name(words, longer)
+        if name is None:
+            return
+        raise KitError(
+            f"there is no step and no exercise {words!r}",
+            place=str(self.root),
+            cure=f"did you mean {longer[name]}? Otherwise look at attn list",
+        )
 
     def _file_task(self, path: Path) -> Task:
         """Return the task of a file of this workspace, named with or without its folder."""
