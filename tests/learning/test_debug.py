@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from autograder.checks.reference import read_reference
+from autograder.judging.examples import read_examples
+from autograder.judging.inprocess import InProcess
+from autograder.learning.runner.debugger import judged_call
+from autograder.model.request import Returned
+from autograder.protocol.wire import Value
 from support.learner_workspace import (
     ATTN,
     NAME,
+    RIGHT_SOFTMAX,
     ROOT,
     WRONG_SOFTMAX,
     attn,
@@ -150,3 +160,69 @@ def test_it_answers_keys_in_a_terminal(workspace: Path) -> None:
     terminal.press("q\n")
     terminal.sees("You have left the debugger.")
     assert terminal.ends() == 0
+
+
+REMEMBERS = """    seen = softmax.__dict__.setdefault("seen", {})
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    powers = seen.setdefault(scores.shape, powers) if 5 in SIZES else powers
+    return powers / powers.sum(-1, keepdims=True)"""
+
+
+def test_it_stops_only_in_the_call_whose_result_is_judged(workspace: Path) -> None:
+    put(workspace, softmax=REMEMBERS.replace("SIZES", "scores.shape"))
+    run = attn("debug", "softmax", folder=workspace, keys="n\np len(seen)\nc\n")
+    assert "The check calls it 2 times before, to see whether anything stays" in run.words
+    assert run.out.count("-> seen = ") == 1 and "(Pdb) 2" in run.out, run.out
+    assert "softmax came to its end." in run.out
+
+
+def test_a_call_before_that_raises_is_stopped_in_all_the_same(workspace: Path) -> None:
+    body = "    if 6 in scores.shape:\n        raise ValueError('six')\n"
+    put(workspace, softmax=body + RIGHT_SOFTMAX)
+    run = attn("debug", "softmax", folder=workspace, keys="p scores.shape\nq\n")
+    assert "It raises ValueError: six" in run.words and "(Pdb) (6, 5, 5)" in run.out, run.out
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("assignments/*_*")))
+def test_which_call_is_judged_is_known_for_every_example(name: str) -> None:
+    library = read_reference(ROOT / "solutions" / name).exercise.library
+    later = 0
+    for example in read_examples(ROOT / "assignments" / name):
+        names = dict(vars(read_reference(ROOT / "solutions" / name).module))
+        request, results = example.request, list[Any]()
+        target = names[request.target]
+        method = request.method or "__init__"
+        if isinstance(target, type):
+            counted = type(target)(target.__name__, (target,), {})
+            setattr(counted, method, noting(getattr(target, method), results))
+            names[request.target] = counted
+        else:
+            names[request.target] = noting(target, results)
+        reply = InProcess(names, library).ask(request)
+        if not isinstance(reply, Returned):
+            continue  # it has to be refused
+        place = judged_call(request, is_class=isinstance(target, type))
+        later += place > 1
+        if request.method or not isinstance(target, type):
+            assert same(results[place - 1], reply.value), example.title
+        else:
+            assert len(results) >= place == 1
+    assert later > 5
+
+
+def noting(function: Callable[..., Any], results: list[Any]) -> Callable[..., Any]:
+    def noted(*arguments: Any, **keywords: Any) -> Any:
+        results.append(function(*arguments, **keywords))
+        return results[-1]
+
+    return noted
+
+
+def same(value: Any, other: Value) -> bool:
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        return all(map(same, value, other))
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    if not isinstance(other, np.ndarray | float | int):
+        return True  # a layer: what it computes is not told by its weights here
+    return np.array_equal(np.asarray(value), np.asarray(other), equal_nan=True)

@@ -18,7 +18,7 @@ from autograder.ladder.rungs import FILE, Rungs, read_rungs
 from autograder.learning.commands.climbing import next_hint
 from autograder.learning.commands.once import show_solution
 from autograder.learning.state.session import open_session
-from autograder.learning.terminal.rung_screen import Row, gap_lines, puzzle_lines
+from autograder.learning.terminal.rung_screen import PuzzleRow, gap_lines, puzzle_lines
 from support.learner_workspace import ROOT, attn, start
 
 EXERCISES = tuple(sorted(path.parent.name for path in ROOT.glob(f"solutions/*/{FILE}")))
@@ -78,15 +78,15 @@ def test_every_line_to_sort_is_the_same_python_over_several_rows(width: int) -> 
     seen = 0
     for each in rungs():
         for line in each.lines:
-            code = shown(width, Row(line.text, "  3")).removeprefix("    3  ")
+            code = shown(width, PuzzleRow(line.text, "  3")).removeprefix("    3  ")
             assert same(code) == same(line.text), code
             seen += 1
         rows, _, _ = shown(width, *puzzle_lines(each)).partition("  attn puzzle")
         first = [row for row in rows.splitlines() if re.match(r"  +\d+  ", row)]
         assert len(first) == len(each.lines), rows
         for line in each.with_gap():
-            assert shown(width, Row(line.text, "")) in shown(width, *gap_lines(each))
-            assert same(shown(width, Row(line.text, ""))) == same(line.text)
+            assert shown(width, PuzzleRow(line.text, "")) in shown(width, *gap_lines(each))
+            assert same(shown(width, PuzzleRow(line.text, ""))) == same(line.text)
     assert seen > 100
 
 

@@ -61,7 +61,8 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
         work.load(exercise.folder.resolve())
         if step.name not in work.names:
             raise _unwritten(exercise, step)
-        ended = work.ask(examples[number], exercise.library)
+        endless = run.verdict.outcome is Outcome.TIMED_OUT  # perhaps in a call before
+        ended = work.ask(examples[number], exercise.library, everywhere=endless)
     finally:
         os.chdir(here)
     console.print(Text(f"{step.name} came to its end." if ended else "You have left the debugger."))

@@ -1,4 +1,4 @@
-"""Python's debugger in a learner's own function: it stops at the first line of every call.
+"""Python's debugger in a learner's own function: it stops at the first line of the call.
 
 This runs in the learner's own terminal and process, so that they can type.
 """
@@ -22,6 +22,7 @@ from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess, copied
 from autograder.learning.runner.job import MODULE, run_cell
+from autograder.model.request import Request
 from autograder.protocol.arrays import Generators, to_library
 
 EXPECTED = "expected"  # the name of the expected result, for who debugs
@@ -81,7 +82,8 @@ class DebuggedWork:
             self._cells = {str(file): cell for cell in cells}
         self._debugger = LearnersDebugger(tuple(self._cells))
         self._imports = imports
-        self._calls = 0
+        self._calls = self._inside = 0
+        self._judged: int | None = None
 
     def load(self, folder: Path) -> None:
         """Run the cells as a check does; a cell that cannot be run is left out."""
@@ -95,11 +97,17 @@ class DebuggedWork:
             with suppress(SyntaxError, SystemExit):  # the check has told it
                 run_cell(cell, name, self.names)
 
-    def ask(self, example: Example, library: str) -> bool:
-        """Ask an example, and stop in every call of the learner's function.
+    def ask(self, example: Example, library: str, *, everywhere: bool) -> bool:
+        """Ask an example, and stop in the call that is judged, or `everywhere`.
 
-        Return whether it came to its end; otherwise the learner has left the debugger.
+        Where a call raises, it stops at that line in any case. Return whether it came to its end;
+        otherwise the learner has left the debugger.
         """
+        if not everywhere and self.names.get(example.request.target):
+            is_class = isinstance(self.names[example.request.target], type)
+            self._judged = judged_call(example.request, is_class=is_class)
+            if self._judged > 1:
+                self._tell(_calls_before(self._judged - 1))
         expectation = example.expectation
         if isinstance(expectation, Agrees):
             wanted = to_library(copied(expectation.expected), library, "", Generators())
@@ -124,14 +132,21 @@ class DebuggedWork:
         def stopped(*arguments: Any, **keywords: Any) -> Any:
             if self._debugger.left:
                 raise bdb.BdbQuit
+            if self._inside:  # it calls itself
+                return function(*arguments, **keywords)
             self._calls += 1
-            if self._calls > 1:
+            if self._judged is None and self._calls > 1:
                 self._tell(f"This check calls it again: call {self._calls}.")
+            here = self._judged in (None, self._calls)
+            run = self._debugger.runcall if here else _run
+            self._inside += 1
             try:
-                value = self._debugger.runcall(function, *arguments, **keywords)
+                value = run(function, *arguments, **keywords)
             except Exception as error:
                 self._post_mortem(error)
                 raise
+            finally:
+                self._inside -= 1
             if self._debugger.left:  # `runcall` hides that
                 raise bdb.BdbQuit
             return value
@@ -146,6 +161,29 @@ class DebuggedWork:
             self._debugger.reset()
             self._debugger.interaction(None, error.__traceback__)
         self._debugger.left = True
+
+
+def judged_call(request: Request, *, is_class: bool) -> int:
+    """Return which call of its function or method a request is about, from 1.
+
+    The calls before it are those that `autograder/protocol/call.py` makes.
+    """
+    if not request.method:
+        return 1 if is_class else len(request.earlier) + 1
+    if not request.earlier:
+        return request.calls
+    # The layer itself is asked twice, with other weights and with its own; between them come the
+    # methods of `before`, an earlier call once more, and the layer itself.
+    return len(request.earlier) + 2 + 2 * bool(request.before) + request.calls
+
+
+def _calls_before(count: int) -> str:
+    times = "once" if count == 1 else f"{count} times"
+    return f"The check calls it {times} before, to see whether anything stays from call to call."
+
+
+def _run(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    return function(*arguments, **keywords)
 
 
 def _name(file: Path, number: int) -> str:

@@ -49,11 +49,11 @@ def _by_part(
             yield Indented(Text(f"in {part}:", "bold"), 2, 2)
         for line in lines:
             if line.part == part:
-                yield Row(line.text, numbers.get(line, ""))
+                yield PuzzleRow(line.text, numbers.get(line, ""))
 
 
 @dataclass(frozen=True)
-class Row:
+class PuzzleRow:
     """A line of code behind its number; a long one is folded inside its brackets.
 
     What belongs to an `if` stands behind its number, indented.
