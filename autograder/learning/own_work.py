@@ -12,10 +12,24 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.symbols import HIDDEN
 from autograder.submission.missing_step import written
 from autograder.submission.reading import Submission, read_submission
 
 LEARNER = "you"
+# What is said of a file that is handed in, and what is said of it where nobody hands in.
+AT_HOME = (
+    ("and hand it in again", "and check again"),
+    ("hand it in again", "check again"),
+    ("Hand it in again", "Check again"),
+    (" when you hand in", ""),
+    (" before you hand in", ""),
+    ("You handed in", "There are"),
+    ("hand in the one that counts", "keep the one that counts"),
+    ("hand in the file itself", "put the file itself there"),
+    ("hand in ", "use "),
+)
+IN_A_COURSE = "In a course, hidden graders ask the same questions with other inputs."
 MARK = ".attn"  # the folder of a workspace in which the progress is kept
 WORK = (".ipynb", ".py")  # what a learner writes in
 
@@ -44,10 +58,17 @@ def read_work(exercise: Exercise, file: Path | None = None) -> Submission:
         cure = f"`attn reset {exercise.name}` puts a fresh file there"
         raise KitError(fact, place=str(exercise.folder), cure=cure)
     submission = read_submission(file, exercise, LEARNER) if file else _counting(exercise)
+    if not _is_handed_in(exercise):
+        submission = _at_home(submission)
     if submission.rejected:
         cure = f"`attn reset {exercise.name}` puts a fresh file there and keeps a copy of yours"
         raise KitError(submission.rejected.fact, place=str(exercise.folder), cure=cure)
     return submission
+
+
+def beyond_the_checks(exercise: Exercise) -> str:
+    """Return what is asked beyond the worked examples, once these pass."""
+    return HIDDEN if _is_handed_in(exercise) else IN_A_COURSE
 
 
 def work_file(exercise: Exercise) -> Path:
@@ -73,6 +94,23 @@ def _counting(exercise: Exercise) -> Submission:
 def _is_handed_in(exercise: Exercise) -> bool:
     """Whether this is the folder of a release, and not in a workspace of the learner's own."""
     return not (exercise.folder.parent / MARK).is_dir()
+
+
+def _at_home(submission: Submission) -> Submission:
+    """Return a submission in whose words nobody hands in."""
+    rejected = submission.rejected
+    return replace(
+        submission,
+        remarks=tuple(map(_home_words, submission.remarks)),
+        rejected=rejected and replace(rejected, fact=_home_words(rejected.fact)),
+        not_run=tuple((name, _home_words(words)) for name, words in submission.not_run),
+    )
+
+
+def _home_words(text: str) -> str:
+    for handed_in, at_home in AT_HOME:
+        text = text.replace(handed_in, at_home)
+    return text
 
 
 def _own_paths(exercise: Exercise) -> Iterator[Path]:

@@ -73,5 +73,5 @@ def test_a_learner_finishes_the_numpy_exercise_with_the_keyboard_alone(
     assert watching.ends() == 0
 
     checking = terminal(workspace, "check")
-    checking.sees("Hidden graders")
+    checking.sees("hidden graders")
     assert checking.ends() == 0

@@ -125,7 +125,7 @@ def test_the_reference_passes_is_heard_and_then_the_next_exercise_is_named(tmp_p
     run = attn("check", NAME, folder=workspace)
     assert run.code == RIGHT
     assert "11 of 11 steps pass, 22 of 22 points." in run.out
-    assert "Hidden graders" in run.out and run.out.rstrip().endswith(f"attn play {NAME}")
+    assert "hidden graders" in run.out and run.out.rstrip().endswith(f"attn play {NAME}")
     heard = attn("play", folder=workspace)
     assert heard.code == RIGHT and heard.out.rstrip().endswith(f"attn finish {NAME}")
     finished = attn("finish", NAME, folder=workspace)

@@ -126,7 +126,7 @@ def test_it_survives_what_editors_and_people_do_to_files(
     terminal.sees("not valid JSON")
     by_rename(file, REFERENCE)
     terminal.sees(f"Every step of {NAME} passes.")
-    terminal.sees("Hidden graders")
+    terminal.sees("hidden graders")
 
 
 def test_a_save_while_a_check_hangs_is_answered_at_once(

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from autograder.learning.own_work import beyond_the_checks
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.indented import CodeRows, Indented
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
-from autograder.model.symbols import HIDDEN, SIMILAR, key, mark, number, style
+from autograder.model.symbols import SIMILAR, key, mark, number, style
 from autograder.model.verdict import Finding, Outcome
 from autograder.reports.finding import FindingText, finding_text, step_text
 
@@ -52,7 +53,7 @@ def show_checkup(
         console.print(Text(tally(checkup)))
     look = checkup.next
     if look is None:
-        console.print(Text(HIDDEN))
+        console.print(Text(beyond_the_checks(checkup.exercise)))
         show_printed(console, _all_printed(checkup))
         console.print(Text("Continue with:"))
         console.print(command(following))

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.errors import KitError
+from autograder.learning.own_work import beyond_the_checks
 from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
@@ -23,7 +24,7 @@ from autograder.learning.terminal.screen import (
 )
 from autograder.learning.terminal.screen_rows import ShownLines, captured, cut, rows
 from autograder.learning.terminal.view import View
-from autograder.model.symbols import HIDDEN, mark
+from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
 from autograder.submission.definitions import find_in_piece
 
@@ -99,7 +100,7 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
         show_trouble(console, trouble)
     if not view.at:
         console.print(Text(f"Every step of {view.exercise.name} passes.", style="bold"))
-        console.print(Text(HIDDEN))
+        console.print(Text(beyond_the_checks(view.exercise)))
         console.print(Text(f"In another terminal, or after q: attn finish {view.exercise.name}"))
         after = view.session.next_exercise(view.exercise)
         if after:
