@@ -44,7 +44,8 @@ inputs of the same kind.
 - With nbgrader: save the notebook, then press Submit in JupyterLab's assignment list.
 - Without it: hand in the one file you work in, `{name}.ipynb` or `{name}.py`,
   without renaming it.
-- Keep the names of the functions, of the class and of their parameters.
+- Keep the names of the functions and of the class, the order of their parameters,
+  and the names of parameters that have a default.
 """
 
 
