@@ -64,8 +64,9 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
 
 @click.command(epilog=example("attn hint softmax"))
 @click.argument("step", required=False)
+@click.option("--again", is_flag=True, help="Show the last hint again, and not the next one.")
 @IN
-def hint(step: str | None, folder: Path) -> None:
+def hint(step: str | None, again: bool, folder: Path) -> None:
     """Show the next hint for STEP, or for the first step that does not pass.
 
     Each tells more: three hints in words and, where the solutions are at hand, lines of code to
@@ -73,7 +74,7 @@ def hint(step: str | None, folder: Path) -> None:
     """
     from autograder.learning.commands import climbing
 
-    climbing.next_hint(folder, step, OUT, _say)
+    climbing.next_hint(folder, step, OUT, _say, again=again)
 
 
 @click.command(epilog=example("attn puzzle softmax 3 1 4"))

@@ -310,6 +310,7 @@ def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
     left = [re.findall(r"(\d) more if you ask again", run.out) for run in runs[:4]]
     assert left == [["4"], ["3"], ["2"], ["1"]]
     assert "lines of code to sort, then the step with a gap." in runs[2].words
+    assert attn("hint", "softmax", "--again", folder=workspace).out == runs[4].out
     assert "3 of these 6 lines make this step" in runs[3].words
     assert "____" in runs[4].out and "That was the last one." in runs[4].out
     assert "Those are all the hints" in runs[5].out and "____" in runs[5].out
@@ -554,3 +555,12 @@ def test_a_name_that_is_like_none_is_not_guessed(workspace: Path) -> None:
     assert (
         run.code == REFUSED and "did you mean" not in run.err and "use one of: softmax" in run.err
     )
+
+
+def test_the_last_hint_is_shown_again_and_is_not_the_next(workspace: Path) -> None:
+    none = attn("hint", "softmax", "--again", folder=workspace)
+    assert none.code == RIGHT and "There was no hint for softmax yet." in none.out
+    given = [attn("hint", "softmax", folder=workspace).out for _ in range(2)]
+    for _ in range(2):
+        assert attn("hint", "softmax", "--again", folder=workspace).out == given[1]
+    assert "Hint 3 of 5" in attn("hint", "softmax", folder=workspace).out

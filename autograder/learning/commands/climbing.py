@@ -23,12 +23,32 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import Outcome
 
 
-def next_hint(folder: Path, words: str | None, console: Console, say: Say) -> None:
-    """Show the next hint for a step, or all hints when none are left."""
+def next_hint(
+    folder: Path, words: str | None, console: Console, say: Say, *, again: bool = False
+) -> None:
+    """Show the next hint for a step, or all when none are left; or the last one `again`."""
     session = open_session(folder, say)
     exercise, step = session.step(words)
-    for piece in give_hint(session, exercise, step)[1]:
+    pieces = (last_hint if again else _next)(session, exercise, step)
+    for piece in pieces:
         console.print(piece, crop=False)
+
+
+def _next(session: LearnerSession, exercise: Exercise, step: Step) -> tuple[RenderableType, ...]:
+    return give_hint(session, exercise, step)[1]
+
+
+def last_hint(
+    session: LearnerSession, exercise: Exercise, step: Step
+) -> tuple[RenderableType, ...]:
+    """Return the lines of the last hint that was given for a step."""
+    rungs, known = step_rungs(session.workspace, exercise, step), session.known(exercise, step)
+    highest = len(step.hints) + _higher(rungs)
+    number = min(max(known.hints, known.seen_hints), highest)
+    if number:
+        return _told(step, rungs, number)
+    words = Text(f"There was no hint for {step.name} yet.")
+    return (words, command(f"attn hint {step.name}", "gives the first"))
 
 
 def give_hint(
@@ -37,18 +57,25 @@ def give_hint(
     """Climb one rung for a step: save that it was given, and return its lines."""
     rungs = step_rungs(session.workspace, exercise, step)
     known, count = session.known(exercise, step), len(step.hints)
-    title = Indented(Text(f"{step.name}: {step.title}", style="bold"), 0, 2)
     highest = count + _higher(rungs)
     if known.hints >= highest:
         every = (piece for n in range(1, count + 1) for piece in hint(step, n, highest))
-        return session, (title, *every, *_after_all(session, exercise, step, rungs))
+        return session, (_title(step), *every, *_after_all(session, exercise, step, rungs))
     number = max(known.hints, known.seen_hints) + 1
-    session = session.noted(exercise, step, known.with_hints(number))
+    return session.noted(exercise, step, known.with_hints(number)), _told(step, rungs, number)
+
+
+def _told(step: Step, rungs: Rungs | None, number: int) -> tuple[RenderableType, ...]:
+    highest = len(step.hints) + _higher(rungs)
     left = highest - number
     more = f"{left} more if you ask again." if left else "That was the last one."
-    if rungs and number == count:
+    if rungs and number == len(step.hints):
         more = f"{left} more if you ask again: lines of code to sort, then the step with a gap."
-    return session, (title, *_rung(step, rungs, number, highest), Indented(Text(more), 0, 2))
+    return (_title(step), *_rung(step, rungs, number, highest), Indented(Text(more), 0, 2))
+
+
+def _title(step: Step) -> Indented:
+    return Indented(Text(f"{step.name}: {step.title}", style="bold"), 0, 2)
 
 
 def unasked_hint(

@@ -216,7 +216,9 @@ class Watch:
 
     def _hint(self) -> None:
         session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
-        whole = f"attn hint {self.view.step.name}"
+        # Asked for again, a hint would be the next one, unless all were given.
+        is_new = session.progress is not self.view.session.progress
+        whole = f"attn hint {self.view.step.name}{' --again' * is_new}"
         self.view = replace(self.view, session=session).showing(*lines, whole=whole)
 
     def _show(self) -> None:
