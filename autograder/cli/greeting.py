@@ -10,6 +10,7 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.learning.commands.reviewing import review_command, review_words
+from autograder.learning.own_work import which_counts
 from autograder.learning.state.session import LearnerSession, open_session
 from autograder.learning.terminal.screen import command
 
@@ -43,6 +44,9 @@ def _greet_a_learner(session: LearnerSession, console: Console) -> None:
     passed, of = session.progress.passed(exercise), len(exercise.steps)
     console.print(Text("Welcome back."))
     console.print(Text(f"{exercise.title}: {len(passed)} of {of} steps passed when last checked."))
+    two_files = which_counts(exercise)
+    if two_files:
+        console.print(Text(two_files))
     if exercise.optional and len(passed) < of:
         console.print(Text("This one is optional: go on if you like."))
     to_review = review_words(session, date.today())

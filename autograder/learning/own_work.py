@@ -66,6 +66,12 @@ def read_work(exercise: Exercise, file: Path | None = None) -> Submission:
     return submission
 
 
+def which_counts(exercise: Exercise) -> str:
+    """Return which of the two files counts and why, "" unless both hold work."""
+    begun = [each for each in _own_files(exercise) if each.steps]
+    return _counting(exercise).remarks[0] if len(begun) == len(WORK) else ""
+
+
 def beyond_the_checks(exercise: Exercise) -> str:
     """Return what is asked beyond the worked examples, once these pass."""
     return HIDDEN if _is_handed_in(exercise) else IN_A_COURSE

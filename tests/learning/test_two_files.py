@@ -61,6 +61,7 @@ def test_a_notebook_that_was_only_opened_and_saved_changes_nothing(workspace: Pa
     run = attn("check", folder=workspace)
     assert run.out.startswith(f"checking {SCRIPT}\n✓ softmax"), run.out
     assert "11 of 11 steps pass" in run.out
+    assert "counts" not in attn("list", folder=workspace).out
 
 
 def test_the_file_saved_last_counts_and_it_is_said_how_to_go_back(workspace: Path) -> None:
@@ -68,7 +69,8 @@ def test_the_file_saved_last_counts_and_it_is_said_how_to_go_back(workspace: Pat
     run = attn("check", folder=workspace)
     assert run.out.startswith(f"checking {NOTEBOOK}\n") and LAST in run.words
     assert "0 of 11 steps pass" in run.out
-    assert LAST in attn("finish", folder=workspace).words
+    for command in (("finish",), ("list",), ()):
+        assert LAST in attn(*command, folder=workspace).words
     save(stub_file(workspace), REFERENCE, 4)
     again = attn("check", folder=workspace)
     assert again.out.startswith(f"checking {SCRIPT}\n") and "11 of 11 steps pass" in again.out

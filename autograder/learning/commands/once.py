@@ -17,7 +17,7 @@ from rich.text import Text
 
 from autograder.learning.commands.climbing import unasked_hint
 from autograder.learning.commands.reviewing import review_command, review_words
-from autograder.learning.own_work import work_file
+from autograder.learning.own_work import which_counts, work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
 from autograder.learning.state.progress import current_exercise, read_progress, save
@@ -116,6 +116,9 @@ def show_progress(folder: Path, console: Console, say: Say) -> None:
     session = open_session(folder, say)
     for line in listed(session, session.current):
         console.print(line)
+    two_files = which_counts(session.current)
+    if two_files:
+        console.print(Text(two_files))
     to_review = review_words(session, date.today())
     if to_review:
         console.print(Text(to_review))
