@@ -36,7 +36,7 @@ def test_a_model_learns_through_the_layer_and_what_it_shows_is_told(tmp_path: Pa
     assert len(re.findall(r"1\d\d|200 come out right. Your layer has learned it", run.words)) >= 2
     assert "what the model writes is wrong" in run.words and "has no mask" in run.words
     assert "You met no mistake that has a name here" in run.words
-    assert run.out.endswith("Continue with:\n  attn list\n")
+    assert run.out.endswith(f"Continue with:\n  attn finish {NAME}\n")
 
 
 def test_what_is_no_layer_yet_is_told_in_a_sentence(tmp_path: Path) -> None:

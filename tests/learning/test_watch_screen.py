@@ -180,5 +180,5 @@ def test_a_function_key_between_two_keys_does_nothing(terminal: Terminal) -> Non
 
 def test_a_terminal_that_can_do_nothing_has_its_own_width(workspace: Path) -> None:
     terminal = Terminal(workspace, ATTN, "check", size=(24, 40), TERM="dumb")
-    shown = terminal.sees("attn show softmax")
+    shown = terminal.sees("attn hint softmax")
     assert max(map(len, shown.splitlines())) <= 40
