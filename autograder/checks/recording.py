@@ -13,17 +13,22 @@ from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import step_of, title_of
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
+from autograder.checks.step_judge import KEPT
 from autograder.checks.unsendable import refuse_what_cannot_cross
 from autograder.checks.written_twice import refuse_checks_of_one_name
 from autograder.errors import KitError
 from autograder.judging.answer_pair import AnswerPair
-from autograder.judging.conditions import STANDING
+from autograder.judging.conditions import STANDING, without_conditions
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example, write_examples
-from autograder.judging.expectation import Expectation, Refused, judge
+from autograder.judging.expectation import Agrees, Expectation, Refused, judge
+from autograder.judging.layer_calls import CallRecorder, LayerCall
 from autograder.model.exercise import GRADERS
 from autograder.model.request import Request, Returned
 from autograder.protocol import arrays
+from autograder.protocol.wire import arrays_in
+
+MOST_NUMBERS = 4_000  # in the calls of one layer that are written down
 
 
 def record_examples(folder: Path) -> str:
@@ -107,8 +112,33 @@ def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) 
             if candidate.name not in told and judge(expectation, request, candidate.reply, ())
         )
         name = getattr(item, "originalname", item.name)
-        title = title_of(item)
-        example = Example(step, name, title, request, expectation, mistakes, asked, pairs)
-        examples.append(example)
+        about = step, name, title_of(item)
+        calls = _calls_of(reference, request, expectation)
+        examples.append(Example(*about, request, expectation, mistakes, asked, pairs, calls))
 
     return record
+
+
+def _calls_of(
+    reference: Reference, request: Request, expectation: Expectation
+) -> tuple[LayerCall, ...]:
+    """Return the calls that the reference's class makes of its steps, asked under no condition.
+
+    What a step draws anew each time is left out, and so are all calls if they hold too much.
+    """
+    if request.method is None or isinstance(expectation, Refused):
+        return ()
+    if isinstance(expectation, Agrees) and not request.read:
+        request, _ = without_conditions(request, expectation)
+    steps, library = tuple(reference.functions), reference.exercise.library
+    recorder = CallRecorder(vars(reference.module), steps, library)
+    with recorder.recording():
+        reference.ask(request)
+    calls = tuple(_kept(reference, call) for call in recorder.calls)
+    held = sum(a.size for call in calls for a in arrays_in((*call.arguments, call.result)))
+    return calls if held <= MOST_NUMBERS else ()
+
+
+def _kept(reference: Reference, call: LayerCall) -> LayerCall:
+    drawn = reference.exercise.step(call.step).compare in KEPT
+    return replace(call, line=0, result=None if drawn else call.result)

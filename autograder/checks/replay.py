@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from autograder.judging.diagnosis import PAIR, Candidate
+from autograder.judging.diagnosis import PAIR, Candidate, place_in
 from autograder.model.request import Request
 from autograder.model.verdict import Finding, Outcome
 
@@ -80,7 +80,8 @@ class Replay:
         # A wrong layer of sizes that are 1 may hold no numbers, say; nobody needs to hear of it.
         with self._reference.replaced(wrong), warnings.catch_warnings(action="ignore"):
             reply = self._reference.ask(request)
-        return Candidate(_name(*mistakes), words_for(request, mistakes), reply)
+        inside = mistakes[0].step if mistakes[0].step != request.target else ""
+        return Candidate(_name(*mistakes), words_for(request, mistakes), reply, inside)
 
 
 def suspects_after(
@@ -108,8 +109,7 @@ def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:
         return first.words
     method = request.method or "__init__"
     if len(mistakes) == 1:
-        place = f"The fault is in `{first.step}`, or in the part of `{method}` that does its work."
-        return f"{place} {first.words}"
+        return f"{place_in(first.step, method)} {first.words}"
     facts = [mistake.words.partition("\n\n")[0] for mistake in mistakes]
     listed = " ".join(
         f"({number}) `{mistake.step}`: {_lower(fact)}"

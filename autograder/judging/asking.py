@@ -5,7 +5,7 @@ The questions and the engine are those of the public checks. No hidden grader is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.judging.answer_pair import AnswerForm
@@ -44,17 +44,23 @@ class AskedStep:
     asked: tuple[AskedExample, ...]
 
 
-def ask_examples(step: Step, examples: Iterable[Example], respondent: Respondent) -> AskedStep:
+def ask_examples(
+    step: Step,
+    examples: Iterable[Example],
+    respondent: Respondent,
+    told: Callable[[Sequence[AskedExample]], Sequence[AskedExample]] = tuple,
+) -> AskedStep:
     """Ask a learner's code the worked examples of one step.
 
-    Those of the standing checks, which come last, are asked when all others are right.
+    Those of the standing checks, which come last, are asked when all others are right. `told` may
+    say more about the answers.
     """
     answers: list[AskedExample] = []
     for example in (each for each in examples if each.step == step.name):
         if not is_asked_after(example, answers):
             break
         answers.append(ask_example(example, respondent))
-    asked = settled(answers)
+    asked = tuple(told(settled(answers)))
     return AskedStep(StepVerdict.of(step, tuple(each.verdict for each in asked)), asked)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -110,6 +111,12 @@ def explained(
     if not told.cause:
         return finding
     return replace(finding, evidence=replace(finding.evidence, bare=told, claims=None))
+
+
+def without_conditions(request: Request, expectation: Agrees) -> tuple[Request, Agrees]:
+    """Return a question under no condition: the values alone, as the first call gives them."""
+    ((_, plain, expected),) = islice(_one_at_a_time(request, expectation, ()), 1)
+    return replace(plain, calls=1), replace(expected, gradients=(), gradient_names=())
 
 
 def _told(

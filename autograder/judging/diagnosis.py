@@ -34,12 +34,18 @@ class Candidate:
     """A known wrong implementation and its reply to the inputs at hand.
 
     `words` is its docstring: the first paragraph says what the code does, the rest says
-    where to look.
+    where to look. `step` is the step that it is about, "" where that is the one that was asked.
     """
 
     name: str
     words: str
     reply: Reply
+    step: str = ""
+
+
+def place_in(step: str, method: str) -> str:
+    """Return the sentence that says where a mistake is that a whole layer shows."""
+    return f"The fault is in `{step}`, or in the part of `{method}` that does its work."
 
 
 def diagnose(

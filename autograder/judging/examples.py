@@ -23,6 +23,7 @@ from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees, Expectation, Refused, overwritten
+from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
@@ -42,6 +43,7 @@ class Example:
     """One public question about a step: what is asked, what is expected, what mistakes give.
 
     `asked` are questions whose answers are looked at side by side, in `pairs`, by their numbers.
+    `calls` are those that the right layer makes of its steps meanwhile.
     """
 
     step: str
@@ -52,6 +54,7 @@ class Example:
     mistakes: tuple[Candidate, ...]
     asked: tuple[Request, ...] = ()
     pairs: tuple[AnswerPair, ...] = ()
+    calls: tuple[LayerCall, ...] = ()
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
@@ -107,14 +110,27 @@ def _facts(example: Example) -> dict[str, Any]:
         "request": _request(example.request),
         "expectation": _expectation(example.expectation),
         "mistakes": [
-            {"name": mistake.name, "words": mistake.words} | _reply(mistake.reply, example)
+            {"name": mistake.name, "words": mistake.words}
+            | ({"step": mistake.step} if mistake.step else {})
+            | _reply(mistake.reply, example)
             for mistake in example.mistakes
         ],
     }
     if example.pairs:
         facts["asked"] = [_request(request) for request in example.asked]
         facts["pairs"] = [asdict(pair) for pair in example.pairs]
+    if example.calls:
+        facts["calls"] = [_call(call) for call in example.calls]
     return facts
+
+
+def _call(call: LayerCall) -> dict[str, Any]:
+    return {
+        "step": call.step,
+        "names": list(call.names),
+        "arguments": [_value(value, DIGITS) for value in call.arguments],
+        "result": _value(call.result, DIGITS),
+    }
 
 
 def _request(request: Request) -> dict[str, Any]:
@@ -227,7 +243,7 @@ def _is_asked(facts: Mapping[str, Any]) -> bool:
 
 def _example(facts: Mapping[str, Any]) -> Example:
     mistakes = tuple(
-        Candidate(mistake["name"], mistake["words"], _read_reply(mistake))
+        Candidate(mistake["name"], mistake["words"], _read_reply(mistake), mistake.get("step", ""))
         for mistake in facts["mistakes"]
     )
     expectation = _read_expectation(facts["expectation"])
@@ -235,7 +251,8 @@ def _example(facts: Mapping[str, Any]) -> Example:
     pairs = tuple(AnswerPair(**pair) for pair in facts.get("pairs", ()))
     about = facts["step"], facts["check"], facts["title"]
     request = _read_request(facts["request"])
-    return Example(*about, request, expectation, mistakes, asked, pairs)
+    calls = tuple(map(_read_call, facts.get("calls", ())))
+    return Example(*about, request, expectation, mistakes, asked, pairs, calls)
 
 
 def _read_request(asked: Mapping[str, Any]) -> Request:
@@ -255,6 +272,11 @@ def _read_request(asked: Mapping[str, Any]) -> Request:
         tuple(EarlierCall.of(_read(call)) for call in asked.get("earlier", ())),
         asked.get("recording", True),
     )
+
+
+def _read_call(facts: Mapping[str, Any]) -> LayerCall:
+    arguments = tuple(_read(value) for value in facts["arguments"])
+    return LayerCall(facts["step"], tuple(facts["names"]), arguments, _read(facts["result"]))
 
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:

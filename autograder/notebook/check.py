@@ -11,6 +11,7 @@ a terminal) keeps only the error, so there the error has the full text.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
@@ -19,7 +20,9 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.judging.examples import Example, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
+from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
+from autograder.model.request import Respondent
 from autograder.model.verdict import Outcome
 from autograder.notebook.closing_cell import WIDTH as FINISH_WIDTH
 from autograder.notebook.closing_cell import finish_of, show_finish, waiting_words
@@ -93,10 +96,14 @@ class Check:
                 place="the cell that defines it",
                 cure=f"run that cell again, and then check({name})",
             )
-        code = InProcess({name: step}, self.exercise.library)
-        respondent = InTime(code, name, self.exercise.limits.seconds_per_call)
+        module = sys.modules.get(step.__module__)
+        beside = vars(module) if module else {}
+        blame = LayerBlame(
+            beside, self.exercise.library, self.examples, lambda each: self._asked_of(each, beside)
+        )
         with undisturbed():
-            report = report_on(self.exercise.step(name), self.examples, respondent)
+            respondent = self._asked_of(name, {name: step})
+            report = report_on(self.exercise.step(name), self.examples, respondent, blame)
         passes, finding = report.verdict.passes, report.verdict.finding
         self.record.note(name, finding.misconception if finding else None, passes=passes)
         if not passes:
@@ -106,6 +113,11 @@ class Check:
                 report._ipython_display_()
             raise NotRightYet(report)
         return report
+
+    def _asked_of(self, name: str, names: Mapping[str, Any]) -> Respondent:
+        """Return who answers for the step `name`, as these names define it."""
+        code = InProcess(names, self.exercise.library)
+        return InTime(code, name, self.exercise.limits.seconds_per_call)
 
     def finish(self) -> None:
         """Show the closing words of the exercise, or which checks are left; never raise."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from autograder.judging.asking import ask_examples
 from autograder.judging.examples import Example
+from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import Step
 from autograder.model.request import Respondent
 from autograder.model.symbols import HIDDEN
@@ -65,7 +66,15 @@ class StepReport:
         display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
 
 
-def report_on(step: Step, examples: Sequence[Example], respondent: Respondent) -> StepReport:
-    """Ask a learner's code the worked examples of one step, and report the answers."""
-    answered = ask_examples(step, examples, respondent)
+def report_on(
+    step: Step,
+    examples: Sequence[Example],
+    respondent: Respondent,
+    blame: LayerBlame | None = None,
+) -> StepReport:
+    """Ask a learner's code the worked examples of one step, and report the answers.
+
+    `blame` says more about a layer that is wrong.
+    """
+    answered = ask_examples(step, examples, respondent, blame.told if blame else tuple)
     return StepReport(step, answered.verdict, picture_of(answered.asked))

@@ -279,9 +279,12 @@ def said(verdict: Verdict) -> dict[str, str]:
 
 
 # Each of them starts a Python: most only in the slow tests.
+# At home, the calls of a layer are compared with the right ones, which tells more than its text.
+SEEN_AT_HOME = ("a mask along the wrong axis", "a mask made a line above")
 AT_HOME = [
     pytest.param(slip, marks=() if number % 5 == 0 else pytest.mark.slow)
     for number, slip in enumerate(IN_NUMPY)
+    if slip not in SEEN_AT_HOME
 ]
 
 
@@ -312,6 +315,16 @@ def test_a_slip_is_told_at_home_in_the_same_words(tmp_path: Path, slip: str) -> 
     runs = checked(tmp_path, NUMPY, answers(NUMPY, change)).steps
     (finding,) = (run.verdict.finding for run in runs if run.verdict.name == step)
     assert finding and re.search(words, finding.message)
+
+
+@pytest.mark.parametrize("slip", SEEN_AT_HOME)
+def test_a_wrong_size_in_the_layer_is_told_at_home_by_the_call_itself(
+    tmp_path: Path, slip: str
+) -> None:
+    step, _, change = IN_NUMPY[slip]
+    runs = checked(tmp_path, NUMPY, answers(NUMPY, change)).steps
+    (finding,) = (run.verdict.finding for run in runs if run.verdict.name == step)
+    assert finding and "as `sequence_length` it gets 2, and 3 is expected." in finding.message
 
 
 @pytest.mark.slow

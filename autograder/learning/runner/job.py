@@ -126,8 +126,17 @@ class Job:
             )
             if name in self._blocked:
                 break
-        checks = [check_facts(each.verdict) for each in settled(asked)]
+        checks = [check_facts(each.verdict) for each in self._told(settled(asked))]
         self._send(event="asked", step=name, checks=checks)
+
+    def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
+        """Say more about a wrong layer; where that takes too long, its findings stay."""
+        told = asked
+        quiet = printed(self._facts["kilobytes"] * KILOBYTE)
+        limit = self._watchdog.limit(self._facts["seconds"])
+        with suppress(StillRunning, TooMuchPrinted, Blocked), quiet, limit:
+            told = self._questions.blame(self._names).told(asked)
+        return told
 
     def _speak(self, layer: str) -> None:
         from autograder.learning.runner import speech

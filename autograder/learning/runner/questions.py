@@ -14,6 +14,7 @@ from autograder.judging.compare import arrays_of
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess
+from autograder.judging.layer_blame import LayerBlame
 from autograder.judging.precision import asked_precision
 from autograder.learning.runner.results import Drawn
 from autograder.model.request import Failed, Reply, Request
@@ -41,6 +42,11 @@ class Questions:
     def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
         """Ask one example of the code that defines these names."""
         return ask_example(example, InProcess(names, self.library))
+
+    def blame(self, names: dict[str, Any]) -> LayerBlame:
+        """Return who finds the fault of a layer among the steps that these names define."""
+        code = InProcess(names, self.library)
+        return LayerBlame(names, self.library, self.examples, lambda step: code)
 
 
 def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:

@@ -1,0 +1,130 @@
+"""Where the calls that a layer makes of its steps differ from the right ones.
+
+Calls are matched by what they are given, in any order. What is left over is paired in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from autograder.judging.compare import FLOOR, agree
+from autograder.judging.layer_calls import LayerCall
+from autograder.judging.single_number import whole_number
+from autograder.protocol.wire import Linear, Value
+
+_MOST_ARGUMENTS = 4  # whose orders are tried
+
+
+@dataclass(frozen=True)
+class CallDeviation:
+    """One call of the layer's own, by its `number`, and the right call that it stands for.
+
+    `places` are the arguments that differ; none do where the step is given what is expected and
+    gives something else. `order` says which of the right arguments stands in each place, when
+    they have only changed places.
+    """
+
+    number: int
+    own: LayerCall
+    right: LayerCall
+    places: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class MatchedCalls:
+    """The calls of a layer beside the right ones.
+
+    `missing` are right calls that the layer does not make, and `more` the numbers of calls of a
+    step that it makes more often than the right layer does.
+    """
+
+    deviations: tuple[CallDeviation, ...]
+    missing: tuple[LayerCall, ...]
+    more: tuple[int, ...]
+
+    @classmethod
+    def of(cls, own: Sequence[LayerCall], right: Sequence[LayerCall]) -> MatchedCalls:
+        """Match the calls of a layer with the right ones."""
+        left = list(right)
+        pairs: dict[int, LayerCall] = {}
+        for exactly in (True, False):
+            for number, call in enumerate(own):
+                found = _partner(call, left, exactly) if number not in pairs else None
+                if found is not None:
+                    pairs[number] = left.pop(found)
+        known = {call.step for call in right}
+        deviations = (_deviation(number, own[number], pairs[number]) for number in sorted(pairs))
+        more = (n for n, call in enumerate(own) if n not in pairs and call.step in known)
+        return cls(tuple(each for each in deviations if each), tuple(left), tuple(more))
+
+
+def _partner(call: LayerCall, left: Sequence[LayerCall], exactly: bool) -> int | None:
+    for number, other in enumerate(left):
+        if other.step == call.step and (not exactly or not _differing(call, other)):
+            return number
+    return None
+
+
+def _differing(own: LayerCall, right: LayerCall) -> tuple[int, ...]:
+    if len(own.arguments) != len(right.arguments):
+        return tuple(range(max(len(own.arguments), len(right.arguments))))
+    pairs = enumerate(zip(own.arguments, right.arguments))
+    return tuple(place for place, (given, wanted) in pairs if not alike(given, wanted))
+
+
+def _deviation(number: int, own: LayerCall, right: LayerCall) -> CallDeviation | None:
+    places = _differing(own, right)
+    if places:
+        return CallDeviation(number, own, right, places, _order(own, right))
+    if own.answered and (right.result is None or alike(own.result, right.result)):
+        return None
+    return CallDeviation(number, own, right)
+
+
+def _order(own: LayerCall, right: LayerCall) -> tuple[int, ...]:
+    """Return which right argument stands in each place, () when others do."""
+    count = len(right.arguments)
+    if len(own.arguments) != count or count > _MOST_ARGUMENTS:
+        return ()
+    for order in permutations(range(count)):
+        if all(alike(own.arguments[to], right.arguments[at]) for to, at in enumerate(order)):
+            return order
+    return ()
+
+
+def alike(given: Value, wanted: Value) -> bool:
+    """Say whether two values are the same numbers, within the tolerance; dtypes may differ.
+
+    A forbidden score is as good as another.
+    """
+    given, wanted = whole_number(given), whole_number(wanted)
+    if isinstance(wanted, tuple):
+        return (
+            isinstance(given, tuple)
+            and len(given) == len(wanted)
+            and all(map(alike, given, wanted))
+        )
+    if isinstance(wanted, Linear):
+        return (
+            isinstance(given, Linear)
+            and alike(given.weight, wanted.weight)
+            and alike(given.bias, wanted.bias)
+        )
+    if isinstance(wanted, np.ndarray):
+        return isinstance(given, np.ndarray) and _same_numbers(given, wanted)
+    if isinstance(wanted, int | float) and isinstance(given, int | float):
+        return given == wanted
+    return bool(given == wanted) if type(given) is type(wanted) else False
+
+
+def _same_numbers(given: np.ndarray, wanted: np.ndarray) -> bool:
+    if given.shape != wanted.shape or not {given.dtype.kind, wanted.dtype.kind} <= set("biuf"):
+        return False
+    # What is judged for real is the layer's result; here two arrays are only told apart.
+    first, second = given.astype(np.float64), wanted.astype(np.float64)
+    return bool(agree(np.maximum(first, FLOOR), np.maximum(second, FLOOR), "float32").all())

@@ -1,0 +1,246 @@
+"""Which of a learner's steps, or which call of one, makes the learner's layer wrong.
+
+A step is blamed for its own checks alone. Where all pass, the calls that the layer makes are
+compared with the right ones, and the first is told that cures the layer when it is answered right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from autograder.judging.asking import AskedExample, ask_example, is_asked_after, settled
+from autograder.judging.call_deviation import CallDeviation, MatchedCalls
+from autograder.judging.conditions import without_conditions
+from autograder.judging.deviation_words import DeviationWords, Told
+from autograder.judging.diagnosis import place_in, same
+from autograder.judging.distribution import Distributed
+from autograder.judging.examples import Example
+from autograder.judging.expectation import Agrees, judge
+from autograder.judging.inprocess import copied
+from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
+from autograder.judging.layers import LinearLayers
+from autograder.model.request import Failed, Reply, Respondent, Returned
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.arrays import to_library
+
+_TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
+_UNSTEADY = (
+    "Asked the same twice, your layer gives two different results.",
+    "What does it draw or make anew in each call?",
+)
+PASSING = "Each step that your layer calls passes its own check."
+
+
+@dataclass
+class LayerBlame:
+    """Finds the fault of a layer among the learner's own steps, which are in `namespace`.
+
+    `examples` are those of the whole exercise, and `respondent` gives who answers for a step.
+    """
+
+    namespace: dict[str, Any]
+    library: str
+    examples: Sequence[Example]
+    respondent: Callable[[str], Respondent]
+    _known: dict[str, Finding | None] = field(default_factory=dict)
+
+    def told(self, asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
+        """Return the answered examples of a layer with what is at fault; a function's as it is."""
+        return tuple(replace(each, finding=self._told(each)) for each in asked)
+
+    def _told(self, asked: AskedExample) -> Finding | None:
+        finding, example = asked.finding, asked.example
+        if finding is None or finding.outcome not in _TOLD or example.request.method is None:
+            return finding
+        method = example.request.method or "__init__"
+        plain = _plainly(example)
+        recorder = self._recorder({})
+        reply = self._asked(plain, recorder)
+        wrong = self._wrong_step(recorder.reached)
+        if wrong:
+            return _of_step(finding, *wrong, method)
+        step = _step_of(example, finding.misconception)
+        own = finding.misconception is not None and not step
+        if judge(plain.expectation, plain.request, reply, ()):
+            told = self._of_calls(plain, recorder.calls, reply, own_mistake=own)
+            if told:
+                return _placed(_reworded(finding, *told), recorder.calls)
+            if not own and _differ(reply, self._asked(plain, self._recorder({})), plain):
+                return _reworded(finding, *_UNSTEADY)
+        if step and step in recorder.reached:
+            return _without_name(finding, method)
+        if step:
+            return _in_one_place(finding, step, method)
+        return _placed(finding, recorder.calls)
+
+    def _recorder(self, stand_ins: Mapping[int, StandIn]) -> CallRecorder:
+        steps = dict.fromkeys(each.step for each in self.examples if each.request.method is None)
+        return CallRecorder(self.namespace, tuple(steps), self.library, stand_ins)
+
+    def _asked(self, example: Example, recorder: CallRecorder) -> Reply:
+        with recorder.recording():
+            return self.respondent(example.step).ask(example.request)
+
+    def _cures(self, example: Example, number: int, stand_in: StandIn) -> bool:
+        """Say whether the layer is right when one of its calls is answered by somebody else."""
+        reply = self._asked(example, self._recorder({number: stand_in}))
+        return judge(example.expectation, example.request, reply, ()) is None
+
+    def _wrong_step(self, reached: set[str]) -> tuple[str, Finding] | None:
+        """Return the first step that was called and fails its own check, and what that says."""
+        steps = dict.fromkeys(each.step for each in self.examples if each.step in reached)
+        for name in steps:
+            if name not in self._known:
+                self._known[name] = self._own_finding(name)
+            finding = self._known[name]
+            if finding:
+                return name, finding
+        return None
+
+    def _own_finding(self, name: str) -> Finding | None:
+        answers: list[AskedExample] = []
+        respondent = self.respondent(name)
+        for example in (each for each in self.examples if each.step == name):
+            if not is_asked_after(example, answers):
+                break
+            answers.append(ask_example(example, respondent))
+        return next((each.finding for each in settled(answers) if each.finding), None)
+
+    def _of_calls(
+        self, example: Example, own: Sequence[LayerCall], reply: Reply, own_mistake: bool
+    ) -> Told | None:
+        """Return what is wrong with a call of a step, where that was seen.
+
+        With `own_mistake`, the layer has a known mistake, which only a cure can outdo.
+        """
+        if not own or not example.calls:
+            return None
+        matched = MatchedCalls.of(own, example.calls)
+        words = DeviationWords(example, self.examples, own, matched)
+        for deviation in matched.deviations:
+            told = self._of_deviation(example, deviation, words)
+            if told:
+                return told
+        for number in matched.more:
+            if self._cures(example, number, _first_argument):
+                return words.once_more(own[number])
+        if own_mistake:
+            return None
+        if matched.deviations:
+            return words.first_seen(matched.deviations[0])
+        return words.at_the_end(reply.value) if isinstance(reply, Returned) else None
+
+    def _of_deviation(
+        self, example: Example, deviation: CallDeviation, words: DeviationWords
+    ) -> Told | None:
+        """Return the words for a call whose right answer cures the layer, else None."""
+        for number, stand_in in self._stand_ins(deviation):
+            if self._cures(example, deviation.number, stand_in):
+                function = self.namespace.get(deviation.own.step)
+                return words.cured(deviation, function, as_booleans=number == 0)
+        return None
+
+    def _stand_ins(self, deviation: CallDeviation) -> Iterator[tuple[int, StandIn]]:
+        """Give what may stand in the place of a call: the step with booleans, or what is right."""
+        right, order = deviation.right, deviation.order
+        if not deviation.places:
+            yield 0, _with_booleans
+        if right.result is not None:
+            yield 1, lambda function, *given: to_library(copied(right.result), self.library)
+        elif order:
+            yield 1, lambda function, *given: function(*_reordered(given, order))
+
+
+def _reordered(given: Sequence[Any], order: Sequence[int]) -> list[Any]:
+    return [given[order.index(place)] for place in range(len(order))]
+
+
+def _first_argument(function: Callable[..., Any], *given: Any) -> Any:
+    return given[0]
+
+
+def _with_booleans(function: Callable[..., Any], *given: Any) -> Any:
+    return function(*(each.astype(bool) if _is_mask(each) else each for each in given))
+
+
+def _is_mask(value: Any) -> bool:
+    """Say whether a value is an array of NumPy that holds only 0 and 1, as numbers."""
+    if not hasattr(value, "astype") or value.dtype.kind not in "iuf":
+        return False
+    return bool(((value == 0) | (value == 1)).all())
+
+
+def _plainly(example: Example) -> Example:
+    """Return an example without the conditions under which it is asked."""
+    if not isinstance(example.expectation, Agrees) or example.request.read:
+        return example
+    request, expectation = without_conditions(example.request, example.expectation)
+    return replace(example, request=request, expectation=expectation)
+
+
+def _differ(reply: Reply, other: Reply, example: Example) -> bool:
+    """Say whether two answers to one question are different arrays."""
+    if isinstance(reply, Failed) or isinstance(other, Failed) or example.request.read:
+        return False
+    drawn = isinstance(example.expectation, Distributed | LinearLayers)
+    return not drawn and not same(reply, other, example.expectation.form)
+
+
+def _step_of(example: Example, name: str | None) -> str:
+    """Return the step that a known mistake is about, "" for one of the layer itself."""
+    return next((each.step for each in example.mistakes if each.name == name), "")
+
+
+def _of_step(finding: Finding, step: str, seen: Finding, method: str) -> Finding:
+    fact = f"`{method}` calls your `{step}`, which does not pass its own check."
+    look = f"Look there first. {seen.fact} {seen.look}".strip()
+    told = _reworded(finding, fact, look)
+    return replace(told, right="", misconception=seen.misconception)
+
+
+def _reworded(finding: Finding, fact: str, look: str) -> Finding:
+    """Return a finding in words that were computed, without the name of a mistake."""
+    bare = finding.evidence.bare if finding.evidence else finding
+    seen = bare.message if bare is not finding else " ".join((finding.fact, finding.look)).strip()
+    right = f"{finding.right} {PASSING}".strip()
+    return replace(
+        finding,
+        fact=fact,
+        look=look,
+        right=right,
+        misconception=None,
+        matches=(),
+        details=(*bare.details, seen),
+        vague=False,
+        cause=True,
+    )
+
+
+def _without_name(finding: Finding, method: str) -> Finding:
+    """Return a finding that named a mistake in a step that is right by itself."""
+    seen = finding.details[-1] if finding.details else finding.fact
+    look = f"Look at what `{method}` does beside the calls, and at what it hands on."
+    return _reworded(replace(finding, evidence=None), seen, look)
+
+
+def _in_one_place(finding: Finding, step: str, method: str) -> Finding:
+    """Return a finding on a mistake in what the layer does by itself, and not in the step."""
+    here = f"The fault is in the part of `{method}` that does the work of `{step}`."
+    return replace(finding, fact=finding.fact.replace(place_in(step, method), here))
+
+
+def _placed(finding: Finding, calls: Sequence[LayerCall]) -> Finding:
+    """Say in which step the line is that raises, and where that step is called."""
+    if finding.outcome is not Outcome.RAISED or not calls or calls[-1].answered:
+        return finding
+    last = calls[-1]
+
+    def placed(words: str) -> str:
+        where = rf"Line \1 of `{last.step}`, called in line {last.line}, "
+        return re.sub(rf"^Line (?!{last.line},)(\d+), ", where, words)
+
+    details = tuple(map(placed, finding.details))
+    return replace(finding, fact=placed(finding.fact), details=details)

@@ -1,0 +1,105 @@
+"""The calls that a layer makes of the steps before it, recorded while it answers a question.
+
+Only calls from the layer itself are recorded, not those of one step in another. What a step is
+given and gives is copied, as it would cross the wire.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from types import FunctionType
+from typing import Any
+
+from autograder.judging.inprocess import round_tripped
+from autograder.protocol.wire import Value
+
+# Given the function and its arguments, returns what stands in the place of its answer.
+StandIn = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class LayerCall:
+    """One call of a step by a layer: its arguments, in the order of the step's parameters.
+
+    `names` are those parameters. `line` is where the layer calls. What raised is not `answered`.
+    """
+
+    step: str
+    names: tuple[str, ...] = ()
+    arguments: tuple[Value, ...] = ()
+    result: Value = None
+    line: int = 0
+    answered: bool = True
+
+
+@dataclass
+class CallRecorder:
+    """Records calls of `steps` in a namespace; `stand_ins` answer some calls, by their number.
+
+    `reached` are the steps that were called at all, also by each other.
+    """
+
+    namespace: dict[str, Any]
+    steps: Collection[str]
+    library: str
+    stand_ins: Mapping[int, StandIn] = field(default_factory=dict)
+    calls: list[LayerCall] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)
+    _depth: int = 0
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record while the body runs; the namespace is as before afterwards."""
+        own = {name: self.namespace.get(name) for name in self.steps}
+        functions = {name: each for name, each in own.items() if isinstance(each, FunctionType)}
+        self.namespace.update(
+            {name: self._watched(name, function) for name, function in functions.items()}
+        )
+        try:
+            yield
+        finally:
+            self.namespace.update(functions)
+
+    def _watched(self, name: str, function: FunctionType) -> Callable[..., Any]:
+        @wraps(function)
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            self.reached.add(name)
+            if self._depth:
+                return function(*arguments, **keywords)
+            number, line = len(self.calls), sys._getframe(1).f_lineno
+            names, given = _bound(function, arguments, keywords)
+            copies = tuple(self._plain(value) for value in given)
+            self.calls.append(LayerCall(name, names, copies, line=line, answered=False))
+            self._depth += 1
+            try:
+                if number in self.stand_ins:
+                    result = self.stand_ins[number](function, *given)
+                else:
+                    result = function(*arguments, **keywords)
+            finally:
+                self._depth -= 1
+            done = replace(self.calls[number], result=self._plain(result), answered=True)
+            self.calls[number] = done
+            return result
+
+        return step
+
+    def _plain(self, value: Any) -> Value:
+        return round_tripped(value, self.library)
+
+
+def _bound(
+    function: FunctionType, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Return parameters and arguments in order; without names where they do not fit."""
+    try:
+        bound = inspect.signature(function).bind(*arguments, **keywords)
+    except TypeError:
+        return (), (*arguments, *keywords.values())
+    bound.apply_defaults()
+    return tuple(bound.arguments), tuple(bound.arguments.values())

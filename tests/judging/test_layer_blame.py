@@ -1,0 +1,194 @@
+"""A wrong layer: which step or which call is blamed, and that nothing is said but what was seen."""
+
+from __future__ import annotations
+
+import linecache
+from functools import cache
+from typing import Any
+
+import pytest
+
+from autograder.judging.asking import ask_examples
+from autograder.judging.examples import Example, read_examples
+from autograder.judging.inprocess import InProcess
+from autograder.judging.layer_blame import PASSING, LayerBlame
+from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.verdict import StepVerdict
+from support.learner_workspace import ROOT
+
+NUMPY, TORCH = "numpy_single_head", "torch_single_head"
+HEADS, VIT = "torch_multi_head", "vit_multi_head"
+INT_MASK = (
+    "np.tril(np.ones((sequence_length, sequence_length)))",
+    "np.tri(sequence_length, dtype=int)",
+)
+INVERTED = (
+    "np.where(causal_mask == 1, scaled_scores, -1e9)",
+    "np.where(~causal_mask, -1e9, scaled_scores)",
+)
+OUTPUT = "attention_output, self.output_weights"
+TWICE = "(scale_scores(attention_scores, x.shape[-1]), x.shape[-1])\n"
+INLINE = (
+    "compute_attention_scores(queries, keys)\n",
+    "(keys @ queries.swapaxes(-2, -1))\n",
+)
+Change = tuple[str, str]
+
+
+@cache
+def exercise_of(name: str) -> tuple[Exercise, tuple[Example, ...]]:
+    folder = ROOT / "assignments" / name
+    return read_exercise(folder), read_examples(folder)
+
+
+def judged(name: str, layer: str, *changes: Change, blaming: bool = True) -> StepVerdict:
+    """The verdict on the layer of the reference with these changes, by its worked examples."""
+    exercise, examples = exercise_of(name)
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    names: dict[str, Any] = {"__name__": "submission"}
+    linecache.cache["layer.py"] = (len(text), None, text.splitlines(keepends=True), "layer.py")
+    exec(compile(text, "layer.py", "exec"), names)
+    code = InProcess(names, exercise.library)
+    blame = LayerBlame(names, exercise.library, examples, lambda step: code)
+    told = blame.told if blaming else tuple
+    return ask_examples(exercise.step(layer), examples, code, told).verdict
+
+
+def words(name: str, *changes: Change) -> str:
+    layer = exercise_of(name)[0].steps[-1].name
+    layer = "MultiHeadAttention" if name == HEADS else layer
+    finding = judged(name, layer, *changes).finding
+    assert finding
+    return finding.message
+
+
+STEPS = {
+    (NUMPY, "/ np.sqrt(embedding_dimension)", "/ embedding_dimension"): "scale_scores",
+    (NUMPY, "queries @ keys.swapaxes(-2, -1)", "keys @ queries.swapaxes(-2, -1)"): (
+        "compute_attention_scores"
+    ),
+    (HEADS, "scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-2)"): (
+        "compute_attention_weights"
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), STEPS)
+def test_a_step_that_fails_its_own_check_is_named_first(name: str, old: str, new: str) -> None:
+    told, step = words(name, (old, new)), STEPS[name, old, new]
+    assert told.startswith(f"`forward` calls your `{step}`, which does not pass its own check.")
+    assert "The fault is in" not in told
+
+
+CALLS = {
+    (NUMPY, "scores(queries, keys)\n", "scores(keys, queries)\n"): (
+        "calls `compute_attention_scores` with its arguments in another order: as `queries` it "
+        "gets what is expected as `keys`."
+    ),
+    (NUMPY, "attention(attention_weights, values)\n", "attention(values, attention_weights)\n"): (
+        "calls `apply_attention` with its arguments in another order"
+    ),
+    (TORCH, "attention(attention_weights, values)\n", "attention(values, attention_weights)\n"): (
+        "calls `apply_attention` with its arguments in another order"
+    ),
+    (
+        NUMPY,
+        "mask(scores, create_causal_mask(x.shape[1]))",
+        "mask(create_causal_mask(x.shape[1]), scores)",
+    ): "calls `apply_mask` with its arguments in another order",
+    (NUMPY, "weights(embedding_dimension, rng)\n", "weights(rng, embedding_dimension)\n"): (
+        "calls `initialize_weights` with its arguments in another order"
+    ),
+    (NUMPY, "attention(attention_weights, values)\n", "attention(attention_weights, x)\n"): (
+        "as `values` it gets the input of `forward`. Expected there: the `values` of `project_qkv`."
+    ),
+    (TORCH, "weights(scaled_scores)\n", "weights(attention_scores)\n"): (
+        "gets what `compute_attention_scores` gives. Expected there: what `scale_scores` gives."
+    ),
+    (
+        NUMPY,
+        "return project_output(attention_output, self.output_weights)",
+        "return attention_output",
+    ): ("It does not call `project_output`."),
+    (NUMPY, "scores, x.shape[-1])\n", "scores, x.shape[1])\n"): (
+        "as `embedding_dimension` it gets 3, and 4 is expected."
+    ),
+    (NUMPY, "create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[-1])"): (
+        "as `sequence_length` it gets 4, and 3 is expected."
+    ),
+    (HEADS, "(self.Wqkv(x), self.num_heads)", "(self.Wqkv(x), 2)"): (
+        "calls `split_heads`: as `num_heads` it gets 2, and 4 is expected."
+    ),
+    (TORCH, "(attention_weights, values)\n", "(attention_weights, values) + values\n"): (
+        "as `attention_output` it gets what is expected plus the `values` of `project_qkv`."
+    ),
+    (VIT, "split_heads(keys, self", "split_heads(queries, self"): (
+        "Expected there: the `keys` of `project_qkv`."
+    ),
+    (NUMPY, f"project_output({OUTPUT})", f"project_output({OUTPUT}) + values"): (
+        "It is that plus the `values` of `project_qkv`."
+    ),
+    (NUMPY, "(attention_scores, x.shape[-1])\n", TWICE): (
+        "calls `scale_scores` once more than is expected."
+    ),
+    (TORCH, "project_qkv(x, self.Wqkv)", "project_qkv(x, nn.Linear(8, 6))"): (
+        "as `Wqkv` it gets another linear layer than `self.Wqkv`."
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), CALLS)
+def test_where_each_step_is_right_the_call_that_is_not_is_told(
+    name: str, old: str, new: str
+) -> None:
+    told = words(name, (old, new))
+    assert CALLS[name, old, new] in told
+    assert "The fault is in" not in told and PASSING in told
+
+
+def test_a_mask_of_whole_numbers_and_a_step_that_inverts_it_do_not_fit_and_neither_is_wrong() -> (
+    None
+):
+    told = words(NUMPY, INT_MASK, INVERTED)
+    assert "`create_causal_mask` and `apply_mask` are each right alone, but do not fit" in told
+    assert "of int64. With one of bool, your layer gives what is expected." in told
+    assert "it makes -2 of 1" in told
+
+
+def test_a_mask_of_floats_cannot_be_inverted_and_is_told_the_same_way() -> None:
+    assert "of float64. With one of bool, your layer" in words(NUMPY, INVERTED)
+
+
+def test_a_mask_of_booleans_that_is_inverted_makes_a_right_layer() -> None:
+    bool_mask = (INT_MASK[0], "np.tri(sequence_length, dtype=bool)")
+    assert judged(NUMPY, "SingleHeadAttention", bool_mask, INVERTED).passes
+
+
+def test_what_a_layer_does_without_the_step_is_no_fault_of_the_step() -> None:
+    told = words(NUMPY, INLINE)
+    assert "calls `scale_scores`: as `attention_scores` it gets other numbers" in told
+    assert "Your layer does not call `compute_attention_scores`." in told
+
+
+def test_a_mistake_that_the_layer_itself_makes_keeps_its_words() -> None:
+    told = words(TORCH, ("(attention_output, self.Wo)", "(attention_output, self.Wo) + x"))
+    assert "Your forward adds its input to the output." in told
+
+
+def test_who_is_blamed_changes_no_outcome() -> None:
+    for name, old, new in (*STEPS, *CALLS):
+        layer = exercise_of(name)[0].steps[-1].name
+        blamed, plain = (
+            judged(name, layer, (old, new), blaming=blaming) for blaming in (True, False)
+        )
+        assert [check.outcome for check in blamed.checks] == [
+            check.outcome for check in plain.checks
+        ]
+
+
+@pytest.mark.parametrize("name", [NUMPY, TORCH, HEADS, VIT])
+def test_the_namespace_is_as_before_and_a_right_layer_stays_right(name: str) -> None:
+    assert judged(name, exercise_of(name)[0].steps[-1].name).passes
