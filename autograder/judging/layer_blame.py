@@ -120,13 +120,13 @@ class LayerBlame:
             return None
         matched = MatchedCalls.of(own, example.calls)
         words = DeviationWords(example, self.examples, own, matched)
+        for number in matched.more:
+            if self._cures(example, number, _first_argument):
+                return words.once_more(own[number])
         for deviation in matched.deviations:
             told = self._of_deviation(example, deviation, words)
             if told:
                 return told
-        for number in matched.more:
-            if self._cures(example, number, _first_argument):
-                return words.once_more(own[number])
         if own_mistake:
             return None
         if matched.deviations:
