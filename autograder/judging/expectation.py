@@ -221,7 +221,7 @@ def _refused(expectation: Refused, reply: Reply) -> Finding | None:
     raised = reply.exception.type_name if reply.exception else ""
     if reply.outcome is Outcome.RAISED and raised in expectation.kinds:
         return None
-    if reply.exception and reply.exception.code.startswith("raise"):
+    if reply.exception and re.search(r"\braise\b", reply.exception.code):
         return _of_another_kind(expectation, reply.exception)
     return failure(reply)
 

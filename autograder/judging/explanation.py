@@ -83,6 +83,11 @@ MEANINGS = (
         "or chunk. A view copies nothing. What makes a copy in that order?",
     ),
     (
+        r"modified by an inplace operation|used in an in-place operation",
+        "A tensor is changed in place that the backward pass still needs. `x += y` and functions "
+        "whose names end in `_` do that, while `x = x + y` makes a new one.",
+    ),
+    (
         r"before Module\.__init__\(\) call",
         "Is `super().__init__()` the first line of `__init__`?",
     ),
@@ -136,8 +141,14 @@ def of_shapes(exception: ExceptionReport) -> str:
     for pattern, sentence in MEANINGS:
         found = re.search(pattern, exception.message)
         if found:
-            return sentence.format(**found.groupdict())
+            words = {name: _arrays_only(text) for name, text in found.groupdict().items()}
+            return sentence.format(**words)
     return ""
+
+
+def _arrays_only(text: str | None) -> str:
+    """Return a list of shapes as NumPy writes it, without those of plain numbers."""
+    return " ".join((text or "").replace("()", " ").split())
 
 
 def is_cryptic(exception: ExceptionReport) -> bool:

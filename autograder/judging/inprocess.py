@@ -142,14 +142,17 @@ def _raised_itself(error: BaseException) -> bool:
 
 
 def report(error: BaseException) -> ExceptionReport:
-    """Describe an exception by its own words and the innermost line outside this package."""
+    """Describe an exception by its own words and the innermost line of whoever's code is asked.
+
+    One that arises in a library after that code has run, as in a backward pass, has no line.
+    """
     steps = list(traceback.walk_tb(error.__traceback__))
     outside = [step for step in steps if Path(_file(step[0])).parent not in OURS]
     own = [step for step in outside if "site-packages" not in _file(step[0])]
     message = str(error)[:MESSAGE]
-    if not outside:
+    if not own:
         return ExceptionReport(type(error).__name__, message)
-    frame, line = (own or outside)[-1]
+    frame, line = own[-1]
     code = linecache.getline(_file(frame), line, frame.f_globals).strip()
     return ExceptionReport(type(error).__name__, message, line, code, _shapes(frame))
 

@@ -6,6 +6,7 @@ compared with the right ones, and the first is told that cures the layer when it
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.diagnosis import place_in, same
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, judge
+from autograder.judging.expectation import Agrees, Refused, judge
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
 from autograder.judging.layers import LinearLayers
@@ -27,6 +28,7 @@ from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.arrays import to_library
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
+_REFUSING = re.compile(r"\b(assert|raise)\b")
 _UNSTEADY = (
     "Asked the same twice, your layer gives two different results.",
     "What does it draw or make anew in each call?",
@@ -56,6 +58,7 @@ class LayerBlame:
         if finding is None or finding.outcome not in _TOLD or example.request.method is None:
             return finding
         method = example.request.method or "__init__"
+        finding = self._with_sizes(finding, asked)
         plain = _plainly(example)
         recorder = self._recorder({})
         reply = self._asked(plain, recorder)
@@ -75,6 +78,21 @@ class LayerBlame:
         if step:
             return _in_one_place(finding, step, method)
         return _placed(finding, recorder.calls)
+
+    def _with_sizes(self, finding: Finding, asked: AskedExample) -> Finding:
+        """Say which numbers a class refuses that it has to take."""
+        exception = asked.reply.exception if isinstance(asked.reply, Failed) else None
+        expects_it = isinstance(asked.example.expectation, Refused)
+        if exception is None or expects_it or not _REFUSING.search(exception.code):
+            return finding
+        made = self.namespace.get(asked.example.request.target)
+        names = list(inspect.signature(made).parameters) if isinstance(made, type) else []
+        given = zip(names, asked.example.request.arguments)
+        sizes = [f"`{name}` is {value}" for name, value in given if type(value) is int]
+        if not sizes:
+            return finding
+        look = f"Here {' and '.join(sizes)}, which the layer has to take."
+        return replace(finding, look=look)
 
     def _recorder(self, stand_ins: Mapping[int, StandIn]) -> CallRecorder:
         steps = dict.fromkeys(each.step for each in self.examples if each.request.method is None)
@@ -131,7 +149,9 @@ class LayerBlame:
             return None
         if matched.deviations:
             return words.first_seen(matched.deviations[0])
-        return words.at_the_end(reply.value) if isinstance(reply, Returned) else None
+        if not isinstance(reply, Returned) or example.request.read or not example.request.method:
+            return None
+        return words.at_the_end(reply.value)
 
     def _of_deviation(
         self, example: Example, deviation: CallDeviation, words: DeviationWords

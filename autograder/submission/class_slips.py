@@ -17,6 +17,7 @@ from autograder.submission.slip import (
     line_words,
     methods_of,
     names_bound_in,
+    own_nodes,
     parameters_of,
     quoted,
 )
@@ -40,6 +41,7 @@ def class_slips(
         if name in own:
             yield from _decorators(step, own[name], name)
             yield from _without_self(step, own[name], given)
+            yield from _local_attributes(step, own[name])
         else:
             yield from _absent(step, name, given, trees)
     yield from _steps_of_self(step, step.node, steps)
@@ -60,6 +62,19 @@ def _without_self(step: WrittenStep, node: Definition, given: Definition) -> Ite
     fact = f"The first parameter of {quoted(node.name)} in {step.line(node)} is not `self`."
     look = "Python hands the object itself to every method, before all else."
     yield Slip(_RAISED, "", fact, look)
+
+
+def _local_attributes(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """Say of a variable of `__init__` that nobody else sees it, where it is looked for."""
+    if node.name != "__init__":
+        return
+    for child in own_nodes(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            place = capitalized(step.line(child))
+            fact = f"{place} sets a local {quoted(child.id)}: `self.` is missing."
+            look = "A variable of `__init__` is gone when that has run. What does an object keep?"
+            seen = rf"no attribute [`']{re.escape(child.id)}[`']"
+            yield Slip((Outcome.RAISED, Outcome.WRONG_TYPE), seen, fact, look)
 
 
 def _absent(

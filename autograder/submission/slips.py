@@ -12,6 +12,7 @@ from autograder.submission.body_slips import body_slips
 from autograder.submission.cells import parsed
 from autograder.submission.class_slips import class_slips
 from autograder.submission.definitions import top_level
+from autograder.submission.dropped_result_slips import dropped_result_slips
 from autograder.submission.file_text import is_notebook
 from autograder.submission.handed_over import handed_over_slips
 from autograder.submission.missing_import import absent_modules
@@ -50,6 +51,7 @@ def slips_in(
     found: dict[str, list[Slip]] = {name: list(_gradients_off(trees, notebook)) for name in names}
     for step in (each for each in steps if only in ("", each.name)):
         found[step.name] += body_slips(step)
+        found[step.name] += dropped_result_slips(step, names)
         found[step.name] += class_slips(step, trees, names)
         found[step.name] += precision_slips(step)
         found[step.name] += handed_over_slips(step, steps)

@@ -10,9 +10,11 @@ import pytest
 
 from autograder.judging.asking import ask_examples
 from autograder.judging.examples import Example, read_examples
+from autograder.judging.explanation import of_shapes
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import PASSING, LayerBlame
 from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict
 from support.learner_workspace import ROOT
 
@@ -31,6 +33,11 @@ TWICE = "(scale_scores(attention_scores, x.shape[-1]), x.shape[-1])\n"
 INLINE = (
     "compute_attention_scores(queries, keys)\n",
     "(keys @ queries.swapaxes(-2, -1))\n",
+)
+EXPONENTIALS = (
+    "exponentials = scaled_scores.exp()\n"
+    "    exponentials /= exponentials.sum(dim=-1, keepdim=True)\n"
+    "    return exponentials"
 )
 Change = tuple[str, str]
 
@@ -192,3 +199,42 @@ def test_who_is_blamed_changes_no_outcome() -> None:
 @pytest.mark.parametrize("name", [NUMPY, TORCH, HEADS, VIT])
 def test_the_namespace_is_as_before_and_a_right_layer_stays_right(name: str) -> None:
     assert judged(name, exercise_of(name)[0].steps[-1].name).passes
+
+
+def test_other_names_of_attributes_are_told_as_such_and_not_as_a_wrong_call() -> None:
+    names = [(f"self.{name}_weights", f"self.W_{name}") for name in ("query", "key", "value")]
+    told = words(NUMPY, *names)
+    assert "After `__init__` there is no attribute `query_weights`." in told
+    assert "Yours are `W_query`" in told
+
+
+def test_sizes_that_are_refused_although_they_fit_are_named() -> None:
+    told = words(HEADS, ("hidden_size % num_heads == 0", "hidden_size // num_heads == 0"))
+    assert "Here `hidden_size` is 8 and `num_heads` is 2, which the layer has to take." in told
+
+
+def test_an_exception_of_another_kind_in_one_line_is_told_the_expected_kinds() -> None:
+    sizes = "{num_heads} heads cannot share {hidden_size} evenly"
+    refusal = f'assert hidden_size % num_heads == 0, f"{sizes}"'
+    told = words(HEADS, (refusal, "if hidden_size % num_heads: raise Exception('no')"))
+    assert "raises `Exception`, but `AssertionError` or `ValueError` is expected." in told
+
+
+def test_an_error_of_the_backward_pass_has_no_line_of_the_library() -> None:
+    clamped = ("return scaled_scores.softmax(dim=-1)", EXPONENTIALS)
+    told = words(TORCH, clamped)
+    assert "It raises `RuntimeError" in told and "changed in place" in told
+    assert "Line" not in told.partition("Look there first.")[2]
+
+
+def test_a_layer_that_draws_anew_in_each_call_is_told_so() -> None:
+    told = words(TORCH, ("project_output(attention_output, self.Wo)", "torch.rand_like(x)"))
+    assert "Asked the same twice, your layer gives two different results." in told
+
+
+def test_shapes_that_do_not_line_up_leave_out_plain_numbers() -> None:
+    report = ExceptionReport(
+        "ValueError",
+        "operands could not be broadcast together with shapes (4,4) (2,3,3) () ",
+    )
+    assert of_shapes(report).startswith("The shapes (4,4) (2,3,3) do not line up.")

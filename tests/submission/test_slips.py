@@ -48,6 +48,21 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
             "        raise NotImplementedError\n        queries, keys, values = project_qkv(",
         ),
     ),
+    "a mask that is applied and dropped": (
+        LAYER,
+        r"Line \d+ calls `apply_mask` and drops the result\. A step hands its result back\.",
+        ("            scores = apply_mask(", "            apply_mask("),
+    ),
+    "transposed keys that are dropped": (
+        SCORES,
+        r"Line \d+ calls `swapaxes` and drops the result\. That call gives something new",
+        (PRODUCT, "    keys.swapaxes(-2, -1)\n    return queries @ keys\n"),
+    ),
+    "attributes without self": (
+        LAYER,
+        r"Line \d+ sets a local `output_weights`: `self\.` is missing\.",
+        ("self.value_weights, self.output_weights = (", "self.value_weights, output_weights = ("),
+    ),
     "a misspelt function": (
         "scale_scores",
         "There is a `scale_score`: did you rename it",
