@@ -15,6 +15,7 @@ from autograder.checks.common_answers import CommonAnswers
 from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import end_to_end
+from autograder.checks.right_step import without_blame
 from autograder.checks.running_check import CheckTerms
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.whole_layer import WholeLayer, with_layer
@@ -66,7 +67,8 @@ class SubmissionJudge:
         for step in self._runner.reference.exercise.steps:
             judged.append(judge.judged(step, judged, _stuck(judged) is not None))
             on_step(judged[-1])
-        steps = judge.charged(tuple(judged))
+        layers = self._runner.reference.layers
+        steps = without_blame(judge.charged(tuple(judged)), layers)
         chain = self._whole(steps, respondent)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         told, remarks = self._told(earned, respondent)

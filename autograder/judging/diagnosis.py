@@ -9,6 +9,7 @@ all findings of a step are put together (`reconciliation.py`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -41,6 +42,12 @@ class Candidate:
     words: str
     reply: Reply
     step: str = ""
+
+
+# Reads what `place_in` writes.
+PLACE = re.compile(
+    r"The fault is in `(?P<step>\w+)`, or in the part of `(?P<method>\w+)` that does its work\. "
+)
 
 
 def place_in(step: str, method: str) -> str:

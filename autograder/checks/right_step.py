@@ -1,0 +1,42 @@
+"""A step that is right is not blamed for a layer that does as a mistake in it would."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from autograder.judging.diagnosis import PLACE
+from autograder.model.verdict import Finding, StepVerdict
+
+
+def without_blame(
+    steps: tuple[StepVerdict, ...], layers: Collection[str]
+) -> tuple[StepVerdict, ...]:
+    """Return the verdicts, where no finding on one of the `layers` blames a step that is right.
+
+    Such a finding rests on a known mistake in that step, which gives the layer's own result.
+    """
+    right = {step.name for step in steps if step.passes and not step.leaning}
+    return tuple(_told(step, right) if step.name in layers else step for step in steps)
+
+
+def _told(step: StepVerdict, right: Collection[str]) -> StepVerdict:
+    checks = (
+        replace(check, finding=_reworded(check.finding, right)) if check.finding else check
+        for check in step.checks
+    )
+    return replace(step, checks=tuple(checks))
+
+
+def _reworded(finding: Finding, right: Collection[str]) -> Finding:
+    found = PLACE.match(finding.fact)
+    if found is None or found["step"] not in right:
+        return finding
+    method, name = found["method"], found["step"]
+    mistake = finding.fact[found.end() :]
+    return replace(
+        finding,
+        fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
+        f"with this mistake in it: “{mistake}”",
+        look=f"Look at the lines of `{method}` that call it, or that do its work.",
+    )

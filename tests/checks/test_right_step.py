@@ -1,0 +1,52 @@
+"""In class, a step that is right is not blamed for a layer that calls it wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.grading.batch import grade_batch
+from autograder.model.verdict import Verdict
+from autograder.submission.reading import Submission
+
+FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
+LAYER = "SingleHeadAttention"
+SCALED = "    return attention_scores / np.sqrt(embedding_dimension)\n"
+SCORES = "compute_attention_scores(queries, keys)\n"
+
+
+def graded(*changes: tuple[str, str]) -> Verdict:
+    """Grade the reference with these changes as one cell."""
+    text = (FOLDER / "solution.py").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    submission = Submission("one", "numpy_single_head", (text,), Path("steps.py"))
+    (verdict,) = grade_batch(FOLDER, [submission])
+    return verdict
+
+
+def said(verdict: Verdict) -> str:
+    finding = next(step.finding for step in verdict.steps if step.name == LAYER)
+    assert finding
+    return finding.message
+
+
+def test_of_a_right_step_only_the_result_of_a_mistake_in_it_is_told() -> None:
+    verdict = graded((SCORES, "compute_attention_scores(keys, queries)\n"))
+    told = said(verdict)
+    assert "Your `project_qkv` is right by itself, but your `forward` gives the same" in told
+    assert "“Your queries and keys have changed places.”" in told
+    assert "The fault is in" not in told
+    assert verdict.chain.finding and "The fault is in" not in verdict.chain.finding.message
+    assert verdict.points == verdict.max_points - 4
+
+
+def test_a_step_that_is_not_written_is_not_called_right() -> None:
+    told = said(
+        graded(
+            (SCALED, "    raise NotImplementedError\n"),
+            ("scale_scores(attention_scores, x.shape[-1])\n", "attention_scores\n"),
+        )
+    )
+    assert "that does the work of `scale_scores`" in told or "does its work" in told
+    assert "right by itself" not in told
