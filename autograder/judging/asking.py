@@ -10,12 +10,19 @@ from dataclasses import dataclass, replace
 
 from autograder.judging.answer_pair import AnswerForm
 from autograder.judging.conditions import STANDING, explained
+from autograder.judging.diagnosis import same, told_by_cause
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Expectation, Refused, judge
+from autograder.judging.expectation import Agrees, Expectation, Refused, judge
+from autograder.judging.first_nan import with_first_nan
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Respondent
-from autograder.model.verdict import CheckVerdict, Finding, StepVerdict
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
+
+UNSTEADY = (
+    "Asked the same twice, your code gives two different results.",
+    "What does it draw or make anew in each call?",
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,8 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
     finding = judge(example.expectation, example.request, reply, example.mistakes)
     if finding:
         finding = explained(finding, example.request, example.expectation, again)
+        finding = with_first_nan(finding, example.request, reply, respondent)
+        finding = _unsteady(finding, example, reply, respondent)
     return AskedExample(example, reply, finding or _compared(example, respondent))
 
 
@@ -94,6 +103,17 @@ def _compared(example: Example, respondent: Respondent) -> Finding | None:
     answers = list(zip(example.asked, replies))
     found = (form.judge(pair, answers[pair.first], answers[pair.second]) for pair in example.pairs)
     return next(filter(None, found), None)
+
+
+def _unsteady(finding: Finding, example: Example, reply: Reply, respondent: Respondent) -> Finding:
+    """Return a finding on numbers without a name, told by their change from call to call."""
+    values = finding.outcome is Outcome.WRONG_VALUES and isinstance(example.expectation, Agrees)
+    if finding.misconception or finding.cause or not values or example.request.read:
+        return finding
+    other = respondent.ask(example.request)
+    if same(reply, other, example.expectation.form):
+        return finding
+    return told_by_cause(finding, *UNSTEADY)
 
 
 def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:

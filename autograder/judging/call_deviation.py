@@ -34,6 +34,13 @@ class CallDeviation:
     places: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
 
+    @property
+    def changes_a_layer(self) -> bool:
+        """Whether another linear layer is used than the one that the class keeps."""
+        if not self.places or len(self.own.arguments) <= self.places[0]:
+            return False
+        return isinstance(self.own.arguments[self.places[0]], Linear)
+
 
 @dataclass(frozen=True)
 class MatchedCalls:

@@ -34,6 +34,14 @@ class DeviationWords:
     own: Sequence[LayerCall]
     matched: MatchedCalls
 
+    def is_exact(self, deviation: CallDeviation) -> bool:
+        """Say whether what a call gets instead of what is expected has a name."""
+        own = deviation.own
+        if not deviation.places or deviation.order or len(own.names) <= deviation.places[0]:
+            return True
+        given = own.arguments[deviation.places[0]]
+        return isinstance(whole_number(given), int | float) or bool(self._name(given))
+
     def cured(self, deviation: CallDeviation, function: Any, as_booleans: bool) -> Told:
         """Return the words for a call; with its right answer, the layer is right."""
         if not deviation.places:
@@ -81,7 +89,19 @@ class DeviationWords:
             f"Line {own.line} calls `{own.step}` with its arguments in another order: as "
             f"`{first}` it gets what is expected as `{second}`."
         )
-        return fact, f"In which order does `{own.step}` take its arguments?"
+        look = f"In which order does `{own.step}` take its arguments"
+        maker = self._unpacked(own, [to for to, at in enumerate(order) if to != at])
+        if maker:
+            look += f", and in which does `{maker.step}` give its results in line {maker.line}"
+        return fact, f"{look}?"
+
+    def _unpacked(self, own: LayerCall, places: Sequence[int]) -> LayerCall | None:
+        """Return the one call that gave all these arguments as its results, if there is one."""
+        given = [own.arguments[place] for place in places]
+        for call in self.own:
+            if isinstance(call.result, tuple) and all(_gives(call, each) for each in given):
+                return call
+        return None
 
     def _given(self, deviation: CallDeviation) -> Told:
         own, place = deviation.own, deviation.places[0]

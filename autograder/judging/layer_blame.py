@@ -16,23 +16,17 @@ from autograder.judging.asking import AskedExample, ask_example, is_asked_after,
 from autograder.judging.call_deviation import CallDeviation, MatchedCalls
 from autograder.judging.conditions import without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
-from autograder.judging.diagnosis import place_in, same
-from autograder.judging.distribution import Distributed
+from autograder.judging.diagnosis import place_in
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, Refused, judge
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
-from autograder.judging.layers import LinearLayers
 from autograder.model.request import Failed, Reply, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.arrays import to_library
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
 _REFUSING = re.compile(r"\b(assert|raise)\b")
-_UNSTEADY = (
-    "Asked the same twice, your layer gives two different results.",
-    "What does it draw or make anew in each call?",
-)
 PASSING = "Each step that your layer calls passes its own check."
 
 
@@ -66,13 +60,11 @@ class LayerBlame:
         if wrong:
             return _of_step(finding, *wrong, method)
         step = _step_of(example, finding.misconception)
-        own = finding.misconception is not None and not step
+        named = finding.misconception is not None and step not in recorder.reached
         if judge(plain.expectation, plain.request, reply, ()):
-            told = self._of_calls(plain, recorder.calls, reply, own_mistake=own)
+            told = self._of_calls(plain, recorder.calls, reply, named=named)
             if told:
                 return _placed(_reworded(finding, *told), recorder.calls)
-            if not own and _differ(reply, self._asked(plain, self._recorder({})), plain):
-                return _reworded(finding, *_UNSTEADY)
         if step and step in recorder.reached:
             return _without_name(finding, method)
         if step:
@@ -128,11 +120,11 @@ class LayerBlame:
         return next((each.finding for each in settled(answers) if each.finding), None)
 
     def _of_calls(
-        self, example: Example, own: Sequence[LayerCall], reply: Reply, own_mistake: bool
+        self, example: Example, own: Sequence[LayerCall], reply: Reply, named: bool
     ) -> Told | None:
         """Return what is wrong with a call of a step, where that was seen.
 
-        With `own_mistake`, the layer has a known mistake, which only a cure can outdo.
+        With `named`, the layer makes a known mistake by itself, which only exact words outdo.
         """
         if not own or not example.calls:
             return None
@@ -143,9 +135,11 @@ class LayerBlame:
                 return words.once_more(own[number])
         for deviation in matched.deviations:
             told = self._of_deviation(example, deviation, words)
-            if told:
+            if told and (words.is_exact(deviation) or not named):
                 return told
-        if own_mistake:
+            if told is None and deviation.changes_a_layer and deviation is matched.deviations[0]:
+                return words.cured(deviation, None, as_booleans=False)
+        if named:
             return None
         if matched.deviations:
             return words.first_seen(matched.deviations[0])
@@ -199,14 +193,6 @@ def _plainly(example: Example) -> Example:
         return example
     request, expectation = without_conditions(example.request, example.expectation)
     return replace(example, request=request, expectation=expectation)
-
-
-def _differ(reply: Reply, other: Reply, example: Example) -> bool:
-    """Say whether two answers to one question are different arrays."""
-    if isinstance(reply, Failed) or isinstance(other, Failed) or example.request.read:
-        return False
-    drawn = isinstance(example.expectation, Distributed | LinearLayers)
-    return not drawn and not same(reply, other, example.expectation.form)
 
 
 def _step_of(example: Example, name: str | None) -> str:

@@ -14,8 +14,11 @@ MOST_AXES = 4
 
 
 def about_shares(seen: Difference) -> Iterator[Claim]:
-    """Give what is true of a result whose expected rows are shares that sum to 1."""
-    if not seen.shares or not np.isfinite(seen.actual).all():
+    """Give what is true of a result whose rows, or the expected ones, are shares that sum to 1."""
+    if not np.isfinite(seen.actual).all():
+        return
+    if not seen.shares:
+        yield from _too_soon(seen)
         return
     found = _temperature(seen) or _equal_shares(seen)
     if found:
@@ -26,6 +29,17 @@ def about_shares(seen: Difference) -> Iterator[Claim]:
     else:
         found = _sums_of_other_rows(seen)
         yield from [found] if found else _other_sums(seen)
+
+
+def _too_soon(seen: Difference) -> Iterator[Claim]:
+    """Claim that a result holds shares where none are expected."""
+    several = seen.actual.ndim > 1 and seen.actual.shape[-1] > 2
+    if several and not (seen.actual < 0).any() and _sums_to_one(seen, (seen.actual.ndim - 1,)):
+        yield Claim(
+            "shares too soon",
+            "Each row of your result sums to 1, as after a softmax. No shares are expected here.",
+            "Which step of the layer turns scores into shares?",
+        )
 
 
 def _temperature(seen: Difference) -> Claim | None:

@@ -24,6 +24,7 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
             yield from _too_early(step, node)
             yield from _nothing_returned(step, name, node)
         yield from _lists(step, node)
+        yield from _in_place(step, node)
 
 
 def _leftover(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
@@ -90,6 +91,21 @@ def _lists(step: WrittenStep, node: Definition) -> Iterator[Slip]:
                 continue
         look = f"{words} A list does no arithmetic number by number, and has no axes."
         yield Slip((Outcome.RAISED,), r"'list'|must be Tensor, not list", "", look)
+
+
+def _in_place(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """The line that changes a tensor in place, where a backward pass fails for such a line."""
+    for item in own_nodes(node):
+        if isinstance(item, ast.AugAssign) and not isinstance(item.value, ast.Constant):
+            target = item.target.value if isinstance(item.target, ast.Subscript) else item.target
+            if isinstance(target, ast.Name):
+                place = capitalized(step.line(item))
+                fact = f"{place} changes {quoted(target.id)} in place."
+                look = (
+                    "The backward pass needs the numbers that stood there. How do you write that "
+                    "line so that it makes a new tensor?"
+                )
+                yield Slip((Outcome.RAISED,), r"inplace operation|in-place operation", fact, look)
 
 
 def _is_list(value: ast.expr) -> bool:
