@@ -40,7 +40,8 @@ class DeviationWords:
         if not deviation.places or deviation.order or len(own.names) <= deviation.places[0]:
             return True
         given = own.arguments[deviation.places[0]]
-        return isinstance(whole_number(given), int | float) or bool(self._name(given))
+        named = isinstance(whole_number(given), int | float | Linear)
+        return named or bool(self._name(given))
 
     def cured(self, deviation: CallDeviation, function: Any, as_booleans: bool) -> Told:
         """Return the words for a call; with its right answer, the layer is right."""
@@ -136,7 +137,12 @@ class DeviationWords:
                 "an tensor", "a tensor"
             )
         added = self._difference(given, wanted)
-        return f"what is expected plus {added}" if added else "other numbers than expected"
+        if added:
+            return f"what is expected plus {added}"
+        if given.ndim > 1 and alike(given.swapaxes(-2, -1), wanted):
+            return "what is expected with its last two axes exchanged"
+        times = _factor(given, wanted)
+        return f"{times:.4g} times what is expected" if times else "other numbers than expected"
 
     def _layer(self, wanted: Linear) -> str:
         """Name the attribute that is a linear layer, "" if there is none."""
@@ -234,6 +240,16 @@ class DeviationWords:
     def _results_of(self, step: str) -> tuple[str, ...]:
         found = (each for each in self.examples if each.step == step)
         return next((each.expectation.form.names for each in found), ("result",))
+
+
+def _factor(given: np.ndarray, wanted: np.ndarray) -> float:
+    """Return the one number that turns the expected array into another, 0 if there is none."""
+    if not {given.dtype.kind, wanted.dtype.kind} <= set("f") or not wanted.any():
+        return 0.0
+    place = np.unravel_index(np.argmax(np.abs(wanted)), wanted.shape)
+    times = float(given[place] / wanted[place])
+    finite = np.isfinite(times) and np.isfinite(wanted).all()
+    return times if finite and alike(given, times * wanted) else 0.0
 
 
 def _gives(call: LayerCall, value: Value) -> bool:

@@ -7,16 +7,26 @@ compared with the right ones, and the first is told that cures the layer when it
 from __future__ import annotations
 
 import inspect
+import math
+import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.judging.asking import AskedExample, ask_example, is_asked_after, settled
+from autograder.judging.blame_findings import (
+    in_one_place,
+    of_step,
+    placed_call,
+    reworded,
+    without_name,
+)
 from autograder.judging.call_deviation import CallDeviation, MatchedCalls
 from autograder.judging.conditions import without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
-from autograder.judging.diagnosis import place_in
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, Refused, judge
 from autograder.judging.inprocess import copied
@@ -27,7 +37,11 @@ from autograder.protocol.arrays import to_library
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
 _REFUSING = re.compile(r"\b(assert|raise)\b")
-PASSING = "Each step that your layer calls passes its own check."
+_SECONDS = 3.0  # that may be spent on one layer; the code runs once more for each idea
+
+
+class _TooLong(Exception):
+    """The code is slow, and there is more to try."""
 
 
 @dataclass
@@ -42,10 +56,20 @@ class LayerBlame:
     examples: Sequence[Example]
     respondent: Callable[[str], Respondent]
     _known: dict[str, Finding | None] = field(default_factory=dict)
+    _end: float = math.inf
 
     def told(self, asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
         """Return the answered examples of a layer with what is at fault; a function's as it is."""
-        return tuple(replace(each, finding=self._told(each)) for each in asked)
+        self._end = time.monotonic() + _SECONDS
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+            return tuple(replace(each, finding=self._told_in_time(each)) for each in asked)
+
+    def _told_in_time(self, asked: AskedExample) -> Finding | None:
+        """Return what is told of one example; where that takes too long, its finding stays."""
+        try:
+            return self._told(asked)
+        except _TooLong:
+            return asked.finding
 
     def _told(self, asked: AskedExample) -> Finding | None:
         finding, example = asked.finding, asked.example
@@ -58,18 +82,18 @@ class LayerBlame:
         reply = self._asked(plain, recorder)
         wrong = self._wrong_step(recorder.reached)
         if wrong:
-            return _of_step(finding, *wrong, method)
+            return of_step(finding, *wrong, method)
         step = _step_of(example, finding.misconception)
-        named = finding.misconception is not None and step not in recorder.reached
+        mistake = finding.misconception is not None and step not in recorder.reached
         if judge(plain.expectation, plain.request, reply, ()):
-            told = self._of_calls(plain, recorder.calls, reply, named=named)
+            told = self._of_calls(plain, recorder.calls, reply, named=mistake or finding.cause)
             if told:
-                return _placed(_reworded(finding, *told), recorder.calls)
+                return placed_call(reworded(finding, *told), recorder.calls)
         if step and step in recorder.reached:
-            return _without_name(finding, method)
+            return without_name(finding, method)
         if step:
-            return _in_one_place(finding, step, method)
-        return _placed(finding, recorder.calls)
+            return in_one_place(finding, step, method)
+        return placed_call(finding, recorder.calls)
 
     def _with_sizes(self, finding: Finding, asked: AskedExample) -> Finding:
         """Say which numbers a class refuses that it has to take."""
@@ -91,6 +115,7 @@ class LayerBlame:
         return CallRecorder(self.namespace, tuple(steps), self.library, stand_ins)
 
     def _asked(self, example: Example, recorder: CallRecorder) -> Reply:
+        self._demand_time()
         with recorder.recording():
             return self.respondent(example.step).ask(example.request)
 
@@ -116,15 +141,21 @@ class LayerBlame:
         for example in (each for each in self.examples if each.step == name):
             if not is_asked_after(example, answers):
                 break
+            self._demand_time()
             answers.append(ask_example(example, respondent))
         return next((each.finding for each in settled(answers) if each.finding), None)
+
+    def _demand_time(self) -> None:
+        if time.monotonic() > self._end:
+            raise _TooLong
 
     def _of_calls(
         self, example: Example, own: Sequence[LayerCall], reply: Reply, named: bool
     ) -> Told | None:
         """Return what is wrong with a call of a step, where that was seen.
 
-        With `named`, the layer makes a known mistake by itself, which only exact words outdo.
+        With `named`, a known mistake of the layer itself, or another cause, was seen. Only exact
+        words outdo that.
         """
         if not own or not example.calls:
             return None
@@ -198,55 +229,3 @@ def _plainly(example: Example) -> Example:
 def _step_of(example: Example, name: str | None) -> str:
     """Return the step that a known mistake is about, "" for one of the layer itself."""
     return next((each.step for each in example.mistakes if each.name == name), "")
-
-
-def _of_step(finding: Finding, step: str, seen: Finding, method: str) -> Finding:
-    fact = f"`{method}` calls your `{step}`, which does not pass its own check."
-    look = f"Look there first. {seen.fact} {seen.look}".strip()
-    told = _reworded(finding, fact, look)
-    return replace(told, right="", misconception=seen.misconception)
-
-
-def _reworded(finding: Finding, fact: str, look: str) -> Finding:
-    """Return a finding in words that were computed, without the name of a mistake."""
-    bare = finding.evidence.bare if finding.evidence else finding
-    seen = bare.message if bare is not finding else " ".join((finding.fact, finding.look)).strip()
-    right = f"{finding.right} {PASSING}".strip()
-    return replace(
-        finding,
-        fact=fact,
-        look=look,
-        right=right,
-        misconception=None,
-        matches=(),
-        details=(*bare.details, seen),
-        vague=False,
-        cause=True,
-    )
-
-
-def _without_name(finding: Finding, method: str) -> Finding:
-    """Return a finding that named a mistake in a step that is right by itself."""
-    seen = finding.details[-1] if finding.details else finding.fact
-    look = f"Look at what `{method}` does beside the calls, and at what it hands on."
-    return _reworded(replace(finding, evidence=None), seen, look)
-
-
-def _in_one_place(finding: Finding, step: str, method: str) -> Finding:
-    """Return a finding on a mistake in what the layer does by itself, and not in the step."""
-    here = f"The fault is in the part of `{method}` that does the work of `{step}`."
-    return replace(finding, fact=finding.fact.replace(place_in(step, method), here))
-
-
-def _placed(finding: Finding, calls: Sequence[LayerCall]) -> Finding:
-    """Say in which step the line is that raises, and where that step is called."""
-    if finding.outcome is not Outcome.RAISED or not calls or calls[-1].answered:
-        return finding
-    last = calls[-1]
-
-    def placed(words: str) -> str:
-        where = rf"Line \1 of `{last.step}`, called in line {last.line}, "
-        return re.sub(rf"^Line (?!{last.line},)(\d+), ", where, words)
-
-    details = tuple(map(placed, finding.details))
-    return replace(finding, fact=placed(finding.fact), details=details)

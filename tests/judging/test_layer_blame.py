@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from autograder.judging import layer_blame
 from autograder.judging.asking import ask_examples
+from autograder.judging.blame_findings import PASSING
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.explanation import of_shapes
 from autograder.judging.inprocess import InProcess
-from autograder.judging.layer_blame import PASSING, LayerBlame
+from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict
@@ -143,6 +145,12 @@ CALLS = {
     (NUMPY, "(attention_scores, x.shape[-1])\n", TWICE): (
         "calls `scale_scores` once more than is expected."
     ),
+    (NUMPY, "attention(attention_weights, v", "attention(attention_weights.swapaxes(-2, -1), v"): (
+        "as `attention_weights` it gets what is expected with its last two axes exchanged."
+    ),
+    (NUMPY, "scale_scores(attention_scores, x", "scale_scores(3 * attention_scores, x"): (
+        "as `attention_scores` it gets 3 times what is expected."
+    ),
     (TORCH, "project_qkv(x, self.Wqkv)", "project_qkv(x, nn.Linear(8, 6))"): (
         "as `Wqkv` it gets another linear layer than `self.Wqkv`."
     ),
@@ -179,7 +187,7 @@ def test_a_mask_of_booleans_that_is_inverted_makes_a_right_layer() -> None:
 
 def test_what_a_layer_does_without_the_step_is_no_fault_of_the_step() -> None:
     told = words(NUMPY, INLINE)
-    assert "calls `scale_scores`: as `attention_scores` it gets other numbers" in told
+    assert "calls `scale_scores`: as `attention_scores` it gets what is expected with" in told
     assert "Your layer does not call `compute_attention_scores`." in told
 
 
@@ -267,3 +275,28 @@ def test_the_line_that_makes_the_first_nan_is_told() -> None:
 def test_a_softmax_too_soon_is_told_by_its_sums() -> None:
     told = words(NUMPY, (INVERTED[0], f"softmax({INVERTED[0]})"))
     assert "Each row of your result sums to 1, as after a softmax." in told
+
+
+def test_nan_that_the_layer_makes_by_itself_is_told_with_its_own_line() -> None:
+    rooted = "scale_scores(np.sqrt(attention_scores) ** 2, x"
+    told = words(NUMPY, ("scale_scores(attention_scores, x", rooted))
+    assert "makes the first one. The root of a negative number is NaN." in told
+
+
+def test_what_the_code_prints_while_it_is_asked_again_is_not_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    talking = "print('so many calls')\n        attention_scores = compute_attention_scores(keys, q"
+    change = ("attention_scores = compute_attention_scores(queries, keys", f"{talking}ueries")
+    plain = judged(NUMPY, "SingleHeadAttention", change, blaming=False)
+    asked_plainly = capsys.readouterr().out.count("so many calls")
+    blamed = judged(NUMPY, "SingleHeadAttention", change)
+    assert capsys.readouterr().out.count("so many calls") == asked_plainly
+    assert plain.finding != blamed.finding
+
+
+def test_slow_code_keeps_the_finding_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    change = (INLINE[0], "compute_attention_scores(keys, queries)\n")
+    plain = judged(NUMPY, "SingleHeadAttention", change, blaming=False)
+    monkeypatch.setattr(layer_blame, "_SECONDS", -1.0)
+    assert judged(NUMPY, "SingleHeadAttention", change) == plain

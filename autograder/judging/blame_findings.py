@@ -1,0 +1,66 @@
+"""Findings on a layer, told by the step or the call that is at fault and not by its numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autograder.judging.diagnosis import place_in
+from autograder.judging.layer_calls import LayerCall
+from autograder.model.verdict import Finding, Outcome
+
+PASSING = "Each step that your layer calls passes its own check."
+
+
+def of_step(finding: Finding, step: str, seen: Finding, method: str) -> Finding:
+    """Return a finding on a layer that calls a step which is wrong, in the words of that step."""
+    fact = f"`{method}` calls your `{step}`, which does not pass its own check."
+    look = f"Look there first. {seen.fact} {seen.look}".strip()
+    told = reworded(finding, fact, look)
+    return replace(told, right="", misconception=seen.misconception)
+
+
+def reworded(finding: Finding, fact: str, look: str) -> Finding:
+    """Return a finding in words that were computed, without the name of a mistake."""
+    bare = finding.evidence.bare if finding.evidence else finding
+    seen = bare.message if bare is not finding else " ".join((finding.fact, finding.look)).strip()
+    right = f"{finding.right} {PASSING}".strip()
+    return replace(
+        finding,
+        fact=fact,
+        look=look,
+        right=right,
+        misconception=None,
+        matches=(),
+        details=(*bare.details, seen),
+        vague=False,
+        cause=True,
+    )
+
+
+def without_name(finding: Finding, method: str) -> Finding:
+    """Return a finding that named a mistake in a step that is right by itself."""
+    seen = finding.details[-1] if finding.details else finding.fact
+    look = f"Look at what `{method}` does beside the calls, and at what it hands on."
+    return reworded(replace(finding, evidence=None), seen, look)
+
+
+def in_one_place(finding: Finding, step: str, method: str) -> Finding:
+    """Return a finding on a mistake in what the layer does by itself, and not in the step."""
+    here = f"The fault is in the part of `{method}` that does the work of `{step}`."
+    return replace(finding, fact=finding.fact.replace(place_in(step, method), here))
+
+
+def placed_call(finding: Finding, calls: Sequence[LayerCall]) -> Finding:
+    """Say in which step the line is that raises, and where that step is called."""
+    if finding.outcome is not Outcome.RAISED or not calls or calls[-1].answered:
+        return finding
+    last = calls[-1]
+
+    def placed(words: str) -> str:
+        where = rf"Line \1 of `{last.step}`, called in line {last.line}, "
+        return re.sub(rf"^Line (?!{last.line},)(\d+), ", where, words)
+
+    details = tuple(map(placed, finding.details))
+    return replace(finding, fact=placed(finding.fact), details=details)
