@@ -19,6 +19,8 @@ from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict
+from autograder.verification.student_text import StudentText
+from autograder.verification.wording import reading_gaps
 from support.learner_workspace import ROOT
 
 NUMPY, TORCH = "numpy_single_head", "torch_single_head"
@@ -300,3 +302,9 @@ def test_slow_code_keeps_the_finding_that_it_had(monkeypatch: pytest.MonkeyPatch
     plain = judged(NUMPY, "SingleHeadAttention", change, blaming=False)
     monkeypatch.setattr(layer_blame, "_SECONDS", -1.0)
     assert judged(NUMPY, "SingleHeadAttention", change) == plain
+
+
+def test_what_is_told_of_a_call_is_easy_to_read() -> None:
+    told = [words(name, (old, new)) for name, old, new in (*CALLS, *STEPS)]
+    told.append(words(NUMPY, INT_MASK, INVERTED))
+    assert reading_gaps([StudentText("a layer", each) for each in told], ()) == ()

@@ -180,7 +180,7 @@ SAID = (
     "softmax() takes 1 positional argument but 2 were given",
     "element 0 of tensors does not require grad and does not have a grad_fn",
     "expected m1 and m2 to have the same dtype",
-    "one of the variables needed for gradient computation has been modified by an inplace operation",
+    "one of the variables needed for gradients has been modified by an inplace operation",
 )
 
 
