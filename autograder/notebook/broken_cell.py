@@ -1,7 +1,8 @@
-"""Cells that Python could not read, and what they keep from being there.
+"""Cells that did not run to their end, and what they keep from being there.
 
-After such a cell the kernel has what it had before: the old code, or nothing. The check would
-answer about the old code, or Python would say that a name is not defined.
+Python could not read them, or an error stopped them. The kernel then has what it had before: the
+old code, or nothing. The check would answer about the old code, or Python would say that a name is
+not defined.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.errors import KitError
+from autograder.judging.inprocess import report
 from autograder.judging.unreadable_code import not_python
 from autograder.model.request import ExceptionReport
 from autograder.submission.cells import parsed, pieces
@@ -19,31 +21,60 @@ from autograder.submission.definitions import find_in_piece, top_level
 from autograder.submission.slip import names_bound_in
 
 # At the left margin of text that is not Python; definitions are found elsewhere.
-_BINDS = re.compile(r"^(\w+)[ \t]*=(?!=)|^(?:from|import)[ \t].*?\b(\w+)[ \t]*$", re.MULTILINE)
+_BINDS = re.compile(r"^(\w+)[ \t]*=(?!=)", re.MULTILINE)
+_IMPORTED = re.compile(r"^(?:from[ \t]+[\w.]+[ \t]+)?import[ \t](.*)$", re.MULTILINE)
+_NAME = re.compile(r"\w+")
+_IMPORTS = re.compile(r"^(?:from|import)[ \t]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class BrokenCell:
-    """A cell that could not run: the `names` it would have set, and the error.
+    """A cell that did not run to its end: the `names` it would have set, and the error.
 
     number: the one in brackets beside the cell, as in [4]. cell_id: JupyterLab's, or None.
+    readable: whether Python could read it, so that it began to run. missing: the name that it
+    stopped for, if that is why. imports: whether it is a cell with imports and no step.
     """
 
     names: frozenset[str]
     error: ExceptionReport
     number: int
     cell_id: str | None
+    readable: bool = False
+    missing: str = ""
+    imports: bool = False
 
     def told(self, name: str, step: str, *, there: bool) -> KitError:
-        """Return what to say about `name`, which `step` needs; it is `there` from before."""
-        uses = f", which `{step}` uses" if name != step else ""
+        """Return what to say about `name`, which `step` needs; it is `there` from before.
+
+        `step` is "" where a cell that is no check stopped for the name.
+        """
+        uses = f", which `{step}` uses" if step and name != step and not self.imports else ""
         has = f"the old `{name}` is still there" if there else f"there is no `{name}` yet"
         quoted = f": `{self.error.code}`" if self.error.code else ""
+        cell = "the cell with the imports" if self.imports else f"the cell of `{name}`"
+        if self.readable:
+            fact = f"{cell}{uses} stopped with {self.error.type_name}, so {has}"
+        else:
+            fact = f"Python cannot read {cell}{uses}, so {has}"
+        after = f", and check({step})" if step and not self.imports else ""
+        after = ", and the cells below it" if self.imports else after
         return KitError(
-            f"Python cannot read the cell of `{name}`{uses}, so {has}",
+            fact,
             place=f"cell [{self.number}], line {self.error.line}{quoted} ({self.error.message})",
-            cure=f"{not_python(self.error).look} Then run that cell again, and check({step})",
+            cure=f"{self._look} Then run that cell again{after}",
         )
+
+    @property
+    def _look(self) -> str:
+        if not self.readable:
+            return not_python(self.error).look
+        if self.missing:
+            return (
+                f"Nothing sets `{self.missing}` yet. Did the cell with the imports run? Run the "
+                "cells above, from the first one on."
+            )
+        return "Mend that line."
 
 
 def broken_cell(
@@ -54,8 +85,25 @@ def broken_cell(
         return None
     blank = len(text) - len(text.lstrip())  # IPython leaves out the blank lines at the top
     line = (error.lineno or 0) + text.count("\n", 0, blank)
-    report = ExceptionReport(type(error).__name__, error.msg, line, (error.text or "").strip())
-    return BrokenCell(names_set_by(text), report, number, cell_id)
+    seen = ExceptionReport(type(error).__name__, error.msg, line, (error.text or "").strip())
+    return _imports_told(BrokenCell(names_set_by(text), seen, number, cell_id), text)
+
+
+def stopped_cell(
+    text: str, error: BaseException, number: int, cell_id: str | None, left: Collection[str]
+) -> BrokenCell | None:
+    """Return a cell that an error stopped, if it `left` names that it would have set."""
+    names = names_set_by(text) & frozenset(left)
+    if not names:
+        return None
+    missing = str(error.name or "") if isinstance(error, NameError) else ""
+    cell = BrokenCell(names, report(error), number, cell_id, readable=True, missing=missing)
+    return _imports_told(cell, text)
+
+
+def _imports_told(cell: BrokenCell, text: str) -> BrokenCell:
+    defines = any(find_in_piece(piece) for piece in pieces([text]))
+    return replace(cell, imports=bool(_IMPORTS.search(text)) and not defines)
 
 
 def names_set_by(text: str) -> frozenset[str]:
@@ -64,7 +112,8 @@ def names_set_by(text: str) -> frozenset[str]:
     for piece in pieces([text]):
         tree = parsed(piece)
         if tree is None:
-            found |= {name for pair in _BINDS.findall(piece) for name in pair if name}
+            found.update(_BINDS.findall(piece))
+            found |= {name for line in _IMPORTED.findall(piece) for name in _NAME.findall(line)}
             found |= {each.name for each in find_in_piece(piece)}
         else:
             found |= {name for node in tree.body for name in _bound_by(node)}
@@ -77,7 +126,10 @@ def _bound_by(node: ast.stmt) -> Collection[str]:
 
 
 def names_used_by(step: str, cells: Iterable[str]) -> Iterator[str]:
-    """Yield `step`, and the names that its definition mentions, followed through `cells`."""
+    """Yield `step`, and the names that its definition mentions, followed through `cells`.
+
+    A function's own variables are not among them.
+    """
     defined = {node.name: node for text in cells for node in top_level(parsed(text) or _EMPTY)}
     seen, waiting = set[str](), [step]
     while waiting:
@@ -88,7 +140,8 @@ def names_used_by(step: str, cells: Iterable[str]) -> Iterator[str]:
         yield name
         node = defined.get(name)
         names = (each for each in ast.walk(node or _EMPTY) if isinstance(each, ast.Name))
-        waiting += sorted({each.id for each in names if isinstance(each.ctx, ast.Load)})
+        used = {each.id for each in names if isinstance(each.ctx, ast.Load)}
+        waiting += sorted(used - (names_bound_in(node) if node else set()))
 
 
 _EMPTY = ast.Module([], [])

@@ -24,15 +24,19 @@ from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.request import Respondent
 from autograder.model.verdict import Outcome
+from autograder.notebook.called_step import called_step
 from autograder.notebook.closing_cell import WIDTH as FINISH_WIDTH
 from autograder.notebook.closing_cell import finish_of, show_finish, waiting_words
-from autograder.notebook.kernel_record import KernelRecord
+from autograder.notebook.kernel_record import KernelRecord, kernel_record
 from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.own_time import InTime
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport, report_on
 from autograder.notebook.written_code import WrittenCode
 
+SAME_CODE = (
+    "The cell of `{}` has not run since the last check. If you have changed it, run it first."
+)
 WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
 
@@ -75,44 +79,32 @@ class Check:
 
     def __call__(self, step: Any) -> StepReport:
         """Check one step; raise `NotRightYet` when something is wrong."""
-        if not callable(step):
-            raise KitError(
-                f"a value of type {type(step).__name__} is not a step",
-                place="check(...)",
-                cure=f"give it the function or class itself, as in {self._call}",
-            )
-        name = getattr(step, "__name__", str(step))
-        names = [known.name for known in self.exercise.steps]
-        if name not in names:
-            raise KitError(
-                f"{name!r} is not a step of {self.exercise.name}",
-                place="check(...)",
-                cure=f"keep the names that the notebook gives to the steps, as in {self._call}",
-            )
-        self.code.refuse_broken(step)
-        if self.code.is_changed(step):
-            raise KitError(
-                f"the cell of `{name}` was changed since it ran, so the kernel has the old code",
-                place="the cell that defines it",
-                cure=f"run that cell again, and then check({name})",
-            )
-        module = sys.modules.get(step.__module__)
-        beside = vars(module) if module else {}
-        blame = LayerBlame(
-            beside, self.exercise.library, self.examples, lambda each: self._asked_of(each, beside)
-        )
+        name = called_step(step, self.exercise, self.code.log)
+        self.code.refuse_old(name, step)
+        run_since = self.code.has_run_since_check(name, step)
+        respondent = self._asked_of(name, {name: step})
         with undisturbed():
-            respondent = self._asked_of(name, {name: step})
-            report = report_on(self.exercise.step(name), self.examples, respondent, blame)
+            report = report_on(
+                self.exercise.step(name), self.examples, respondent, self._blame_beside(step)
+            )
+        report = replace(report, remark="" if run_since else SAME_CODE.format(name))
         passes, finding = report.verdict.passes, report.verdict.finding
         self.record.note(name, finding.misconception if finding else None, passes=passes)
         if not passes:
             note_mistake(finding)
-            report = replace(report, verdict=self.code.told(step, report.verdict))
+            report = replace(report, verdict=self.code.told(name, step, report.verdict))
             if _watched():
                 report._ipython_display_()
             raise NotRightYet(report)
         return report
+
+    def _blame_beside(self, step: Any) -> LayerBlame:
+        """Return who looks for what makes a layer wrong, among the steps of the same notebook."""
+        module = sys.modules.get(step.__module__)
+        beside = vars(module) if module else {}
+        return LayerBlame(
+            beside, self.exercise.library, self.examples, lambda each: self._asked_of(each, beside)
+        )
 
     def _asked_of(self, name: str, names: Mapping[str, Any]) -> Respondent:
         """Return who answers for the step `name`, as these names define it."""
@@ -127,12 +119,9 @@ class Check:
         else:
             print("\n".join(wrap(waiting_words(self.exercise, self.record), FINISH_WIDTH)))
 
-    @property
-    def _call(self) -> str:
-        return f"check({self.exercise.steps[0].name})"
-
     def __repr__(self) -> str:
-        return f"checks for {self.exercise.name}: call {self._call} with your own function"
+        call = f"check({self.exercise.steps[0].name})"
+        return f"checks for {self.exercise.name}: call {call} with your own function"
 
 
 def open_exercise(name: str, folder: Path | str | None = None) -> Check:
@@ -151,6 +140,4 @@ def open_exercise(name: str, folder: Path | str | None = None) -> Check:
             cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
         )
     exercise = read_exercise(found)
-    code = WrittenCode(exercise)
-    code.follow()
-    return Check(exercise, read_examples(found), code)
+    return Check(exercise, read_examples(found), WrittenCode(exercise), kernel_record(exercise))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from autograder.model.exercise import Exercise
 from autograder.model.work_time import WorkTime
 
 
@@ -22,3 +25,17 @@ class KernelRecord:
         self.work_time = self.work_time.after_check(time.time())
         if mistake:
             self.mistakes.setdefault(step, {})[mistake] = None
+
+
+_records: dict[tuple[str, Path], KernelRecord] = {}
+
+
+def kernel_record(exercise: Exercise) -> KernelRecord:
+    """Return the record of an exercise: in a kernel, the one that its cells have begun, if any.
+
+    So it is not lost when the cell that opens the exercise runs again.
+    """
+    ipython = sys.modules.get("IPython")
+    if not ipython or not ipython.get_ipython():
+        return KernelRecord()
+    return _records.setdefault((exercise.name, exercise.folder.resolve()), KernelRecord())

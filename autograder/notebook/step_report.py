@@ -23,11 +23,15 @@ from autograder.reports.finding import step_text
 
 @dataclass(frozen=True)
 class StepReport:
-    """The verdict on one step by its public checks, and a picture of its result."""
+    """The verdict on one step by its public checks, and a picture of its result.
+
+    remark: a sentence about the code that was checked, or "".
+    """
 
     step: Step
     verdict: StepVerdict
     picture: Picture
+    remark: str = ""
 
     @property
     def headline(self) -> str:
@@ -45,7 +49,7 @@ class StepReport:
             panels=self.picture.panels,
             hints=() if self.verdict.passes else self.step.hints,
             similar=self.step.similar,
-            foot=HIDDEN if self.verdict.passes else "",
+            foot=" ".join(filter(None, (self.remark, HIDDEN if self.verdict.passes else ""))),
         )
 
     def lines(self) -> tuple[str, ...]:

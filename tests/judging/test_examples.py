@@ -275,7 +275,7 @@ def test_a_check_of_what_is_no_step_is_told_by_name(tmp_path: Path) -> None:
     check = open_exercise(NAME, STUB)
     with pytest.raises(KitError) as caught:
         check(np.exp)
-    assert "'exp' is not a step" in caught.value.fact and "softmax" in caught.value.cure
+    assert "`exp` is not a step" in caught.value.fact and "softmax" in caught.value.cure
 
 
 def test_a_notebook_away_from_its_files_is_told_where_they_are_missing(tmp_path: Path) -> None:
