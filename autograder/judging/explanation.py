@@ -49,6 +49,11 @@ NEW_TENSORS = (
 )
 # A pattern of the library's message, and the sentence for it; groups are named for the sentence.
 MEANINGS = (
+    (
+        r"nobody answers while a check runs|EOF when reading a line",
+        "`input()` waits until somebody types. A check gives everything as arguments: which of "
+        "them is meant?",
+    ),
     (r"matmul: .*core dimension 0.*\(size (?P<right>\d+) is different from (?P<left>\d+)\)", MEET),
     (
         r"mat1 and mat2 shapes cannot be multiplied "

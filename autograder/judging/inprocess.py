@@ -9,6 +9,8 @@ same wherever it came from.
 from __future__ import annotations
 
 import linecache
+import os
+import sysconfig
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,6 +41,7 @@ from autograder.protocol.wire import (
 # What runs around the code, and is never a line of it.
 ROOMS = ("judging", "protocol", "worker", "learning/runner", "notebook")
 _PACKAGE = Path(__file__).resolve().parents[1]
+_PYTHON = (sysconfig.get_path("stdlib") + os.sep, "<frozen ")  # Python's own modules
 OURS = tuple(_PACKAGE / name for name in ROOMS)
 
 
@@ -148,13 +151,17 @@ def report(error: BaseException) -> ExceptionReport:
     """
     steps = list(traceback.walk_tb(error.__traceback__))
     outside = [step for step in steps if Path(_file(step[0])).parent not in OURS]
-    own = [step for step in outside if "site-packages" not in _file(step[0])]
+    own = [step for step in outside if not _is_installed(_file(step[0]))]
     message = str(error)[:MESSAGE]
     if not own:
         return ExceptionReport(type(error).__name__, message)
     frame, line = own[-1]
     code = linecache.getline(_file(frame), line, frame.f_globals).strip()
     return ExceptionReport(type(error).__name__, message, line, code, _shapes(frame))
+
+
+def _is_installed(file: str) -> bool:
+    return "-packages" in file or file.startswith(_PYTHON)
 
 
 def _file(frame: FrameType) -> str:

@@ -9,7 +9,7 @@ class Unusable(Exception):
     """A layer gave something that cannot be used; the text says what, in one sentence."""
 
 
-def layer_error_words(error: Exception) -> str:
+def layer_error_words(error: BaseException) -> str:
     """Return why a layer gave nothing, from what it raised."""
     if isinstance(error, Unusable):
         return str(error)

@@ -19,11 +19,14 @@ from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree
 from autograder.judging.layer_error import layer_error_words
+from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
+from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
 
 ROW_SUM_TOLERANCE = 1e-3
 WIDEST = 72
+SECONDS = 10.0  # of processor time, for the call of a layer
 
 
 class NotYet(Exception):
@@ -121,11 +124,13 @@ def _say(sentence: str) -> None:
 def _asked(question: Callable[[], Any]) -> Any:
     """Call the learner's layer; raise `NotYet` instead of its own errors."""
     try:
-        with undisturbed():
+        with undisturbed(), limited(SECONDS):
             return question()
     except ModuleNotFoundError:
         raise
-    except Exception as error:
+    except StillRunning as error:
+        raise NotYet(running_words(error)) from None
+    except (Exception, SystemExit) as error:
         raise NotYet(layer_error_words(error)) from None
 
 

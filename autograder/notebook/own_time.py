@@ -10,13 +10,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from types import FrameType
 from typing import Any
 
 from autograder.judging.inprocess import report
-from autograder.judging.stopped_code import still_running
+from autograder.judging.stopped_code import at, still_running
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.model.request import Failed, Reply, Request, Respondent
 from autograder.model.verdict import Outcome
@@ -76,16 +76,32 @@ class InTime:
         """Answer `request`; code that is still running then is stopped."""
         if self._stopped:
             return self._stopped
-        if threading.current_thread() is not threading.main_thread():
-            return self._respondent.ask(request, leaning_on)  # only the main one gets signals
         try:
-            with kernel_watchdog().limit(self._seconds):
+            with limited(self._seconds):
                 return self._respondent.ask(request, leaning_on)
         except StillRunning as error:
             seen = report(error)
             finding = still_running(self._step, error.seconds, (seen.line, seen.code, ""))
             self._stopped = Failed(Outcome.TIMED_OUT, finding.fact, look=finding.look)
             return self._stopped
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `StillRunning` in the body after `seconds` of processor time, in the main thread.
+
+    Elsewhere there is no limit: only the main thread can be interrupted.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    with kernel_watchdog().limit(seconds) if main else nullcontext():
+        yield
+
+
+def running_words(error: StillRunning) -> str:
+    """Return the sentence about a layer that was stopped, outside of any check."""
+    seen = report(error)
+    where = at((seen.line, seen.code, ""))
+    return f"your layer was still running after {error.seconds:g} s{where}, and was stopped."
 
 
 @cache

@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from autograder.judging.layer_error import layer_error_words
+from autograder.judging.time_limit import StillRunning
 from autograder.language_model.character_model import MakeLayer
 from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import BEFORE, loss_words, mistake_words
 from autograder.language_model.writing import PROMPT, measured_loss, written
 from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
 
 WIDTH = 72
+SECONDS = 20.0  # of processor time; a right layer needs about one
 
 
 def speak(make: MakeLayer) -> None:
@@ -25,9 +28,11 @@ def speak(make: MakeLayer) -> None:
     nothing to go on with, a sentence says why.
     """
     try:
-        with undisturbed(), np.errstate(all="ignore"):
+        with undisturbed(), limited(SECONDS), np.errstate(all="ignore"):
             _speak(make)
-    except Exception as error:
+    except StillRunning as error:
+        _say(f"It cannot speak yet: {running_words(error)}")
+    except (Exception, SystemExit) as error:
         _say(f"It cannot speak yet: {layer_error_words(error)}")
 
 

@@ -6,7 +6,6 @@ import contextlib
 import io
 import sys
 import textwrap
-import threading
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -14,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.text import text_lines
-from autograder.judging.inprocess import report
 from autograder.judging.layer_error import Unusable, layer_error_words
-from autograder.judging.stopped_code import at
 from autograder.judging.time_limit import StillRunning
 from autograder.notebook.loss_curve import render_curve
 from autograder.notebook.met_mistakes import met_mistakes
-from autograder.notebook.own_time import kernel_watchdog
+from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
 from autograder.training_tasks.training_costs import read_trainings
 from autograder.training_tasks.training_result import Moment, TrainingResult
@@ -58,11 +55,9 @@ def train(
         with undisturbed():
             result = _trained(chosen, make, causal, most_steps)
     except StillRunning as error:
-        seen = report(error)
-        where = at((seen.line, seen.code, ""))
-        _say(f"Not yet: your layer was still running after {error.seconds:g} s{where}.")
+        _say(f"Not yet: {running_words(error)}")
         return
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _say(f"Not yet: {layer_error_words(error)}")
         return
     print()
@@ -85,10 +80,10 @@ def show_costs() -> None:
 def _trained(task: Any, make: LayerOfWidth, causal: bool, most_steps: int | None) -> TrainingResult:
     from autograder.training_tasks.training import call_once, trained
 
-    with _limit(FIRST_SECONDS), contextlib.redirect_stdout(io.StringIO()):
+    with limited(FIRST_SECONDS), contextlib.redirect_stdout(io.StringIO()):
         call_once(task, make, causal=causal)
     shown = _Shown(words_before(task.name))
-    with _limit(SECONDS):
+    with limited(SECONDS):
         for each in _unheard(trained(task, make, causal=causal, steps=most_steps)):
             if isinstance(each, TrainingResult):
                 return each
@@ -104,14 +99,6 @@ def _unheard(moments: Iterator[Moment | TrainingResult]) -> Iterator[Moment | Tr
         if each is None:
             return
         yield each
-
-
-@contextlib.contextmanager
-def _limit(seconds: float) -> Iterator[None]:
-    """A time limit, as far as there can be one: only the main thread can be interrupted."""
-    main = threading.current_thread() is threading.main_thread()
-    with kernel_watchdog().limit(seconds) if main else contextlib.nullcontext():
-        yield
 
 
 class _Shown:

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -339,7 +339,7 @@ def test_a_check_asks_the_same_again_after_code_that_overwrites_its_input() -> N
     before = write_examples(check.exercise.name, check.examples)
     first = wrong(check, softmax)
     assert write_examples(check.exercise.name, check.examples) == before
-    assert repr(wrong(check, softmax)) == repr(first)
+    assert repr(replace(wrong(check, softmax), remark="")) == repr(first)
 
 
 # --- the last cells -----------------------------------------------------------------------------

@@ -169,6 +169,7 @@ def test_no_place_that_a_student_reads_is_left_out(text: str, told: str, tmp_pat
 
 # What a library says, for each sentence that explains one.
 SAID = (
+    "nobody answers while a check runs",
     "matmul: Input operand 1 has a mismatch in its core dimension 0 (size 8 is different from 5)",
     "mat1 and mat2 shapes cannot be multiplied (10x3 and 4x5)",
     "Expected size for first two dimensions of batch2 tensor to be: [2, 5] but got: [2, 3].",
