@@ -32,6 +32,7 @@ from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.own_time import InTime
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport, report_on
+from autograder.notebook.workspace_progress import note_in_workspace
 from autograder.notebook.written_code import WrittenCode
 
 SAME_CODE = (
@@ -90,6 +91,8 @@ class Check:
         report = replace(report, remark="" if run_since else SAME_CODE.format(name))
         passes, finding = report.verdict.passes, report.verdict.finding
         self.record.note(name, finding.misconception if finding else None, passes=passes)
+        if _watched():
+            note_in_workspace(self.exercise, report.verdict)
         if not passes:
             note_mistake(finding)
             report = replace(report, verdict=self.code.told(name, step, report.verdict))

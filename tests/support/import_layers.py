@@ -28,8 +28,8 @@ LAYERS = (
     ("model", "worker"),
     ("judging", "sandbox"),
     ("submission", "checks", "language_model", "training_tasks", "heatmaps", "building"),
-    ("reports", "notebook", "grading", "doctor", "releasing", "ladder"),
-    ("course", "learning", "verification", "cluster", "platforms"),
+    ("reports", "grading", "doctor", "releasing", "ladder"),
+    ("course", "learning", "notebook", "verification", "cluster", "platforms"),
     ("cli",),
 )
 

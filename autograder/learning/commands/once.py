@@ -20,7 +20,7 @@ from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.own_work import which_counts, work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
-from autograder.learning.state.progress import current_exercise, read_progress, save
+from autograder.learning.state.progress import current_exercise, noted, read_progress
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.screen import command, show_checkup
@@ -36,7 +36,8 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
 
     created = create_workspace(root, names)
     progress = read_progress(created.workspace.root, say)
-    save(progress if progress.current else progress.with_current(created.workspace.names[0]), say)
+    first = created.workspace.names[0]
+    noted(progress, lambda now: now if now.current else now.with_current(first), say)
     for exercise in created.workspace.exercises:
         console.print(Text.assemble((exercise.name, "bold"), f"  {exercise.title}"))
         console.print(Text(f"  {_about(exercise)}", "dim"))

@@ -2,6 +2,7 @@
 
 It must survive upgrades and accidents. Entries that this version does not know are kept. A file
 that cannot be read is set aside, and the learner is told. Writing replaces the whole file at once.
+A watch and a notebook may write it in turn, so a change is made to what is in the file by then.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,6 +24,7 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.state.workspace import Workspace
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, replace_file
+from autograder.model.verdict import StepVerdict
 from autograder.model.work_time import WorkTime, read_work_time
 
 FILE = "progress.json"
@@ -95,10 +99,14 @@ def _after(today: date, days: int) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress in a workspace; changes return a new object, and `save` writes it."""
+    """The progress in a workspace; changes return a new object, and `noted` writes it.
+
+    text: what was in the file when it was read or written last.
+    """
 
     file: Path
     facts: Mapping[str, Any]
+    text: bytes = b""
 
     @property
     def current(self) -> str:
@@ -129,23 +137,26 @@ class Progress:
                 inner[name] = {}
             inner = inner[name]
         inner.update(asdict(known))
-        return Progress(self.file, facts)
+        return replace(self, facts=facts)
 
     def with_current(self, exercise: str) -> Progress:
         """Return the progress with `exercise` as the one worked on last."""
-        return Progress(self.file, {**self.facts, "current": exercise})
+        return replace(self, facts={**self.facts, "current": exercise})
 
     def with_checkup(self, checkup: Checkup) -> Progress:
         """Return the progress after a check."""
         name = checkup.exercise.name
         progress = self.with_current(name)
         for run in checkup.steps:
-            finding = run.verdict.finding
-            now = progress.step(name, run.step.name).with_passed(run.verdict.passes)
-            now = now.with_mistake(finding.misconception if finding else None)
-            now = scheduled(now, date.today())
-            progress = progress.with_step(name, run.step.name, now)
+            progress = progress.with_verdict(name, run.verdict)
         return progress
+
+    def with_verdict(self, exercise: str, verdict: StepVerdict) -> Progress:
+        """Return the progress after a check of one step."""
+        finding = verdict.finding
+        now = self.step(exercise, verdict.name).with_passed(verdict.passes)
+        now = now.with_mistake(finding.misconception if finding else None)
+        return self.with_step(exercise, verdict.name, scheduled(now, date.today()))
 
     def work_time(self, exercise: str) -> WorkTime:
         """Return how long an exercise was worked on, as far as its checks tell."""
@@ -154,10 +165,8 @@ class Progress:
     def with_check_at(self, exercise: str, now: float) -> Progress:
         """Return the progress with the time of one more check."""
         after = asdict(self.work_time(exercise).after_check(now))
-        return Progress(
-            self.file,
-            {**self.facts, "work_time": {**_inner(self.facts, "work_time"), exercise: after}},
-        )
+        times = {**_inner(self.facts, "work_time"), exercise: after}
+        return replace(self, facts={**self.facts, "work_time": times})
 
     def mistakes(self, exercise: Exercise) -> tuple[str, ...]:
         """Return the names of the known mistakes that were met, step by step."""
@@ -183,14 +192,16 @@ class Progress:
         passed = self.passed(exercise)
         return sum(step.points for step in exercise.steps if step.name in passed)
 
-    def save(self) -> None:
-        """Write the file; raises `OSError`."""
+    def save(self) -> Progress:
+        """Write the file, and return the progress as written; raises `OSError`."""
         self.file.parent.mkdir(exist_ok=True)
         ignore = self.file.parent / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
         text = json.dumps({"version": VERSION, **self.facts}, indent=2, ensure_ascii=False) + "\n"
-        replace_file(self.file, text.encode("utf-8", "backslashreplace"))
+        written = text.encode("utf-8", "backslashreplace")
+        replace_file(self.file, written)
+        return replace(self, text=written)
 
 
 def _count(value: Any) -> int:
@@ -218,9 +229,10 @@ def _inner(facts: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 def read_progress(root: Path, tell: Callable[[str], None]) -> Progress:
     """Read a workspace's progress; set an unreadable file aside, and pass `tell` a sentence."""
-    file = root / MARK / FILE
+    file, text = root / MARK / FILE, b""
     try:
-        facts = json.loads(read_small(file, MOST_BYTES).decode("utf-8"))
+        text = read_small(file, MOST_BYTES)
+        facts = json.loads(text.decode("utf-8"))
         if not isinstance(facts, dict):
             raise ValueError("it holds no JSON object")
     except FileNotFoundError:
@@ -235,8 +247,8 @@ def read_progress(root: Path, tell: Callable[[str], None]) -> Progress:
             f"The record of your progress could not be read ({why}). It is kept as {aside}, "
             "and a new record begins. Your code is untouched."
         )
-        facts = {}
-    return Progress(file, facts)
+        facts, text = {}, b""
+    return Progress(file, facts, text)
 
 
 def _set_aside(file: Path) -> Path:
@@ -247,12 +259,35 @@ def _set_aside(file: Path) -> Path:
     return aside
 
 
-def save(progress: Progress, tell: Callable[[str], None]) -> None:
-    """Write the progress; if that fails, only say so, because the check has its answer anyway."""
-    try:
-        progress.save()
-    except OSError as error:
-        tell(f"Your progress could not be saved in {progress.file.parent}: {error.strerror}.")
+def noted(
+    progress: Progress, change: Callable[[Progress], Progress], tell: Callable[[str], None]
+) -> Progress:
+    """Make a change to the progress as it is in the file by now, write it, and return it.
+
+    If writing fails, only say so, because the check has its answer anyway.
+    """
+    with _alone(progress.file.parent):
+        found = read_progress(progress.file.parent.parent, tell)
+        before = found if found.text not in (b"", progress.text) else progress
+        after = change(before)
+        try:
+            return after.save() if after.facts != before.facts else after
+        except OSError as error:
+            tell(f"Your progress could not be saved in {progress.file.parent}: {error.strerror}.")
+            return after
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing meanwhile, where the system can; else go on."""
+    with ExitStack() as stack:
+        if sys.platform.startswith(("linux", "darwin")) and folder.is_dir():
+            import fcntl
+
+            with suppress(OSError):  # a disk that is read-only, or knows no locks
+                file = stack.enter_context((folder / "progress.lock").open("w"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def current_exercise(workspace: Workspace, progress: Progress) -> Exercise:

@@ -13,8 +13,8 @@ from autograder.learning.state.progress import (
     Progress,
     StepProgress,
     current_exercise,
+    noted,
     read_progress,
-    save,
 )
 from autograder.learning.state.workspace import Task, Workspace, find_workspace
 from autograder.model.exercise import Exercise, Step
@@ -71,21 +71,24 @@ class LearnerSession:
         return self.progress.step(exercise.name, step.name)
 
     def noted(self, exercise: Exercise, step: Step, known: StepProgress) -> LearnerSession:
-        """Save the progress in a step."""
-        return self._saved(self.progress.with_step(exercise.name, step.name, known))
+        """Save what has changed in the progress in a step, and leave the rest as it is by now."""
+        names = (exercise.name, step.name)
+        before, after = vars(self.known(exercise, step)), vars(known)
+        changed = {field: after[field] for field in after if after[field] != before[field]}
+        return self._noted(lambda now: now.with_step(*names, replace(now.step(*names), **changed)))
 
     def checked(self, checkup: Checkup) -> LearnerSession:
         """Save what a check found, and when."""
-        progress = self.progress.with_checkup(checkup)
-        return self._saved(progress.with_check_at(checkup.exercise.name, time.time()))
+        name = checkup.exercise.name
+        return self._noted(lambda now: now.with_checkup(checkup).with_check_at(name, time.time()))
 
     def passed(self, checkup: Checkup) -> LearnerSession:
         """Save which steps pass; this is no check on the way, so no time is noted."""
-        return self._saved(self.progress.with_checkup(checkup))
+        return self._noted(lambda now: now.with_checkup(checkup))
 
     def opened(self, exercise: Exercise) -> LearnerSession:
         """Save which exercise is worked on."""
-        return self._saved(self.progress.with_current(exercise.name))
+        return self._noted(lambda now: now.with_current(exercise.name))
 
     def next_exercise(self, after: Exercise) -> Exercise | None:
         """Return the first other exercise with an open step, searching from `after` on, or None.
@@ -100,10 +103,8 @@ class LearnerSession:
                 return each
         return None
 
-    def _saved(self, progress: Progress) -> LearnerSession:
-        if progress.facts != self.progress.facts:
-            save(progress, self.say)
-        return replace(self, progress=progress)
+    def _noted(self, change: Callable[[Progress], Progress]) -> LearnerSession:
+        return replace(self, progress=noted(self.progress, change, self.say))
 
 
 def open_session(folder: Path, say: Say) -> LearnerSession:

@@ -1,0 +1,42 @@
+"""A check in a notebook is noted where `attn` keeps a learner's progress, if there is such a place.
+
+Only `attn` makes that place, so nothing is written for a course or by its graders, and nothing when
+nobody watches the cell run.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from functools import cache
+
+from autograder.learning.state.progress import noted, read_progress
+from autograder.learning.state.workspace import MARK
+from autograder.model.exercise import Exercise
+from autograder.model.verdict import StepVerdict
+
+WIDTH = 72
+
+
+def note_in_workspace(exercise: Exercise, verdict: StepVerdict) -> None:
+    """Note a check of one step in the learner's workspace, if the exercise lies in one.
+
+    It never raises for the sake of a disk: what cannot be written is said once.
+    """
+    folder = exercise.folder.resolve()
+    root = next((each for each in (folder.parent, folder) if (each / MARK).is_dir()), None)
+    if root is None:
+        return
+    name = exercise.name
+    noted(
+        read_progress(root, _say),
+        lambda now: (
+            now.with_current(name).with_verdict(name, verdict).with_check_at(name, time.time())
+        ),
+        _say,
+    )
+
+
+@cache
+def _say(sentence: str) -> None:
+    print(textwrap.fill(sentence, WIDTH, break_long_words=False))
