@@ -198,9 +198,7 @@ class _HeldStep:
             dtype = "" if used else other
             single = [axis for axis, size in sizes.items() if size == 1]
             name = f"size_1[{','.join(single)}]" if single else "other_precision"
-            words = [f"{' and '.join(single)} of size 1"] * bool(single)
-            words += ["larger sizes"] * (len(sizes) > len(single))
-            title = ", ".join([*words, *[f"in {dtype}"] * bool(dtype)])
+            title = self._sized_title(sizes, single, dtype)
             sized = properties.Sized(
                 sizes,
                 dtype,
@@ -212,6 +210,21 @@ class _HeldStep:
             check = properties.at_sizes(places, sized)
             found.append(self._item(name, title, check))
         return found
+
+    def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
+        """Say what is asked of a step at other sizes, and only what applies to it."""
+        asked = self.questions()
+        others = self._axes(asked) - set(single) if single else set(sizes)
+        words = [f"{' and '.join(single)} of size 1"] * bool(single)
+        words += ["other axes larger" if single else "larger sizes"] * bool(others)
+        words += [f"in {dtype}"] * (bool(dtype) and any(map(_takes_floats, asked)))
+        return ", ".join(words) or "other sizes"
+
+    def _axes(self, asked: Iterable[CheckQuestion]) -> set[str]:
+        """Return the letters of the axes that the results of a step have."""
+        wanted = (each.expectation for each in asked)
+        forms = (each.form for each in wanted if isinstance(each, Agrees))
+        return {letter for form in forms for axes in form.axes for letter in (axes or "").split()}
 
     def _sources(self, kind: type) -> list[QuestionSource]:
         """Return the author's questions with an expectation of this kind, one of each form."""
@@ -268,6 +281,12 @@ def _form(request: Request) -> tuple[Any, ...]:
     # However an instance was made, its method is called in one form.
     given = request.arguments if request.method is None else request.method_arguments
     return (request.method, len(given), tuple(request.keywords), request.read)
+
+
+def _takes_floats(question: CheckQuestion) -> bool:
+    request = question.request
+    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
+    return any(isinstance(each, Linear) or np.asarray(each).dtype.kind == "f" for each in given)
 
 
 def _is_softmax(question: CheckQuestion) -> bool:

@@ -71,6 +71,11 @@ def ask_examples(
     return AskedStep(StepVerdict.of(step, tuple(each.verdict for each in asked)), asked)
 
 
+def public_checks(step: str, examples: Iterable[Example]) -> int:
+    """Return how many public checks a step has, as a person counts them."""
+    return len({(each.check, each.title) for each in examples if each.step == step})
+
+
 def is_asked_after(example: Example, answers: Iterable[AskedExample]) -> bool:
     """Say whether an example is asked after `answers` about its step.
 

@@ -30,13 +30,15 @@ SEEN = "What the checks saw"
 class Card:
     """What a person reads about one step.
 
-    step: its mark, its checks, and the finding with folded details. caption, panels: the
+    step: its mark, its checks, and the finding with folded details. later: how many checks are not
+    asked yet. caption, panels: the
     picture. hints: they unfold one after the other. similar: code under the last of them. foot: the
     last line.
     """
 
     headline: str
     step: StepText
+    later: int = 0
     caption: str = ""
     panels: tuple[Panel, ...] = ()
     hints: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ class Card:
         """The card as lines of plain text, with the first hint only and without the details."""
         checks = (f"  {check.mark.sign} {check.title}" for check in self.step.checks)
         parts = [
-            (self.headline, *checks),
+            (self.headline, *checks, *self._later()),
             self.step.finding.parts,
             (self.caption, *text_lines(self.panels)) if self.panels else (),
             (f"Hint 1 of {len(self.hints)}: {self.hints[0]}",) if self.hints else (),
@@ -58,9 +60,10 @@ class Card:
 
     def html(self) -> str:
         """The card as HTML, with all text escaped."""
+        rows = (f"{check.mark.sign} {check.title}" for check in self.step.checks)
         checks = "".join(
-            f"<li style='{ROW}'>{check.mark.sign} {html(check.title)}</li>"
-            for check in self.step.checks
+            f"<li style='{ROW}'>{html(row)}</li>"
+            for row in (*rows, *(each.strip() for each in self._later()))
         )
         words = "".join(_paragraph(part) for part in self.step.finding.parts)
         return (
@@ -70,6 +73,11 @@ class Card:
             f"{words}{self._picture()}{self._folds()}"
             f"{_paragraph(self.foot, 'font-size:85%') if self.foot else ''}</div>"
         )
+
+    def _later(self) -> tuple[str, ...]:
+        """The row for the checks that are not asked yet, if there are any."""
+        which = "1 more check comes" if self.later == 1 else f"{self.later} more checks come"
+        return (f"  … {which} when these pass",) if self.later else ()
 
     def _picture(self) -> str:
         return _paragraph(self.caption) + render_panels(self.panels) if self.panels else ""

@@ -57,11 +57,15 @@ def _counter_example(asked: AskedExample) -> Picture:
 
 
 def _own_attention(asked: Sequence[AskedExample]) -> Picture:
-    """Draw the learner's own scores, mask or weights; prefer a causal triangle."""
+    """Draw the learner's own scores, mask or weights: a causal triangle, or an ordinary example.
+
+    Weights of 0 and 1 alone, as extreme inputs give, show little.
+    """
     found = [(each, array, axes) for each in asked for array, axes in _attention(each)]
     if not found:
         return Picture()
-    chosen, array, axes = next((each for each in found if _is_causal(each[1])), found[0])
+    found.sort(key=lambda each: (not _is_causal(each[1]), not _is_spread(each[1])))
+    chosen, array, axes = found[0]
     example = chosen.example
     tokens = [f"token {number}" for number in range(array.shape[-1])]
     drawn = panel(array, title=f"your {example.step}", axes=axes, labels=tokens)
@@ -81,3 +85,7 @@ def _attention(asked: AskedExample) -> list[tuple[np.ndarray, str]]:
 def _is_causal(array: np.ndarray) -> bool:
     above = array[..., *np.triu_indices(array.shape[-1], k=1)]
     return bool(above.size and ((above == 0) | (above <= FLOOR)).all())
+
+
+def _is_spread(array: np.ndarray) -> bool:
+    return bool(array.shape[-1] > 1 and np.unique(array.round(2)).size > array.shape[-1])

@@ -7,11 +7,12 @@ place that asks the examples, and one that puts findings into words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from autograder.judging.asking import ask_examples
+from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example
 from autograder.judging.layer_blame import LayerBlame
+from autograder.model.asked_checks import told_once
 from autograder.model.exercise import Step
 from autograder.model.request import Respondent
 from autograder.model.symbols import HIDDEN
@@ -25,19 +26,21 @@ from autograder.reports.finding import step_text
 class StepReport:
     """The verdict on one step by its public checks, and a picture of its result.
 
-    remark: a sentence about the code that was checked, or "".
+    of: how many public checks there are; some are asked only once the others pass. remark: a
+    sentence about the code that was checked, or "".
     """
 
     step: Step
     verdict: StepVerdict
     picture: Picture
+    of: int
     remark: str = ""
 
     @property
     def headline(self) -> str:
         """One line: which step, and how many of its public checks passed."""
-        passed, of = self.verdict.checks_passed, len(self.verdict.checks)
-        return f"{self.step.name}: {passed} of {of} public checks pass."
+        passed = self.verdict.checks_passed
+        return f"{self.step.name}: {passed} of {self.of} public checks pass."
 
     @property
     def card(self) -> Card:
@@ -45,6 +48,7 @@ class StepReport:
         return Card(
             headline=self.headline,
             step=step_text(self.verdict),
+            later=self.of - len(self.verdict.checks),
             caption=self.picture.caption,
             panels=self.picture.panels,
             hints=() if self.verdict.passes else self.step.hints,
@@ -81,4 +85,6 @@ def report_on(
     `blame` says more about a layer that is wrong.
     """
     answered = ask_examples(step, examples, respondent, blame.told if blame else tuple)
-    return StepReport(step, answered.verdict, picture_of(answered.asked))
+    of = public_checks(step.name, examples)
+    verdict = replace(answered.verdict, checks=told_once(answered.verdict.checks))
+    return StepReport(step, verdict, picture_of(answered.asked), of)

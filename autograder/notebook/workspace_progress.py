@@ -10,8 +10,8 @@ import textwrap
 import time
 from functools import cache
 
+from autograder.learning.own_work import MARK
 from autograder.learning.state.progress import noted, read_progress
-from autograder.learning.state.workspace import MARK
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import StepVerdict
 

@@ -71,7 +71,7 @@ def page(judged: StepVerdict) -> str:
 
 
 def card(judged: StepVerdict) -> str:
-    return StepReport(STEP, judged, Picture())._repr_html_()
+    return StepReport(STEP, judged, Picture(), len(judged.checks))._repr_html_()
 
 
 def cell(judged: StepVerdict) -> str:

@@ -75,6 +75,7 @@ class Checking:
     _blocked: list[str] = field(default_factory=list)
     _done: list[StepRun] = field(default_factory=list)
     _asked: list[CheckRun] = field(default_factory=list)
+    _total: dict[str, int] = field(default_factory=dict)
     _troubles: dict[int, Finding] = field(default_factory=dict)
     _printed: dict[int, str] = field(default_factory=dict)
     # Where the child is: the number of a cell, or the step, the name and the title of a check.
@@ -173,6 +174,8 @@ class Checking:
             case "asking":
                 self._check = (message["step"], message["check"], message["title"])
                 self.tell(f"checking {message['step']}")
+            case "counted":
+                self._total[message["step"]] = message["total"]
             case "blocked":
                 self._blocked.append(message["step"])
             case "checked":
@@ -194,7 +197,8 @@ class Checking:
         slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
         told = explained([run.verdict for run in checks], slips, wrong)
         checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))
-        self._done.append(StepRun.of(self.exercise.step(name), checks))
+        total = self._total.get(name, 0)
+        self._done.append(StepRun.of(self.exercise.step(name), checks, total))
         self._asked = []
 
     def _not_loaded_slips(self, name: str) -> Iterator[Slip]:

@@ -111,6 +111,7 @@ class Job:
 
     def _ask(self, name: str) -> None:
         asked: list[AskedExample] = []
+        self._send(event="counted", step=name, total=self._questions.count(name))
         for example in self._questions.of(name):
             if not is_asked_after(example, asked):
                 break

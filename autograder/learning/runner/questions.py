@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.asking import AskedExample, ask_example
+from autograder.judging.asking import AskedExample, ask_example, public_checks
 from autograder.judging.compare import arrays_of
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.expectation import Agrees
@@ -38,6 +38,10 @@ class Questions:
     def of(self, step: str) -> tuple[Example, ...]:
         """Return the examples of one step, in order."""
         return tuple(example for example in self.examples if example.step == step)
+
+    def count(self, step: str) -> int:
+        """Return how many public checks a step has."""
+        return public_checks(step, self.examples)
 
     def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
         """Ask one example of the code that defines these names."""

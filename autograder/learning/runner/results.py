@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.model.asked_checks import told_once
 from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import (
     CheckVerdict,
@@ -60,16 +61,26 @@ class CheckRun:
 
 @dataclass(frozen=True)
 class StepRun:
-    """One step and its public checks, in order; their verdicts make up `verdict`."""
+    """One step and its public checks, in order; their verdicts make up `verdict`.
+
+    total: how many public checks there are; some are asked only once the others pass.
+    """
 
     step: Step
     verdict: StepVerdict
     checks: tuple[CheckRun, ...]
+    total: int = 0
 
     @classmethod
-    def of(cls, step: Step, checks: tuple[CheckRun, ...]) -> StepRun:
+    def of(cls, step: Step, checks: tuple[CheckRun, ...], total: int = 0) -> StepRun:
         """Return the run of a step with these checks."""
-        return cls(step, StepVerdict.of(step, tuple(check.verdict for check in checks)), checks)
+        verdict = StepVerdict.of(step, tuple(check.verdict for check in checks))
+        return cls(step, verdict, checks, max(total, len(told_once(verdict.checks))))
+
+    @property
+    def checks_passed(self) -> int:
+        """How many checks passed, each counted once."""
+        return sum(check.passes for check in told_once(self.verdict.checks))
 
     @property
     def failing(self) -> CheckRun | None:

@@ -70,7 +70,7 @@ def show_checkup(
 def step_line(run: StepRun) -> Text:
     """Return a line about a step: `✓ softmax (4/4)  2 points`."""
     line = Text.assemble(sign(run.verdict.outcome), " ", run.step.name)
-    line.append(f" ({run.verdict.checks_passed}/{len(run.checks)})")
+    line.append(f" ({run.checks_passed}/{run.total})")
     return line.append(f"  {worth(run.step)}", "dim")
 
 
