@@ -12,6 +12,14 @@ from autograder.building.regions import Solution
 from autograder.model.exercise import Exercise, Step
 from autograder.model.signature import Definition, Signature, shape_text, signature_in
 
+IN_A_COURSE = "These are the public checks."  # what follows is for those who hand in
+ALONE = """## How far you are
+
+- `attn list` shows your progress, from the notebook and from the terminal.
+- Keep the names of the functions, of the class and of their parameters: the checks look for them.
+- After the last step, `attn finish` says what you have built.
+"""
+
 
 def render_checklist(exercise: Exercise, solution: Solution) -> str:
     """Return the text of the README.md that students get with `exercise`."""
@@ -36,7 +44,7 @@ steps: work in one of the two. The letters in the shapes are explained at the to
   `attn check` for all of them.
 - Each step is checked alone, so a mistake in one does not spoil the next.
 
-These are the public checks. The hidden graders run after you hand in, on other
+{IN_A_COURSE} The hidden graders run after you hand in, on other
 inputs of the same kind.
 
 ## How to hand in
@@ -47,6 +55,12 @@ inputs of the same kind.
 - Keep the names of the functions and of the class, the order of their parameters,
   and the names of parameters that have a default.
 """
+
+
+def for_oneself(readme: str) -> str:
+    """Return the README for somebody who learns alone: nobody hands in, and progress is kept."""
+    before, course, _ = readme.partition(IN_A_COURSE)
+    return f"{before}{ALONE}" if course else readme
 
 
 def _entry(step: Step, solution: Solution) -> str:

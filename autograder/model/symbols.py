@@ -15,7 +15,7 @@ from autograder.model.verdict import Finding, Outcome, StepVerdict
 RIGHT, WRONG, ABSENT = "✓", "✗", "·"
 # Above the code of a third hint.
 SIMILAR = "Similar code, for another job:"
-HIDDEN = "Hidden graders ask the same questions with other inputs, after you hand in."
+HIDDEN = "In a course, hidden graders ask the same with other inputs, after you hand in."
 OUR_FAULT = "The fault is on our side and costs you nothing."
 UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words
 # What to look for in code that does not return.

@@ -25,12 +25,12 @@ from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.request import Respondent
 from autograder.model.verdict import Outcome
 from autograder.notebook.called_step import called_step
-from autograder.notebook.closing_cell import WIDTH as FINISH_WIDTH
 from autograder.notebook.closing_cell import finish_of, show_finish, waiting_words
 from autograder.notebook.kernel_record import KernelRecord, kernel_record
 from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.own_time import InTime
 from autograder.notebook.preserved_state import undisturbed
+from autograder.notebook.prose import say
 from autograder.notebook.step_report import StepReport, report_on
 from autograder.notebook.workspace_progress import note_in_workspace
 from autograder.notebook.written_code import WrittenCode
@@ -120,7 +120,7 @@ class Check:
         if done:
             show_finish(done)
         else:
-            print("\n".join(wrap(waiting_words(self.exercise, self.record), FINISH_WIDTH)))
+            say(waiting_words(self.exercise, self.record))
 
     def __repr__(self) -> str:
         call = f"check({self.exercise.steps[0].name})"

@@ -8,7 +8,6 @@ the learner's layer gives, and the comparison calls PyTorch.
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,9 +22,9 @@ from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
+from autograder.notebook.prose import say
 
 ROW_SUM_TOLERANCE = 1e-3
-WIDEST = 72
 SECONDS = 10.0  # of processor time, for the call of a layer
 
 
@@ -42,7 +41,7 @@ def show_attention(weights: Callable[[], Mapping[str, Any]], tokens: Sequence[st
         found = _asked(weights)
         panels = [_drawn(title, array, tokens) for title, array in found.items()]
     except NotYet as reason:
-        _say(f"No picture yet: {reason}")
+        say(f"No picture yet: {reason}")
         return
     _display(panels)
 
@@ -61,7 +60,7 @@ def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
         if len(shape) != 1:
             raise NotYet(f"a column has the shape {shape}, but one axis is expected.")
     except NotYet as reason:
-        _say(f"No numbers yet: {reason}")
+        say(f"No numbers yet: {reason}")
         return
     cells = [[title, *(f"{number:.4g}" for number in found[title])] for title in found]
     widths = [max(map(len, column)) for column in cells]
@@ -82,10 +81,10 @@ def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> N
                 f"your layer gives the shape {yours.shape}, but {library} gives {expected}."
             )
     except NotYet as reason:
-        _say(f"No comparison yet: {reason}")
+        say(f"No comparison yet: {reason}")
         return
     except ModuleNotFoundError:
-        _say(
+        say(
             f"PyTorch is not installed here, so your layer is not compared with {library}. Nothing "
             "else needs PyTorch: the checks above compare your layer with known results."
         )
@@ -93,7 +92,7 @@ def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> N
     with np.errstate(all="ignore"):
         largest = float(np.abs(yours - theirs).max())
     same = bool(agree(yours, theirs).all())
-    _say(
+    say(
         f"The largest difference between your output and that of {library} is {largest:.1e}, "
         f"over {yours.size} numbers of about {np.abs(theirs).mean():.1g} in size: "
         + ("equal, up to rounding." if same else "more than rounding can explain.")
@@ -114,11 +113,6 @@ def pytorch_attention(x: np.ndarray, *weights: np.ndarray, causal: bool = False)
         tokens @ query, tokens @ key, tokens @ value, is_causal=causal
     )
     return np.asarray(gathered @ output)
-
-
-def _say(sentence: str) -> None:
-    # A notebook breaks a long line of output anywhere, even within a number.
-    print(textwrap.fill(sentence, WIDEST, break_long_words=False))
 
 
 def _asked(question: Callable[[], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,8 @@ from autograder.language_model.writing import PROMPT, measured_loss, written
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
+from autograder.notebook.prose import say
 
-WIDTH = 72
 SECONDS = 20.0  # of processor time; a right layer needs about one
 
 
@@ -31,22 +30,17 @@ def speak(make: MakeLayer) -> None:
         with undisturbed(), limited(SECONDS), np.errstate(all="ignore"):
             _speak(make)
     except StillRunning as error:
-        _say(f"It cannot speak yet: {running_words(error)}")
+        say(f"It cannot speak yet: {running_words(error)}")
     except (Exception, SystemExit) as error:
-        _say(f"It cannot speak yet: {layer_error_words(error)}")
+        say(f"It cannot speak yet: {layer_error_words(error)}")
 
 
 def _speak(make: MakeLayer) -> None:
     # Whole, and before anything is printed: it may raise, and a page shows each piece by itself.
     loss, text = measured_loss(make), PROMPT + "".join(written(make))
-    _say(BEFORE)
+    say(BEFORE)
     print(f"\n{text}\n")
-    _say(loss_words(loss))
+    say(loss_words(loss))
     for paragraph in mistake_words(read_costs(Path.cwd()), met_mistakes()):
         print()
-        for line in paragraph:
-            _say(line)
-
-
-def _say(words: str) -> None:
-    print(textwrap.fill(words, WIDTH, break_long_words=False))
+        say(*paragraph)

@@ -19,6 +19,7 @@ from autograder.notebook.loss_curve import render_curve
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
+from autograder.notebook.prose import WIDTH, say
 from autograder.training_tasks.training_costs import read_trainings
 from autograder.training_tasks.training_result import Moment, TrainingResult
 from autograder.training_tasks.training_words import (
@@ -32,7 +33,6 @@ from autograder.training_tasks.training_words import (
 if TYPE_CHECKING:
     from autograder.training_tasks.task_model import LayerOfWidth
 
-WIDTH = 72
 FIRST_SECONDS = 5.0  # for the first call of a layer
 SECONDS = 60.0  # of processor time, where a training has not stopped by itself
 
@@ -55,17 +55,16 @@ def train(
         with undisturbed():
             result = _trained(chosen, make, causal, most_steps)
     except StillRunning as error:
-        _say(f"Not yet: {running_words(error)}")
+        say(f"Not yet: {running_words(error)}")
         return
     except (Exception, SystemExit) as error:
-        _say(f"Not yet: {layer_error_words(error)}")
+        say(f"Not yet: {layer_error_words(error)}")
         return
     print()
     for tried in result.tried:
         print(tried_words(tried))
     print()
-    for sentence in result_words(result, read_trainings(Path.cwd()), causal=causal):
-        _say(sentence)
+    say(*result_words(result, read_trainings(Path.cwd()), causal=causal))
 
 
 def show_costs() -> None:
@@ -73,8 +72,7 @@ def show_costs() -> None:
     for number, paragraph in enumerate(mistake_words(read_trainings(Path.cwd()), met_mistakes())):
         if number:
             print()
-        for line in paragraph:
-            _say(line)
+        say(*paragraph)
 
 
 def _trained(task: Any, make: LayerOfWidth, causal: bool, most_steps: int | None) -> TrainingResult:
@@ -137,7 +135,3 @@ class _Shown:
             f"<p>{escape(moment_words(self._moments[-1]))}</p>"
             f"<div style='overflow-x:auto'>{render_panels(panels)}</div>"
         )
-
-
-def _say(words: str) -> None:
-    print(textwrap.fill(words, WIDTH, break_long_words=False))

@@ -6,7 +6,6 @@ nobody watches the cell run.
 
 from __future__ import annotations
 
-import textwrap
 import time
 from functools import cache
 
@@ -14,8 +13,7 @@ from autograder.learning.own_work import MARK
 from autograder.learning.state.progress import noted, read_progress
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import StepVerdict
-
-WIDTH = 72
+from autograder.notebook.prose import say
 
 
 def note_in_workspace(exercise: Exercise, verdict: StepVerdict) -> None:
@@ -39,4 +37,4 @@ def note_in_workspace(exercise: Exercise, verdict: StepVerdict) -> None:
 
 @cache
 def _say(sentence: str) -> None:
-    print(textwrap.fill(sentence, WIDTH, break_long_words=False))
+    say(sentence)  # the same once

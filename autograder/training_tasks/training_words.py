@@ -138,7 +138,10 @@ def _lines(measured: MeasuredTrainings, mistake: TrainedMistake) -> Iterator[str
     for outcome in mistake.outcomes:
         yield f"{_DOES[outcome.task]}: {outcome_words(measured, outcome)}"
     if measured.is_hidden(mistake):
-        yield f"So nobody would notice. A check that finds it: {mistake.shown_by}."
+        apart = any(_losses_apart(measured, outcome) for outcome in mistake.outcomes)
+        unseen = "Only the loss differs, a little: you would hardly notice."
+        hidden = unseen if apart else "So nobody would notice."
+        yield f"{hidden} A check that finds it: {mistake.shown_by}."
 
 
 def outcome_words(measured: MeasuredTrainings, outcome: TaskOutcome) -> str:
@@ -150,10 +153,20 @@ def outcome_words(measured: MeasuredTrainings, outcome: TaskOutcome) -> str:
     right = measured.with_right_layer(outcome.task)
     loss = f"{number_range(outcome.losses)} in place of {number_range(right.losses)}"
     came = f"{number_range(outcome.rights)} of {COUNT}"
-    count = f"{came} come out right, in place of {number_range(right.rights)}"
+    usual = number_range(right.rights)
+    same = number_range(outcome.rights) == usual
+    beside = "as with the right layer" if same else f"in place of {usual}"
+    count = f"{came} come out right, {beside}"
     if measured.looks_better(outcome):
         return f"the loss is {loss}. It looks better, and it is wrong: {count}."
     return f"{count}; the loss is {loss}."
+
+
+def _losses_apart(measured: MeasuredTrainings, outcome: TaskOutcome) -> bool:
+    """Whether every loss of a training lies outside of those with the right layer."""
+    right = [each for each in measured.with_right_layer(outcome.task).losses if each is not None]
+    losses = [each for each in outcome.losses if each is not None]
+    return bool(losses and right) and (max(losses) < min(right) or min(losses) > max(right))
 
 
 def _with_right_layer(measured: MeasuredTrainings | None, task: str) -> str:

@@ -67,6 +67,14 @@ def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path
     assert not [name for name in laid if re.search("solution|grader|misconception", name)]
 
 
+def test_who_learns_alone_reads_of_nobody_to_hand_in_to(workspace: Path) -> None:
+    readmes = [path.read_text(encoding="utf-8") for path in workspace.glob("*/README.md")]
+    assert readmes
+    for text in readmes:
+        assert not re.search("hand(ed)? in|Submit|hidden grader", text)
+        assert "`attn list` shows your progress" in text and "## The shapes" in text
+
+
 def test_start_again_leaves_work_as_it_is_and_brings_the_rest_up_to_date(workspace: Path) -> None:
     file = put(workspace, softmax=WRONG_SOFTMAX)
     mine = file.read_text(encoding="utf-8")

@@ -155,6 +155,18 @@ def test_a_mistake_that_nobody_would_notice_is_told_with_the_check_that_finds_it
     assert "nobody would notice" not in told("learn worse")
 
 
+def test_a_loss_out_of_the_usual_range_is_not_told_as_hidden_from_all() -> None:
+    apart = mistake("hide", TaskOutcome("write", (0.05,), (199, 195)), step="merge_heads")
+    lines = [
+        line
+        for each in mistake_words(MeasuredTrainings((RIGHT,), (apart,)), ["hide"])
+        for line in each
+    ]
+    text = "\n".join(lines)
+    assert "195 to 199 of 200 come out right, as with the right layer; the loss is 0.05" in text
+    assert "Only the loss differs, a little" in text and "So nobody" not in text
+
+
 def test_errors_and_nan_are_told() -> None:
     assert "Writing in order: it stops: ValueError: no" in told("stop")
     assert "Writing in order: the loss becomes NaN." in told("divide")

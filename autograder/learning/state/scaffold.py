@@ -5,16 +5,18 @@ The files come with the package: inside it in an installation, beside it in the 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.building.checklist import for_oneself
 from autograder.errors import KitError
 from autograder.learning.own_work import WORK
 from autograder.learning.state.workspace import Workspace, workspace_at
 from autograder.model.exercise import MANIFEST, find_exercise
 from autograder.model.shipped import shipped
+
+README = "README.md"
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,15 @@ def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
 
 def _lay(file: Path, path: Path) -> str:
     """Copy a file to `path`, except over work; return "made", "same", "kept" or "updated"."""
+    content = file.read_bytes()
+    if file.name == README:
+        content = for_oneself(content.decode("utf-8")).encode("utf-8")
     if not path.exists():
-        shutil.copyfile(file, path)
+        path.write_bytes(content)
         return "made"
-    if path.read_bytes() == file.read_bytes():
+    if path.read_bytes() == content:
         return "same"
     if path.suffix in WORK:
         return "kept"
-    shutil.copyfile(file, path)
+    path.write_bytes(content)
     return "updated"
