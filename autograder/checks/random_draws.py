@@ -85,11 +85,11 @@ def new_every_time(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingC
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
+            student.ask(source.question(draw, "layers", sizes).request).has_layers()
             request = source.question(draw, "layers", {}).request
             first, second = student.ask(request), student.ask(request)
             first.has_layers()
             second.has_layers()
             first.differs_from(second, *_SAME_LAYERS)
-            student.ask(source.question(draw, "layers", sizes).request).has_layers()
 
     return check

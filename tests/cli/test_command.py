@@ -261,7 +261,7 @@ def test_checking_the_reference_says_that_hidden_graders_follow(assignment: Path
     assert run.code == RIGHT and run.err == ""
     assert "✗" not in run.out and "Next:" not in run.out
     assert run.out.count("✓") == len(re.findall(r"\((\d+)/\1\)", run.out)) > 1
-    assert "Hidden graders" in run.out and "all tests passed" not in run.out.lower()
+    assert "hidden graders" in run.out and "all tests passed" not in run.out.lower()
 
 
 def test_checking_one_step_says_nothing_of_the_others(assignment: Path) -> None:

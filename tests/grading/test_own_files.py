@@ -196,7 +196,7 @@ def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:
         timeout=PATIENCE,
         check=False,
     )
-    assert run.returncode == 0 and "Hint 1 of 3" in run.stdout, run.stderr
+    assert run.returncode == 0 and "Hint 1 of 5" in run.stdout, run.stderr
     assert "Your code is untouched" in run.stderr
 
 
