@@ -10,6 +10,10 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from autograder.judging.call_words import call_words
+from autograder.judging.library_words import of_axes, of_writing
+from autograder.judging.syntax_words import syntax_words
+
 if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
     from autograder.model.request import ExceptionReport
 
@@ -30,7 +34,8 @@ NO_ARRAY = re.compile(
 )
 # Messages that speak of how the library works inside.
 CRYPTIC = re.compile(
-    r"gufunc|mat1 and mat2|batch2|remapped shapes|broadcast together|non-singleton"
+    r"gufunc|mat1 and mat2|batch2|remapped shapes|broadcast together|non-singleton|bitwise_xor"
+    r"|sparse_coo|Cannot interpret|Can't call numpy|truth value of an array"
 )
 # A layer that the class keeps, called, and the messages when precisions differ there.
 LAYER = re.compile(r"(self\.\w+)\(\w+\)")
@@ -97,10 +102,6 @@ MEANINGS = (
         "Is `super().__init__()` the first line of `__init__`?",
     ),
     (
-        r"takes .*positional argument|missing \d+ required|unexpected keyword argument",
-        "Keep the parameters as they were handed out: the check calls your code with those.",
-    ),
-    (
         r"tuple of ints|'float' object cannot be interpreted as an integer",
         "A size is a whole number, and `/` gives a float even where it comes out whole.",
     ),
@@ -132,13 +133,14 @@ def meaning(exception: ExceptionReport) -> str:
     if missing:
         return _missing_name(missing, exception)
     own = _own_name(exception) or _list_words(exception) or _layer_precision(exception)
+    own = own or call_words(exception)
     if own:
         return own
-    sentence = of_shapes(exception)
+    sentence = of_shapes(exception) or of_axes(exception)
     if sentence:
         product = PRODUCT if "line up" in sentence and TIMES.search(exception.code) else ""
         return " ".join(filter(None, (sentence, product, shapes(exception))))
-    return cause(exception) or shapes(exception)
+    return cause(exception) or of_writing(exception) or shapes(exception)
 
 
 def of_shapes(exception: ExceptionReport) -> str:
@@ -158,7 +160,9 @@ def _arrays_only(text: str | None) -> str:
 
 def is_cryptic(exception: ExceptionReport) -> bool:
     """Whether the message is in the library's own terms, and a sentence says the same in words."""
-    return bool(CRYPTIC.search(exception.message)) and bool(of_shapes(exception))
+    if not CRYPTIC.search(exception.message):
+        return False
+    return bool(of_shapes(exception) or of_axes(exception) or of_writing(exception))
 
 
 def _own_name(exception: ExceptionReport) -> str:
@@ -207,66 +211,15 @@ CAUSES = (
         r"",
         "During grading your code runs alone: there are no other files.",
     ),
-    (
-        "SyntaxError",
-        r"[\u2018\u2019\u201c\u201d]",
-        "A curly quote comes from a word processor: type it again as a plain one.",
-    ),
-    (
-        "IndentationError",
-        r"unexpected indent",
-        "That line begins further right than the one above it. All lines of a block begin in the "
-        "same column.",
-    ),
-    (
-        "IndentationError",
-        r"unindent does not match",
-        "That line begins in a column in which no line above it begins.",
-    ),
-    (
-        "IndentationError",
-        r"expected an indented block",
-        "What belongs to the line with the colon has to begin further right than that line.",
-    ),
-    ("TabError", r"", "Tabs and spaces are mixed there: use spaces only."),
-    ("SyntaxError", r"expected ':'", "A colon is missing at the end of that line."),
-    (
-        "SyntaxError",
-        r"was never closed",
-        "That bracket is opened and never closed: count the brackets from there on.",
-    ),
-    (
-        "SyntaxError",
-        r"unmatched|does not match opening",
-        "That bracket closes none that is open: count the brackets up to there.",
-    ),
-    (
-        "SyntaxError",
-        r"unterminated",
-        "A quote is opened there and never closed.",
-    ),
-    (
-        "SyntaxError",
-        r"outside function",
-        "That line stands outside the function. How far is it indented?",
-    ),
-    (
-        "SyntaxError",
-        r"^invalid syntax",
-        "Look at the line above it too: is a bracket, a comma or a colon missing?",
-    ),
 )
-CONFLICT = re.compile(r"<{7}|={7}|>{7}")
 
 
 def cause(exception: ExceptionReport) -> str:
     """Return what to do about an exception that comes from where the code is run."""
-    if exception.type_name == "SyntaxError" and CONFLICT.match(exception.code):
-        return "That line is a mark that git leaves where two versions differ: choose one of them."
     for kind, pattern, sentence in CAUSES:
         if exception.type_name == kind and re.search(pattern, exception.message):
             return sentence
-    return ""
+    return syntax_words(exception.type_name, exception.message, exception.code)
 
 
 def shapes(exception: ExceptionReport) -> str:

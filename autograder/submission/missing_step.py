@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from autograder.judging.syntax_words import keyword_meant
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.signature import Definition
@@ -23,6 +25,7 @@ from autograder.submission.definitions import (
 )
 
 _ALIKE, _LONGEST_NAME = 0.7, 60
+_OTHERS_DEF = ("function", "func", "fun", "fn", "sub", "define")  # what other languages write
 
 
 def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
@@ -132,6 +135,8 @@ def misplaced(
     found: dict[str, str] = {}
     for tree in trees:
         found |= _nested(tree, missing)
+    unread = [cell for cell in cells if parsed(cell) is None]
+    found |= {name: words for name in missing if (words := _begun_wrongly(name, unread))}
     own = [node for tree in trees for node in top_level(tree) if node.name not in names]
     own = [node for node in own if node.name not in (given or ()) and not is_stub(node)][:1000]
     others = [node.name for node in own]
@@ -142,6 +147,16 @@ def misplaced(
             other = clean_line(alike[0], _LONGEST_NAME)
             found.setdefault(name, f"There is a `{other}`: did you rename it?")
     return found
+
+
+def _begun_wrongly(name: str, unread: Iterable[str]) -> str:
+    """Return what to say about a line that would define `name` if its first word were Python's."""
+    begin = re.compile(rf"^(\w+)[ \t]+{re.escape(name)}[ \t]*[(:]", re.MULTILINE)
+    for word in (found[1] for text in unread for found in begin.finditer(text)):
+        meant = "def" if word.lower() in _OTHERS_DEF else keyword_meant(word)
+        if meant in ("def", "class"):
+            return f"Its line begins with `{word}`: Python writes `{meant}` there."
+    return ""
 
 
 def _with_parameters_of(given: DefinitionNode | None, own: Sequence[DefinitionNode]) -> list[str]:

@@ -11,13 +11,14 @@ from autograder.model.verdict import Outcome
 from autograder.submission.body_slips import body_slips
 from autograder.submission.cells import parsed
 from autograder.submission.class_slips import class_slips
+from autograder.submission.code_names import CodeNames
 from autograder.submission.definitions import top_level
 from autograder.submission.dropped_result_slips import dropped_result_slips
 from autograder.submission.file_text import is_notebook
 from autograder.submission.handed_over import handed_over_slips
 from autograder.submission.missing_import import absent_modules
 from autograder.submission.missing_step import misplaced
-from autograder.submission.name_slips import CodeNames, name_slips
+from autograder.submission.name_slips import name_slips
 from autograder.submission.precision_slips import precision_slips
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words
@@ -28,11 +29,12 @@ _SWITCHES = ("set_grad_enabled", "inference_mode")
 
 
 def slips_in(
-    submission: Submission, exercise: Exercise, given: str, only: str = ""
+    submission: Submission, exercise: Exercise, given: str, only: str = "", *, live: bool = False
 ) -> Mapping[str, list[Slip]]:
     """Return the slips of every step, or of the one that is named.
 
-    `given` is the text of the exercise, with its signatures.
+    `given` is the text of the exercise, with its signatures. `live` says that the code runs in the
+    kernel of its notebook.
     """
     readable = [(tree, cell) for cell in submission.cells if (tree := parsed(cell))]
     trees = [tree for tree, _ in readable]
@@ -41,7 +43,7 @@ def slips_in(
     originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
     written = {node.name: (node, cell) for tree, cell in readable for node in top_level(tree)}
     names = [step.name for step in exercise.steps]
-    known = CodeNames.of(trees, names, notebook)
+    known = CodeNames.of(trees, names, exercise.library, notebook=notebook, live=live)
     absent = absent_modules(trees, exercise.library, given)
     steps = [
         WrittenStep(name, node, originals.get(name), cell, notebook)

@@ -1,0 +1,318 @@
+"""What to say about the errors of NumPy, PyTorch and Python that are met most often.
+
+Each sentence is true wherever its message appears. It names the tool, and leaves the line to the
+student.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from autograder.judging.call_words import layer_made
+
+if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
+    from autograder.model.request import ExceptionReport
+
+# About axes: the shapes at the line are told after it.
+OF_AXES = (
+    (
+        r"axes don't match array",
+        "In NumPy, `transpose` takes the new order of all axes. `swapaxes` exchanges two.",
+    ),
+    (
+        r"permute\(.*input\.dim\(\) = (?P<axes>\d+)",
+        "`permute` takes the new order of all axes, and there are {axes}. `transpose` exchanges "
+        "two.",
+    ),
+    (
+        r"repeated axis in transpose|duplicate dims are not allowed",
+        "The new order names one axis twice. Each axis has to stand there once.",
+    ),
+    (
+        r"expected to be in range of \[-(?P<axes>\d+), (?P<last>\d+)\]",
+        "There are {axes} axes, counted from 0 to {last}, or from -1 backwards.",
+    ),
+    (
+        r"axis -?\d+ is out of bounds for array of dimension (?P<axes>\d+)",
+        "The array has {axes} axes, counted from 0, or from -1 backwards.",
+    ),
+    (
+        r"boolean index did not match|The shape of the mask .* does not match",
+        "A mask in square brackets is laid on from the first axis on, so its first axis must be as "
+        "long as the array's. `where` lays it on from the last axis.",
+    ),
+    (
+        r"too many indices for (?:array|tensor)",
+        "There are more numbers in the square brackets than the array has axes.",
+    ),
+    (
+        r"index (?P<index>-?\d+) is out of bounds for (?:axis|dimension) \d+ "
+        r"with size (?P<size>\d+)",
+        "An axis of size {size} is counted from 0, so {index} lies beyond its end.",
+    ),
+    (r"only one dimension can be inferred", "Only one size can be left open with -1."),
+)
+# About how something is written or called.
+OF_WRITING = (
+    (
+        r"Cannot interpret '.*' as a data type",
+        "A shape is one tuple, in round brackets of its own. What stands after it is taken for the "
+        "dtype.",
+    ),
+    (
+        r"bitwise_xor|for \^:",
+        "In Python, a power is written `**`. The sign `^` is something else.",
+    ),
+    (
+        r"truth value of an array|Boolean value of Tensor",
+        "One True or False is needed there, and an array has one for each number. `where` chooses "
+        "number by number.",
+    ),
+    (
+        r"Can't call numpy\(\) on Tensor",
+        "Stay in PyTorch: it has what this line needs. With `detach`, which PyTorch's own message "
+        "names, no gradient would flow back.",
+    ),
+    (
+        r"descriptor '__init__' of 'super' object",
+        "`super` is a function too: it is called before its `__init__` is.",
+    ),
+    (
+        r"maximum recursion depth",
+        "A function calls itself again and again, by itself or by way of another one.",
+    ),
+    (
+        r"return arrays must be of ArrayType",
+        "The second value is not what NumPy takes there. Give it by its name, as in "
+        "`keepdims=True`.",
+    ),
+    (
+        r"only supports boolean masks",
+        "`masked_fill` takes a mask of True and False. A comparison makes one.",
+    ),
+    (
+        r"must be tuple of Tensors, not Tensor",
+        "The tensors go in as one list or tuple, in brackets of their own.",
+    ),
+    (
+        r"must be Tensor, not numpy\.ndarray|'numpy\.ndarray' and 'Tensor'"
+        r"|'Tensor' and 'numpy\.ndarray'",
+        "An array of NumPy and a tensor of PyTorch meet there. Which line makes the array?",
+    ),
+    (
+        r"'NoneType'",
+        "A None stands there. Is it from a function without a `return`, or from one that gives "
+        "nothing back?",
+    ),
+)
+_OPERAND = re.compile(r"unsupported operand.*'Linear'|must be Tensor, not Linear|'Linear' object")
+_OPERATION = re.compile(r"([\w.]+)\s*([@*+/-])\s*([\w.]+)")
+_NUMBER = re.compile(r"(\w+)\(\): argument 'input' .*must be Tensor, not (?:int|float)")
+_IN_MATH = ("sqrt", "exp", "log", "log2", "sin", "cos", "tanh", "floor", "ceil")
+_UNPACKED = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
+_BARE = re.compile(
+    r"'(?:builtin_function_or_method|method|function)' object"
+    r"|non-iterable (?:builtin_)?(?:function|method)"
+)
+_ATTRIBUTE = re.compile(r"\.([a-z_]\w*)\b(?!\s*\()")
+_READ = ("shape", "dtype", "ndim", "device", "data", "real", "grad", "weight", "bias", "functional")
+# Types that are not callable, and the attributes that have such a value.
+_UNCALLED = {
+    "tuple": ("shape",),
+    "torch.Size": ("shape",),
+    "int": ("size", "ndim"),
+    "numpy.ndarray": ("T", "mT"),
+    "Tensor": ("T", "mT", "H"),
+}
+_CALLED = re.compile(r"'([\w.]+)' object is not callable")
+
+
+def of_axes(exception: ExceptionReport) -> str:
+    """Return the sentence for a message about axes, "" when the message is another."""
+    return _from(OF_AXES, exception.message) or _unpacked(exception)
+
+
+def of_writing(exception: ExceptionReport) -> str:
+    """Return the sentence for a message about how something is written, or ""."""
+    return (
+        _from(OF_WRITING, exception.message)
+        or _layer_as_array(exception)
+        or _plain_number(exception)
+        or _without_brackets(exception)
+        or _not_callable(exception)
+        or _made_from_tensor(exception)
+        or attribute_words(exception.message)
+    )
+
+
+def _from(table: tuple[tuple[str, str], ...], message: str) -> str:
+    for pattern, sentence in table:
+        found = re.search(pattern, message)
+        if found:
+            return sentence.format(**found.groupdict())
+    return ""
+
+
+def _unpacked(exception: ExceptionReport) -> str:
+    found = _UNPACKED.search(exception.message)
+    if not found:
+        return ""
+    more = "more" if found[1] == "too many" else "fewer"
+    if re.search(r"\.(?:shape|size\(\))\s*(?:#|$)", exception.code):
+        return (
+            f"A shape has one number for each axis. There are {more} axes than names on the left."
+        )
+    return f"There are {more} values on the right of `=` than the {found[2]} names on the left."
+
+
+def _layer_as_array(exception: ExceptionReport) -> str:
+    """Say that a layer is called, where it is multiplied."""
+    if not _OPERAND.search(exception.message):
+        return ""
+    kinds = re.search(r"for (\S+): '(\w+)' and '(\w+)'", exception.message)
+    products = [
+        found for found in _OPERATION.finditer(exception.code) if kinds and found[2] == kinds[1]
+    ]
+    if kinds and len(products) == 1:  # which of several, nobody knows
+        name = products[0][1 if kinds[2] == "Linear" else 3]
+        return f"`{name}` is a layer, and a layer is called: `{name}(...)`. The product is inside."
+    return "A linear layer stands there. A layer is called with its input, as a function is."
+
+
+def _plain_number(exception: ExceptionReport) -> str:
+    found = _NUMBER.search(exception.message)
+    if not found:
+        return ""
+    instead = f" For a plain number there is `math.{found[1]}`." if found[1] in _IN_MATH else ""
+    return f"`torch.{found[1]}` takes a tensor, and a plain number stands there.{instead}"
+
+
+def _without_brackets(exception: ExceptionReport) -> str:
+    """Say which method lacks its brackets."""
+    if not _BARE.search(exception.message):
+        return ""
+    names = {name for name in _ATTRIBUTE.findall(exception.code) if name not in _READ}
+    if len(names) != 1:
+        return "A method is called by the round brackets after its name. Which name lacks them?"
+    return f"`{names.pop()}` is a method: it is called by round brackets after its name."
+
+
+def _not_callable(exception: ExceptionReport) -> str:
+    found = _CALLED.search(exception.message)
+    if not found:
+        return ""
+    for name in _UNCALLED.get(found[1], ()):
+        if re.search(rf"\.{name}\s*\(", exception.code):
+            return f"`{name}` is no method: it is read without round brackets."
+    if found[1] in ("int", "float", "numpy.ndarray", "Tensor", "numpy.float64"):
+        what = "an array" if found[1] in ("numpy.ndarray", "Tensor") else "a number"
+        return f"Round brackets call a function, but {what} stands before them."
+    return ""
+
+
+def _made_from_tensor(exception: ExceptionReport) -> str:
+    """Say that a layer was made from a tensor, where it should be called with it."""
+    made = re.search(r"\bnn\.([A-Z]\w*)\(", exception.code)
+    inside = re.search(r"must be int, not Tensor|but got Tensor", exception.message)
+    return layer_made(made[1]) if made and inside else ""
+
+
+_NICKNAMES = {"numpy": "np", "torch.nn": "nn", "torch.nn.functional": "nn.functional"}
+# What is used here of each module; enough to tell a slip of the keyboard.
+_MODULES = {
+    "numpy": "arange array concatenate copy empty exp expand_dims eye full inf log matmul max mean "
+    "min ndarray newaxis ones ones_like random reshape sqrt stack sum swapaxes transpose tril triu "
+    "where zeros zeros_like".split(),
+    "torch": "Tensor arange cat chunk empty exp eye full inf log matmul max mean nn ones ones_like "
+    "permute randn reshape softmax sqrt stack sum tensor transpose tril triu unbind where "
+    "zeros zeros_like".split(),
+    "torch.nn": "Dropout LayerNorm Linear Module ModuleList Parameter Sequential Softmax "
+    "functional".split(),
+    "torch.nn.functional": "dropout linear pad scaled_dot_product_attention softmax".split(),
+    "math": "ceil exp floor inf log pi pow sqrt".split(),
+}
+# Names of one library, with what the other one has for them.
+_TWINS = {
+    "numpy": {
+        "cat": "np.concatenate",
+        "tensor": "np.array",
+        "masked_fill": "np.where",
+        "permute": "np.transpose",
+        "unsqueeze": "np.expand_dims",
+        "bmm": "np.matmul",
+        "rand": "np.random",
+        "randn": "np.random",
+        "view": "np.reshape",
+    },
+    "torch": {
+        "array": "torch.tensor",
+        "expand_dims": "torch.unsqueeze",
+        "random": "torch.randn",
+        "Linear": "nn.Linear",
+        "Softmax": "torch.softmax",
+        "Module": "nn.Module",
+        "ModuleList": "nn.ModuleList",
+        "Parameter": "nn.Parameter",
+    },
+    "torch.nn": {"softmax": "torch.softmax"},
+}
+_METHODS = {
+    "numpy.ndarray": _TWINS["numpy"]
+    | {"contiguous": "np.ascontiguousarray", "clone": "copy", "dim": "ndim", "float": "astype"},
+    "Tensor": {"astype": "to", "copy": "clone", "concatenate": "torch.cat"},
+    "numpy.random._generator.Generator": {
+        "randn": "standard_normal",
+        "rand": "random",
+        "randint": "integers",
+    },
+}
+_OWNERS = {
+    "numpy.ndarray": "An array of NumPy",
+    "Tensor": "A tensor",
+    "numpy.random._generator.Generator": "A random generator",
+}
+_NO_NAME = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
+_NO_METHOD = re.compile(r"'([\w.]+)' object has no attribute '(\w+)'")
+
+
+def attribute_words(message: str) -> str:
+    """Return what a module or an array has in place of a name that it lacks, or ""."""
+    if found := _NO_NAME.search(message):
+        return _not_in_module(found[1], found[2])
+    found = _NO_METHOD.search(message)
+    if not found or found[1] not in _METHODS:
+        return ""
+    kind, name = found[1], found[2]
+    module = {"numpy.ndarray": "numpy", "Tensor": "torch"}.get(kind, "")
+    twin = _METHODS[kind].get(name, "")
+    if twin:
+        return f"{_OWNERS[kind]} has no `{name}`; `{twin}` does that."
+    if name in _MODULES.get(module, ()):
+        return f"{_OWNERS[kind]} has no `{name}` of its own: it is `{_shown(module)}.{name}`."
+    return ""
+
+
+def home_of(name: str, modules: tuple[str, ...]) -> str:
+    """Return a name with the module that has it, such as `np.sqrt`, or ""; the first one wins."""
+    for nickname in modules:
+        module = {each: full for full, each in _NICKNAMES.items()}.get(nickname, nickname)
+        if name in _MODULES.get(module, ()):
+            return f"{nickname}.{name}"
+    return ""
+
+
+def _not_in_module(module: str, name: str) -> str:
+    twin = _TWINS.get(module, {}).get(name)
+    if twin:
+        return f"`{_shown(module)}` has no `{name}`; `{twin}` does that."
+    known = _MODULES.get(module, [])
+    same = [each for each in known if each.lower() == name.lower()]
+    close = same or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    capital = " Capital and small letters are different." if same else ""
+    return f"Did you mean `{_shown(module)}.{close[0]}`?{capital}" if close else ""
+
+
+def _shown(module: str) -> str:
+    return _NICKNAMES.get(module, module)

@@ -1,0 +1,48 @@
+"""The names that a submission's code makes known outside its functions, and inside them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.submission.definitions import DefinitionNode
+from autograder.submission.slip import names_bound_in
+
+
+@dataclass(frozen=True)
+class CodeNames:
+    """What the code as a whole makes known: the statement that sets each name, and functions.
+
+    library: the array library of the exercise. live: whether it runs in the kernel of a notebook,
+    which knows what ran there before.
+    """
+
+    statements: Mapping[str, ast.stmt]
+    functions: Mapping[str, set[str]]
+    steps: tuple[str, ...]
+    notebook: bool
+    library: str
+    live: bool
+
+    @classmethod
+    def of(
+        cls,
+        trees: Sequence[ast.Module],
+        steps: Sequence[str],
+        library: str,
+        *,
+        notebook: bool,
+        live: bool,
+    ) -> CodeNames:
+        """Collect the names of cells."""
+        statements: dict[str, ast.stmt] = {}
+        functions: dict[str, set[str]] = {}
+        for tree in trees:
+            for node in tree.body:
+                if isinstance(node, DefinitionNode):
+                    functions[node.name] = names_bound_in(node) - {node.name}
+                    statements[node.name] = node
+                else:
+                    statements |= dict.fromkeys(names_bound_in(node), node)
+        return cls(statements, functions, tuple(steps), notebook, library, live)
