@@ -8,8 +8,8 @@ import difflib
 import re
 from collections.abc import Collection, Iterator
 
+from autograder.judging.attribute_words import home_of
 from autograder.judging.explanation import IMPORTS
-from autograder.judging.library_words import home_of
 from autograder.judging.syntax_words import keyword_meant
 from autograder.model.signature import Definition, signature_in
 from autograder.model.verdict import Outcome

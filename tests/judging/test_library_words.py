@@ -1,0 +1,124 @@
+"""Errors that Python and the libraries really raise, and what a student is told of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeGuard
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from autograder.judging import attribute_words, call_words, library_words, syntax_words
+from autograder.judging.diagnosis import failure
+from autograder.judging.inprocess import InProcess
+from autograder.model.request import Failed, Request
+from autograder.verification.student_text import StudentText
+from autograder.verification.wording import reading_gaps
+
+X = np.ones((2, 3, 4), np.float32)
+HANDED_OUT = "Keep the parameters as they were handed out"
+IN_NUMPY = {
+    "x.sum(axis=-1, keepdim=True)": "NumPy calls it `keepdims`",
+    "x.transpose(1, 2)": "`transpose` takes the new order of all axes",
+    "np.ones(3, 3)": "A shape is one tuple",
+    "x / 4 ^ 2": "a power is written `**`",
+    "1 if x == 0 else 2": "`where` chooses number by number",
+    "x[np.ones((4, 4)) == 1]": "is laid on from the first axis on",
+    "np.random.default_rng(0).randn(3)": "`standard_normal` does that",
+    "np.softmax(x)": "no attribute 'softmax'",
+    "x.masked_fill(x > 0, 0)": "`np.where` does that",
+    "f(x)": "calls itself again and again",
+    "x.shape()": "is read without round brackets",
+    "earlier(x, axis=-1)": "`earlier` has no parameter `axis`",
+    "earlier()": "leaves out `scores`",
+}
+IN_TORCH = {
+    "torch.softmax(x)": "give `dim`",
+    "x.transpose(0, 2, 1)": "`transpose` exchanges two axes",
+    "x.permute(1, 2)": "`permute` takes the new order of all axes",
+    "x @ layer": "`layer` is a layer, and a layer is called",
+    "torch.sqrt(4)": "For a plain number there is `math.sqrt`",
+    "nn.linear(4, 4)": "Did you mean `nn.Linear`?",
+    "nn.Softmax(x, dim=-1)": "only makes a layer",
+    "x.contiguous.view(2, 12)": "`contiguous` is a method",
+    "x.requires_grad_().numpy()": "Stay in PyTorch",
+    "x.astype(float)": "`to` does that",
+}
+
+
+def told(folder: Path, line: str, given: object, library: str) -> str:
+    """What is said of a function that returns what `line` computes."""
+    file = folder / "by_a_student.py"
+    file.write_text(f"def f(x):\n    return {line}\n", encoding="utf-8")
+    names: dict[str, Any] = {"np": np, "torch": torch, "nn": nn, "layer": nn.Linear(4, 4)}
+    exec("def earlier(scores): return scores", names)
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+    reply = InProcess(names, library).ask(Request("f", (given,)))
+    assert isinstance(reply, Failed), f"{line} raises nothing"
+    finding = failure(reply)
+    return " ".join([finding.fact, finding.look, *finding.details])
+
+
+@pytest.mark.parametrize(("line", "words"), IN_NUMPY.items(), ids=IN_NUMPY)
+def test_an_error_with_arrays_of_numpy_is_told_by_its_cause(
+    line: str, words: str, tmp_path: Path
+) -> None:
+    said = told(tmp_path, line, X, "numpy")
+    assert words in said and HANDED_OUT not in said
+
+
+@pytest.mark.parametrize(("line", "words"), IN_TORCH.items(), ids=IN_TORCH)
+def test_an_error_with_tensors_is_told_by_its_cause(line: str, words: str, tmp_path: Path) -> None:
+    said = told(tmp_path, line, X, "torch")
+    assert words in said and HANDED_OUT not in said
+
+
+def test_only_a_call_of_the_check_is_answered_with_the_parameters_that_were_handed_out() -> None:
+    reply = InProcess({"f": lambda: 1}).ask(Request("f", (X,)))
+    assert isinstance(reply, Failed)
+    assert HANDED_OUT in str(failure(reply))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Return x", "`return`"),
+        ("return x − 1", "not the `-` of the keyboard"),
+        ("return x × 2", "`*`"),
+        ("x = 1 && 2", "Python writes `and`"),
+        ("else if x:", "`elif`"),
+        ("return np.sum(x axis=1)", "comma"),
+    ],
+)
+def test_text_that_is_no_python_is_told_by_its_cause(line: str, words: str) -> None:
+    with pytest.raises(SyntaxError) as raised:
+        compile(f"def f(x):\n    {line}\n", "cell", "exec")
+    error = raised.value
+    code = (error.text or line).strip()
+    assert words in syntax_words.syntax_words(type(error).__name__, str(error.msg), code)
+
+
+def sentences(module: ModuleType) -> Iterator[str]:
+    """Give every text of a module that reads as a sentence."""
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    documented = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if has_doc(node)}
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and text not in documented and re.search(r"\w \w.*[.?]$", text):
+            yield re.sub(r"\{.*?\}", "x", text)
+
+
+def has_doc(node: ast.AST) -> TypeGuard[ast.Module | ast.FunctionDef | ast.ClassDef]:
+    return isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+
+
+@pytest.mark.parametrize("module", [attribute_words, call_words, library_words, syntax_words])
+def test_what_is_said_of_errors_is_easy_to_read(module: ModuleType) -> None:
+    found = [StudentText(module.__name__, each) for each in sentences(module)]
+    assert found and reading_gaps(found, ()) == ()
