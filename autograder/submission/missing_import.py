@@ -43,11 +43,11 @@ def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str
 
 
 def remark_on_imports(lines: Iterable[str]) -> str:
-    """Return the remark that these imports were put back."""
+    """Return the remark that these imports were added."""
     listed = ", ".join(f"`{line}`" for line in lines)
     return (
-        f"Your code needs {listed} at the top, and that was put back for you. "
-        "Without it, your code stops there."
+        f"Your code needs {listed} at the top, and that was added for the check. "
+        "Write it there yourself: without it, your code stops."
     )
 
 

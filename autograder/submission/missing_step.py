@@ -84,6 +84,7 @@ def without_copied_stubs(
 
     Otherwise a copied cell that was never filled in would undo the answer above it.
     """
+    names = {step.name for step in exercise.steps}
     known: set[str] = set()
     kept: list[str] = []
     copied: list[str] = []
@@ -91,7 +92,9 @@ def without_copied_stubs(
         tree = parsed(cell)
         lines = cell.split("\n")
         for node in top_level(tree) if tree else ():
-            if node.name in known and is_stub(node):
+            if not is_stub(node):
+                known |= names.intersection([node.name])
+            elif node.name in known:
                 start, end = lines_of(node)
                 lines[start - 1 : end] = [""] * (end - start + 1)
                 copied.append(f"`{node.name}`")
@@ -99,8 +102,8 @@ def without_copied_stubs(
         kept.append("\n".join(lines))
     if not copied:
         return tuple(kept), ()
-    names = ", ".join(dict.fromkeys(copied))
-    there = f"{names} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
+    listed = ", ".join(dict.fromkeys(copied))
+    there = f"{listed} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
     words = f"Your code counts. But {there}, and the last copy is not written: delete it."
     return tuple(kept), (words,)
 

@@ -306,6 +306,12 @@ def test_away_from_a_workspace_it_is_said_how_to_get_one(tmp_path: Path) -> None
         assert run.code == REFUSED and "attn start" in run.err, command
 
 
+def test_what_python_cannot_read_is_told_once(workspace: Path) -> None:
+    put(workspace, softmax="    return np.exp(scores")
+    run = attn("check", "softmax", folder=workspace)
+    assert run.code == NOT_ALL and run.words.count("Python cannot read this yet") == 1
+
+
 # --- progress, hints ----------------------------------------------------------------------------
 
 

@@ -41,8 +41,11 @@ def show_checkup(
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
         console.print(Text(remark))
+    look = checkup.next
+    finding = look.verdict.finding if look else None
     for trouble in checkup.troubles:
-        show_trouble(console, trouble)
+        if finding is None or trouble.fact != finding.fact:  # else it is told below
+            show_trouble(console, trouble)
     for run in checkup.steps:
         console.print(Indented(step_line(run), 0, 4))
     signs = key(run.verdict.outcome for run in checkup.steps)
@@ -51,7 +54,6 @@ def show_checkup(
     console.print()
     if len(checkup.steps) > 1:
         console.print(Text(tally(checkup)))
-    look = checkup.next
     if look is None:
         console.print(Text(beyond_the_checks(checkup.exercise)))
         show_printed(console, _all_printed(checkup))

@@ -108,7 +108,7 @@ def import_that_is_missing(work: Work) -> None:
     work.save(cells)
 
 
-@broken(says=("No module named 'no_such_frame'", "was put back for you"))
+@broken(says=("No module named 'no_such_frame'", "was added for the check"))
 def import_that_takes_others_with_it(work: Work) -> None:
     cells = work.cells
     first = next(cell for cell in cells if text(cell).startswith("import numpy"))
@@ -331,6 +331,6 @@ def hints_that_are_names_of_nothing(work: Work) -> None:
     work.save([*cells, new_cell(hinted(work.answers["scale_scores"]))])
 
 
-@broken(says="was put back for you")
+@broken(says="was added for the check")
 def answers_only(work: Work) -> None:
     work.write("\n\n\n".join(work.answers[step] for step in STEPS))

@@ -30,6 +30,12 @@ def answer_above_the_stub(work: Work) -> None:
     work.save([*cells[:place], new_cell(work.answers["softmax"]), *cells[place:]])
 
 
+@broken(says="there more than once")
+def answer_above_the_stub_in_its_cell(work: Work) -> None:
+    stub = text(work.stubs["softmax"])
+    work.save(work.edited("softmax", lambda answer: f"{answer}\n\n\n{stub}"))
+
+
 @broken()
 def answer_in_an_extra_cell(work: Work) -> None:
     stub = text(work.stubs["softmax"])
@@ -63,7 +69,7 @@ def answer_in_the_check_cell(work: Work) -> None:
     work.save(cells)
 
 
-@broken(says=("`import numpy as np`", "was put back for you"))
+@broken(says=("`import numpy as np`", "was added for the check"))
 def cells_in_reverse_order(work: Work) -> None:
     work.save(reversed(work.cells))
 
@@ -94,7 +100,7 @@ def cells_deleted(work: Work) -> None:
     work.save(cell for cell in cells if cell["cell_type"] != "markdown")
 
 
-@broken(says=("`import numpy as np`", "was put back for you"))
+@broken(says=("`import numpy as np`", "was added for the check"))
 def imports_deleted(work: Work) -> None:
     work.save(cell for cell in work.cells if not text(cell).startswith("import numpy"))
 
