@@ -42,7 +42,7 @@ ATTN = str(Path(sys.executable).with_name("attn"))
 FULL = 22.0
 OWN = "def softmax(scores):\n    return scores\n"
 # Only the solution has it.
-STOLEN = "swapaxes"
+STOLEN = "keys.swapaxes("
 READS = 3000
 # Changes two names with each other, again and again: neither is ever missing.
 SWAP = """

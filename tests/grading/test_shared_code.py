@@ -21,6 +21,7 @@ from autograder.building.leak import secrets_of
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
+from autograder.ladder.rungs import FILE as RUNGS
 from autograder.model.exercise import MISTAKE_COSTS, read_exercise
 from autograder.releasing.search import Source, refuse_secrets, refuse_wheel
 from autograder.sandbox import Zygote
@@ -41,6 +42,7 @@ LINES = {
     "mistakes.py": "return attention_weights.swapaxes(-2, -1) @ values",
     "layers.py": "return self.attend(x, root=math.sqrt(x.shape[-1]))",
     "checks.py": "student(draw(self.vectors), draw(self.vectors)).agrees()",
+    "walkthrough.py": "shares = np.round(powers / total + 1e-9, 2)",
     "variants.py": "return (attention_scores.mT / math.sqrt(head_dim)).mT",
 }
 
@@ -81,11 +83,12 @@ def test_a_change_of_any_file_of_its_own_or_shared_changes_the_hash_of_the_exerc
     (solutions / "_attention" / "more").mkdir()
     (solutions / "_attention" / "more" / "words.py").write_text("", encoding="utf-8")
     seen.append(exercise_hash(solutions / NAME))
-    # What mistakes cost the language model decides no verdict.
-    (told,) = (path for path in files if path.name == MISTAKE_COSTS)
-    place = files.index(told)
-    assert seen[place] == seen[place + 1]
-    assert len(set(seen)) == len(files) + 2 - 1
+    # What mistakes cost a model, and help that a learner asks for, decide no verdict.
+    for name in (MISTAKE_COSTS, RUNGS):
+        (told,) = (path for path in files if path.name == name)
+        place = files.index(told)
+        assert seen[place] == seen[place + 1]
+    assert len(set(seen)) == len(files) + 2 - 2
 
 
 def test_what_another_exercise_has_to_itself_is_no_part_of_the_hash(solutions: Path) -> None:
@@ -180,7 +183,8 @@ def test_an_exercise_without_its_shared_folder_says_what_to_copy(
         run = attn(*command)
         assert run.returncode == 2 and "Traceback" not in run.stderr
         fact, place, cure = run.stderr.splitlines()
-        assert "_attention/mistakes.py is missing, which numpy_single_head shares" in fact
+        missing = r"_attention/\w+\.py is missing, which numpy_single_head shares"
+        assert re.search(missing, fact), fact
         assert place.endswith(str(solutions))
         assert "copy the folder _attention there" in cure
 

@@ -78,7 +78,7 @@ def input_at_the_top(work: Work) -> None:
     work.save(work.edited("softmax", lambda answer: f"size = int(input('D? '))\n{answer}"))
 
 
-@broken(loses="softmax", ends=RAISED, says=("EOFError", "No one answers `input()`"))
+@broken(loses="softmax", ends=RAISED, says=("EOFError", "`input()` waits until somebody"))
 def input_in_a_step(work: Work) -> None:
     asks = "def softmax(scores):\n    return scores * float(input('scale? '))"
     work.save(work.edited("softmax", lambda answer: asks))
