@@ -551,7 +551,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 # →     8     output projection     (B, S, C)
 # ```
 #
-# **By hand.** “it” goes in as (1, 1, 1, 0, 0, 1) and comes out as (3.28, 1.65, 0.62, 0, 0, 0), if nothing is rounded on the way. The line “masked (bonus)” is no part of this layer.
+# **By hand.** “it” goes in as (1, 1, 1, 0, 0, 1) and comes out as (3.28, 1.65, 0.62, 0, 0, 0), if nothing is rounded on the way.
 #
 # **In general.** $(B, S, C)$ goes in and comes out. The heads share the hidden size evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
 #

@@ -33,16 +33,21 @@ TRACES = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")
 
 
 def build(
-    solution_folder: Path, assignments: Path, examples: Examples | None = None
+    solution_folder: Path,
+    assignments: Path,
+    examples: Examples | None = None,
+    whole: Path | None = None,
 ) -> tuple[Path, ...]:
     """Write `assignments/<name>/` and return the paths of its files.
 
     `examples` gets the solution folder and returns the text of examples.json; without it, that
-    file is left out. If the solution does not fit, or a part of it would leak, nothing is written
-    and `KitError` is raised.
+    file is left out. If steps were left out of the solution folder, the examples and the numbers
+    in the prose come from the folder `whole`. If the solution does not fit, or a part of it would
+    leak, nothing is written and `KitError` is raised.
     """
-    (paths,) = build_all([solution_folder], assignments, examples).values()
-    return paths
+    name, files = _render(solution_folder, examples, whole)
+    _write(assignments / name, files)
+    return tuple(assignments / name / file for file in files)
 
 
 def build_all(
@@ -55,9 +60,13 @@ def build_all(
     """
     made = dict(_render(folder, examples) for folder in solution_folders)
     for name, files in made.items():
-        for file, text in files.items():
-            write_whole(assignments / name / file, text)
+        _write(assignments / name, files)
     return {name: tuple(assignments / name / file for file in made[name]) for name in made}
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for file, text in files.items():
+        write_whole(folder / file, text)
 
 
 def stale(
@@ -116,7 +125,9 @@ def _close(left: Any, right: Any) -> bool:
     return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5) if numbers else bool(left == right)
 
 
-def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict[str, str]]:
+def _render(
+    solution_folder: Path, examples: Examples | None, whole: Path | None = None
+) -> tuple[str, dict[str, str]]:
     """Return the exercise's name and its files for students (name to text), in a fixed order."""
     exercise = read_exercise(solution_folder)
     if exercise.name != solution_folder.resolve().name:
@@ -127,7 +138,7 @@ def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict
         )
     solution = read_solution(exercise)
     refuse_wrong_facts(exercise, solution)
-    cells = taught(exercise, solution, read_cells(solution))
+    cells = taught(exercise, solution, read_cells(solution), whole)
     refuse_badly_folded(solution, (cell.source for cell in cells if not cell.code))
     files = {
         f"{exercise.name}.py": render_stub(exercise, cells),
@@ -136,7 +147,7 @@ def _render(solution_folder: Path, examples: Examples | None) -> tuple[str, dict
         MANIFEST: render_public(exercise),
     }
     if examples is not None:
-        files[EXAMPLES] = examples(solution_folder)
+        files[EXAMPLES] = examples(whole or solution_folder)
     costs = solution_folder / MISTAKE_COSTS
     if exercise.plays and costs.is_file():
         files[MISTAKE_COSTS] = costs.read_text(encoding="utf-8")

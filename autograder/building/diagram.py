@@ -55,7 +55,7 @@ class Diagram:
 def read_diagram(exercise: Exercise, solution: Solution) -> Diagram:
     """Read the drawing of `exercise`, which may have none: then no step has a place in it.
 
-    Steps that a course leaves out are left out of the numbers, too. Raises `KitError` when a line
+    Lines of steps that a course leaves out are not drawn. Raises `KitError` when a line
     names no step of the exercise, shows a shape that its steps do not have, or is too wide.
     """
     numbers = {step.name: number for number, step in enumerate(exercise.steps, start=1)}
@@ -66,15 +66,21 @@ def read_diagram(exercise: Exercise, solution: Solution) -> Diagram:
     named = {name for steps, _ in lines for name in steps}
     classes = (name for name, node in solution.definitions.items() if _is_class(node))
     whole = tuple(name for name in classes if name not in named) if lines else ()
-    return Diagram(lines, numbers, whole)
+    kept = zip(written, lines, strict=True)
+    shown = tuple((steps, drawn) for line, (steps, drawn) in kept if steps or not _names(line))
+    return Diagram(shown, numbers, whole)
+
+
+def _names(line: str) -> list[str]:
+    return [name for part in line.partition(_BAR)[0].split(",") if (name := part.strip())]
 
 
 def _read_line(exercise: Exercise, line: str) -> tuple[tuple[str, ...], str]:
-    before, bar, drawn = line.partition(_BAR)
+    _, bar, drawn = line.partition(_BAR)
     if not bar:
         raise _wrong(exercise, line, "has no bar", f"write `step {_BAR} what is drawn`")
     known = [step.name for step in exercise.steps]
-    names = [name for part in before.split(",") if (name := part.strip())]
+    names = _names(line)
     for name in names:
         if name not in (*known, *exercise.grading.left_out):
             cure = f"use one of: {', '.join(known)}"

@@ -27,13 +27,16 @@ DIAGRAM = "diagram"
 PLACE = re.compile(r"\{\{ (.+?) \}\}")
 
 
-def taught(exercise: Exercise, solution: Solution, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+def taught(
+    exercise: Exercise, solution: Solution, cells: Sequence[Cell], whole: Path | None = None
+) -> tuple[Cell, ...]:
     """Return `cells` with every place in the prose filled in.
 
-    Raises `KitError` when the diagram is wrong, a place has no value, or the value is no text, and
-    ImportError when the walkthrough needs what is not installed.
+    The walkthrough is that of the folder `whole`, or the exercise's own. Raises `KitError` when the
+    diagram is wrong, a place has no value, or the value is no text, and ImportError when the
+    walkthrough needs what is not installed.
     """
-    lesson = _Lesson(exercise, solution)
+    lesson = _Lesson(exercise, solution, (whole or exercise.folder) / WALKTHROUGH)
     return tuple(
         cell if cell.code else replace(cell, source=lesson.filled(cell.source, step))
         for cell, step in zip(cells, _steps_below(cells), strict=True)
@@ -47,8 +50,8 @@ def _steps_below(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class _Lesson:
-    def __init__(self, exercise: Exercise, solution: Solution) -> None:
-        self._exercise, self._solution = exercise, solution
+    def __init__(self, exercise: Exercise, solution: Solution, walkthrough: Path) -> None:
+        self._exercise, self._solution, self._file = exercise, solution, walkthrough
         self._diagram: Diagram = read_diagram(exercise, solution)
 
     def filled(self, prose: str, step: str) -> str:
@@ -81,7 +84,7 @@ class _Lesson:
 
     @cached_property
     def _walkthrough(self) -> dict[str, Any]:
-        path = self._exercise.folder / WALKTHROUGH
+        path = self._file
         if not path.is_file():
             raise KitError(
                 f"the prose asks for values, but there is no {WALKTHROUGH}",

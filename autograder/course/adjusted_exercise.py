@@ -66,7 +66,7 @@ def adjusted_assignments(solution: Path, changes: Adjustment, examples: Examples
 
     def write(part: Path) -> None:
         with _as_given(solution, changes) as given:
-            build(given, part, lambda _: examples(solution))
+            build(given, part, examples, whole=solution)
 
     _made(target, write)
     return target / solution.name
@@ -153,6 +153,9 @@ def _adjust_steps(kit: Exercise, changes: Adjustment, facts: dict[str, Any]) -> 
     ]
     if changes.left_out:
         facts["grading"]["left_out"] = list(changes.left_out)
+        facts["trainings"] = [
+            each for each in facts.get("trainings", ()) if each["layer"] not in changes.left_out
+        ]
 
 
 def _step_of_kit(kit: Exercise, name: str) -> Step:

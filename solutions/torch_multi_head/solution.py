@@ -494,7 +494,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 # {{ diagram }}
 # ```
 #
-# **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(unmasked[IT]) }}, if nothing is rounded on the way. The line “masked (bonus)” is no part of this layer.
+# **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(unmasked[IT]) }}, if nothing is rounded on the way.
 #
 # **In general.** $(B, S, C)$ goes in and comes out. The heads share the hidden size evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
 #
@@ -705,7 +705,9 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # %% [markdown] active="ipynb"
 # ## Your layer learns
 #
-# So far, the weights were chosen by hand. Now a small model finds its own, in a few seconds. It is a Transformer of two blocks, and the attention in both is your layer, with three heads. It reads six digits and six blanks: $(B, S, C) = (50, 12, 42)$. Watch the loss, and where each answer looks. Of all heads, you see the one that has made up its mind the most, so it can change on the way.
+# So far, the weights were chosen by hand. Now a small model finds its own, in a few seconds. It is a Transformer of two blocks, and the attention in both is your layer, with three heads.
+#
+# It reads six digits and six blanks: $(B, S, C) = (50, 12, 42)$. Watch the loss, and where each answer looks. Of all heads, you see the one that has made up its mind the most, so it can change on the way.
 
 # %% active="ipynb"
 # from autograder import train

@@ -552,7 +552,9 @@ class SingleHeadAttention(nn.Module):
 # %% [markdown] active="ipynb"
 # ## Your layer learns
 #
-# So far, the weights were chosen by hand. Now a small model finds its own, in a few seconds. It is a Transformer of two blocks, and the attention in both is your layer. It reads six digits and six blanks: $(B, S, C) = (50, 12, 42)$. Watch the loss, and where each answer looks. You see the block that has made up its mind the most, so it can change on the way.
+# So far, the weights were chosen by hand. Now a small model finds its own, in a few seconds. It is a Transformer of two blocks, and the attention in both is your layer.
+#
+# It reads six digits and six blanks: $(B, S, C) = (50, 12, 42)$. Watch the loss, and where each answer looks. You see the block that has made up its mind the most, so it can change on the way.
 
 # %% active="ipynb"
 # from autograder import train

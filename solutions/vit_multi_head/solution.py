@@ -668,7 +668,9 @@ class MultiHeadSelfAttention(nn.Module):
 # %% [markdown] active="ipynb"
 # ## Your layer learns to read
 #
-# So far, the weights were chosen by hand. Now a small vision transformer finds its own, in about ten seconds. It has two blocks, and the attention in both is your layer, with three heads. It reads pictures of digits, $12 \times 12$ pixels in 16 patches, with a class token in front: $(B, N, D) = (50, 17, 42)$. A program draws the pictures, turned, stretched, moved and noisy. Watch the loss, and where the class token looks. Of all heads, you see the one that has made up its mind the most, so it can change on the way.
+# So far, the weights were chosen by hand. Now a small vision transformer finds its own, in about ten seconds. It has two blocks, and the attention in both is your layer, with three heads.
+#
+# It reads pictures of digits, $12 \times 12$ pixels in 16 patches, with a class token in front: $(B, N, D) = (50, 17, 42)$. A program draws the pictures, turned, stretched, moved and noisy. Watch the loss, and where the class token looks. Of all heads, you see the one that has made up its mind the most, so it can change on the way.
 
 # %% active="ipynb"
 # from autograder import train
