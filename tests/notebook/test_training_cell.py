@@ -56,6 +56,16 @@ def test_a_right_layer_learns_and_what_came_is_said(capsys: pytest.CaptureFixtur
     assert re.search(r"(19\d|200) come out right. Your layer has learned it.", told)
 
 
+@pytest.mark.parametrize("command", ["validate", "autograde"])
+def test_nothing_is_trained_where_nbgrader_runs_the_notebook(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NBGRADER_EXECUTION", command)
+    train("repeat", right)
+    told = words(capsys)
+    assert told == "nbgrader runs this notebook now, so nothing is trained. Run this cell yourself."
+
+
 def test_what_a_layer_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     train("repeat", lambda width: Prints(lambda x: x), most_steps=3)
     told = words(capsys)
