@@ -57,13 +57,19 @@ class ResultSpec:
 def arrays_of(value: Value, form: ResultSpec) -> tuple[Value, ...]:
     """Return the parts of a value: itself when one array is expected, else its items.
 
-    An array whose first axis counts the names unpacks to its parts, as in Python.
+    An array whose first axis counts the names unpacks to its parts, as in Python. One with the axes
+    of a part stays whole, though its batch may count the names by chance.
     """
     if len(form.names) == 1:
         return (value,)
-    if isinstance(value, np.ndarray) and value.shape[:1] == (len(form.names),):
-        return tuple(np.asarray(part) for part in value)
+    if isinstance(value, np.ndarray):
+        stacked = value.shape[:1] == (len(form.names),) and not _is_a_part(value, form)
+        return tuple(np.asarray(part) for part in value) if stacked else (value,)
     return value if isinstance(value, tuple) else (value,)
+
+
+def _is_a_part(value: np.ndarray, form: ResultSpec) -> bool:
+    return any(axes is not None and value.ndim == len(axes.split()) for axes in form.axes)
 
 
 def compare(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:

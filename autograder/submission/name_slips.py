@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
+from itertools import islice
 
 from autograder.model.signature import Definition
 from autograder.model.verdict import Outcome
 from autograder.submission.code_names import CodeNames
 from autograder.submission.definitions import DefinitionNode
-from autograder.submission.slip import Slip, WrittenStep, capitalized, methods_of, parameters_of
+from autograder.submission.slip import (
+    MOST_NODES,
+    Slip,
+    WrittenStep,
+    capitalized,
+    methods_of,
+    parameters_of,
+)
 from autograder.submission.unknown_names import unknown_name_slips
 
 _RAISED = (Outcome.RAISED,)
@@ -21,6 +30,7 @@ _CALLED = r"It raises .*(positional argument|required|unexpected keyword|multipl
 def name_slips(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
     """Yield the slips with names in a step."""
     yield from _reused(step, names)
+    yield from _overwritten(step, names)
     yield from _parameters(step)
     yield from unknown_name_slips(step, names)
 
@@ -33,6 +43,22 @@ def _reused(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
     fact = f"{capitalized(step.line(last))} gives the name `{step.name}` to something else."
     look = "From there on, your function is out of reach. What else could that variable be called?"
     yield Slip(_RAISED, "not callable", fact, look)
+
+
+def _overwritten(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
+    """A variable that takes the name of a function of Python's own, which the step calls."""
+    nodes = list(islice(ast.walk(step.node), MOST_NODES))
+    called = {node.func.id for node in nodes
+              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
+    for name in sorted(called & vars(builtins).keys()):
+        inside = (node for node in nodes if isinstance(node, ast.Name) and node.id == name)
+        own = next((node for node in inside if isinstance(node.ctx, ast.Store)), None)
+        outside = names.statements.get(name)
+        setting = own or (None if isinstance(outside, DefinitionNode) else outside)
+        if setting is not None:
+            fact = f"{capitalized(step.line(setting))} gives the name `{name}` to a value."
+            look = f"So Python's own `{name}` is out of reach. What is a better name for it?"
+            yield Slip(_RAISED, rf"(?<![\w.]){name}\s*\(.*not callable", fact, look)
 
 
 def _parameters(step: WrittenStep) -> Iterator[Slip]:

@@ -131,6 +131,8 @@ def test_every_very_negative_score_is_the_same(forbidden: float, expected: Outco
     ("returned", "words"),
     [
         (DUE, "3 arrays are expected"),
+        # No stack of three, but a batch of three.
+        (np.zeros((3, 4, 5)), "3 arrays are expected"),
         ((DUE, DUE), "returns 2 values, but 3 are expected"),
         ((DUE, None, DUE), "`keys`"),
         ((DUE, DUE, DUE[:, :2]), "`values`"),

@@ -91,6 +91,23 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         "`softmax` is a variable of this function too",
         ("    return softmax(scores)\n", "    softmax = softmax(scores)\n    return softmax\n"),
     ),
+    "a name of Python's own given to a variable outside": (
+        "softmax",
+        r"Line \d+ gives the name `max` to a value.*Python's own `max` is out of reach",
+        (
+            "    exponentials = np.exp(shifted)\n    return exponentials",
+            "    return np.exp(shifted) / max(1, 1)\n\n\nmax = 3\nexponentials = np.ones(3)\n"
+            "def unused():\n    return exponentials",
+        ),
+    ),
+    "a name of Python's own given to a variable inside": (
+        "softmax",
+        r"Line \d+ gives the name `sum` to a value.*Python's own `sum` is out of reach",
+        (
+            "    exponentials = np.exp(shifted)\n",
+            "    exponentials = np.exp(shifted)\n    sum = exponentials.sum()\n    sum([1])\n",
+        ),
+    ),
     "staticmethod": (
         LAYER,
         r"`@staticmethod` in line \d+ changes how Python calls `forward`",
