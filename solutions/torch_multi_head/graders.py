@@ -106,6 +106,9 @@ test_layer_values = layer.values(PUBLIC, SIZES)
 test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC)
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
+test_causal_layer_keeps_its_layers = causal_layer.keeps_its_layers(
+    PUBLIC, SIZES, title="the causal layer has both attributes, too"
+)
 test_causal_layer_values = causal_layer.values(
     PUBLIC, SIZES, title="with causal=True no token sees the future", causal=True
 )
