@@ -296,7 +296,10 @@ def test_killed_at_fifty_random_moments_a_class_is_graded_as_if_undisturbed(
             assert {key: after.get(key) for key in before} == before, f"judged twice: {where}"
             wrong = {n: m for n, m in marks.items() if m and m != undisturbed.scores[n]}
             assert not wrong, f"{wrong}: {where}"
-            phases.add("graded" if marks else "judging" if after else "starting")
+            phase = "graded" if marks else "judging" if after else "starting"
+            phases.add(phase)
+            # Other work on the machine comes and goes; the moments follow.
+            whole *= 1.1 if phase == "starting" else 0.9 if finished else 1
         run_to_the_end = grade(course)
         assert run_to_the_end.returncode == 0, run_to_the_end.stdout + run_to_the_end.stderr
         assert result_of(course) == undisturbed, f"round {rounds}, seed {SEED}"

@@ -251,7 +251,7 @@ IN_TORCH: dict[str, tuple[str, str, Change]] = {
         (HEADS, f"        if hidden_size % num_heads:\n            raise RuntimeError\n{HEADS}"),
     ),
 }
-RIGHT = {  # right code that lacks an import: the line that is put back
+RIGHT = {  # right code that lacks an import: the line that is added
     "numpy": (NUMPY, "import numpy as np", ("import numpy as np\n", "")),
     "math in a function's body": (NUMPY, "import math", ("np.sqrt(emb", "math.sqrt(emb")),
     "the annotations": (NUMPY, "jaxtyping", ("from jaxtyping import Float, Real\n", "")),
@@ -361,12 +361,13 @@ def test_a_wrong_size_in_the_layer_is_told_at_home_by_the_call_itself(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("missing", RIGHT)
-def test_an_import_is_put_back_wherever_it_is_used(tmp_path: Path, missing: str) -> None:
+def test_a_missing_import_is_added_wherever_it_is_used(tmp_path: Path, missing: str) -> None:
     name, line, change = RIGHT[missing]
     text = answers(name, change)
     verdict = graded(tmp_path, name, {missing: text})[missing]
     assert said(verdict) == {}
-    assert any(line in remark and "put back" in remark for remark in verdict.remarks)
+    added = "at the top, and that was added for the check"
+    assert any(line in remark and added in remark for remark in verdict.remarks)
     checkup = checked(tmp_path, name, text)
     assert checkup.passes and set(verdict.remarks) == set(checkup.remarks)
 
