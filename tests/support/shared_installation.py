@@ -27,7 +27,9 @@ class SharedInstallation:
         words = (sys.executable, "-m", "venv", "--without-pip", str(self.folder))
         subprocess.run(words, check=True, timeout=600)
         (site,) = (self.folder / "lib").glob("python3*/site-packages")
-        (site / "ours.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+        # As a folder of packages of its own: what is installed to be edited needs its `.pth` files.
+        ours = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
+        (site / "ours.pth").write_text(ours, encoding="utf-8")
         return self
 
 
