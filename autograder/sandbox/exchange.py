@@ -41,10 +41,11 @@ class Question:
     cotangents: tuple[wire.Value, ...] = ()
 
 
-def load_frame(number: int, cells: tuple[str, ...]) -> bytes:
-    """Return the frame that tells a worker to run `cells`."""
+def load_frame(number: int, cells: tuple[str, ...], packages: tuple[str, ...]) -> bytes:
+    """Return the frame that tells a worker to run `cells`, which have these `packages`."""
     sources = [cell.encode("utf-8", "replace") for cell in cells]
-    header = {"id": number, "op": "load", "cells": [len(source) for source in sources]}
+    sizes = [len(source) for source in sources]
+    header = {"id": number, "op": "load", "cells": sizes, "packages": packages}
     return wire.frame(header, sources)
 
 

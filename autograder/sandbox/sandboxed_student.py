@@ -31,6 +31,7 @@ class SandboxedStudent:
     `answer` gives the reference's value for a step that is leaned on or, given the gradients of
     its results, those of its arguments. None refuses; then the student's own code is used. An
     answer that raises is a refusal too: only the student's arguments can have made it raise.
+    `packages` are those that the cells may import; without any, they may import all that is there.
     """
 
     def __init__(
@@ -38,10 +39,11 @@ class SandboxedStudent:
         zygote: Zygote,
         cells: tuple[str, ...],
         *,
+        packages: tuple[str, ...] = (),
         seed: int,
         answer: AnswerOfReference | None = None,
     ) -> None:
-        self._zygote, self._cells, self._seed = zygote, cells, seed
+        self._zygote, self._cells, self._packages, self._seed = zygote, cells, packages, seed
         self._answer = answer
         seconds = zygote.limits.seconds_per_submission
         self._calls = Allowance(seconds, _MOST_ANSWERED)
@@ -127,6 +129,7 @@ class SandboxedStudent:
         return Workers(
             self._zygote,
             self._cells,
+            packages=self._packages,
             seed=self._seed,
             answer=self._answer,
             calls=self._calls,

@@ -51,14 +51,19 @@ def remark_on_imports(lines: Iterable[str]) -> str:
     )
 
 
+def packages_of(library: str, given: str) -> tuple[str, ...]:
+    """Return the packages that an exercise has: those that its text imports, and NumPy."""
+    tree = parsed(given)
+    roots = (_root(node, each) for node, each in _imports([tree] if tree else []))
+    return tuple(dict.fromkeys(("numpy", library, *roots)))
+
+
 def absent_modules(trees: Iterable[ast.Module], library: str, given: str) -> dict[str, str]:
     """Return the names that come from modules which are not there in class, with the module.
 
     There are the standard library and what the exercise itself imports.
     """
-    tree = parsed(given)
-    there = {*sys.stdlib_module_names, "numpy", library}
-    there |= {_root(node, each) for node, each in _imports([tree] if tree else [])}
+    there = {*sys.stdlib_module_names, *packages_of(library, given)}
     return {
         (each.asname or each.name).split(".")[0]: _root(node, each)
         for node, each in _imports(trees)

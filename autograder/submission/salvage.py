@@ -19,7 +19,7 @@ from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.workers import AnswerOfReference
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.file_text import is_notebook
-from autograder.submission.missing_import import missing_imports, remark_on_imports
+from autograder.submission.missing_import import missing_imports, packages_of, remark_on_imports
 from autograder.submission.partial_cell import (
     bound_names,
     definitions_of,
@@ -56,7 +56,9 @@ class Loaded:
         self._zygote, self._seed, self._answer = zygote, seed, answer
         self._exercise = exercise
         self._notebook = is_notebook(submission.path)
-        imports = missing_imports(submission.cells, exercise.library, given_text(exercise.folder))
+        given = given_text(exercise.folder)
+        self._packages = packages_of(exercise.library, given)
+        imports = missing_imports(submission.cells, exercise.library, given)
         self._put_back = (remark_on_imports(imports),) if imports else ()
         self._cells = ("\n".join(imports), *submission.cells) if imports else submission.cells
         self._remarks: list[str] = []
@@ -129,7 +131,13 @@ class Loaded:
         self._remark_on_failures(failures)
 
     def _started(self) -> SandboxedStudent:
-        return SandboxedStudent(self._zygote, self._cells, seed=self._seed, answer=self._answer)
+        return SandboxedStudent(
+            self._zygote,
+            self._cells,
+            packages=self._packages,
+            seed=self._seed,
+            answer=self._answer,
+        )
 
     def _better(self) -> tuple[str, ...]:
         """Return cells of which more can run, or the same cells when nothing can be improved."""

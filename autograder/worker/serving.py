@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from autograder.protocol import arrays, crossing, wire
 from autograder.protocol.call import Call, EarlierCall, Missing, perform
+from autograder.protocol.import_guard import ImportGuard
 from autograder.worker import exception_facts, host_channel, tracing
 from autograder.worker.host_answers import HostAnswers
 
@@ -62,6 +63,8 @@ class Session:
         reply: dict[str, Any]
         if header["op"] == "load":
             sources = [payload.take(size).decode("utf-8") for size in header["cells"]]
+            if header["packages"]:
+                ImportGuard(header["packages"], self._lines.keys()).install()
             reply = {"failures": self._load(sources)}
         elif header["op"] == "trace":
             reply = {"seen": self._traced(header, payload, parts)}

@@ -144,7 +144,7 @@ def answered(zygote: Zygote, text: str, everything: Request, seed: int = 0) -> V
     worker = zygote.fork(seed)
     try:
         channel, deadline = worker.channel, time.monotonic() + _SECONDS
-        channel.send_soon(exchange.load_frame(1, (text, DRIVER)))
+        channel.send_soon(exchange.load_frame(1, (text, DRIVER), ()))
         channel.send_soon(exchange.call_frame(2, everything, ()))
         loaded, _ = channel.receive(deadline)
         if any(exchange.read_failures(loaded, 1, 2)):

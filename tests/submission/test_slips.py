@@ -391,6 +391,41 @@ def test_a_module_that_is_not_there_is_told_at_the_step_that_uses_it(tmp_path: P
     assert finding and told in finding.message and at_home["softmax"] is None
 
 
+TORCH_INSIDE = ("return softmax(scores)", "import torch\n    return torch.tensor(softmax(scores))")
+TORCH_ABOVE = (
+    ("import numpy as np\n", "import torch.nn.functional as F\nimport numpy as np\n"),
+    ("return softmax(scores)", "return F.softmax(scores, -1)"),
+)
+BY_NAME = ("return softmax(scores)", "return __import__('importlib').import_module('sympy').exp(1)")
+
+
+@pytest.mark.parametrize("changes", [(TORCH_INSIDE,), TORCH_ABOVE, (BY_NAME,)])
+def test_a_package_of_another_exercise_costs_only_the_step_that_uses_it(
+    tmp_path: Path, changes: tuple[Change, ...]
+) -> None:
+    text, step = answers(NUMPY, *changes), "compute_attention_weights"
+    in_class = graded(tmp_path, NUMPY, {"": text})[""]
+    home = {run.verdict.name: run.verdict for run in checked(tmp_path, NUMPY, text).steps}
+    assert said(in_class).keys() == {step}
+    assert {name for name in home if home[name].finding} == {step, LAYER}
+    finding = home[step].finding
+    assert finding and "only what" in finding.message
+    assert re.search("No module named|not there when", finding.message)
+    assert said(in_class)[step] == finding.message
+
+
+def test_a_file_of_the_learner_s_own_and_a_picture_are_found_at_home(tmp_path: Path) -> None:
+    folder = tmp_path / NUMPY
+    above = "import numpy as np\n"
+    text = answers(NUMPY, (above, f"{above}import mine\nimport matplotlib\n"))
+    work = checked(tmp_path, NUMPY, text)
+    assert work.troubles
+    (folder / "mine.py").write_text("", encoding="utf-8")
+    exercise = read_exercise(folder)
+    again = check_work(exercise, exercise.steps, child=Child(exercise))
+    assert again.passes and not again.troubles
+
+
 def test_the_library_s_own_terms_come_after_the_sentence(tmp_path: Path) -> None:
     text = answers(NUMPY, (PRODUCT, "    return queries @ keys\n"))
     (step,) = (each for each in graded(tmp_path, NUMPY, {"": text})[""].steps if each.finding)

@@ -55,7 +55,7 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
     def tell(text: str) -> None:
         console.print(Text(clean(text, LONGEST)))
 
-    work = DebuggedWork(Path(job["file"]), job["cells"], job["imports"], tell)
+    work = DebuggedWork(Path(job["file"]), job["cells"], job["imports"], job["packages"], tell)
     here = Path.cwd()
     try:
         work.load(exercise.folder.resolve())

@@ -26,6 +26,7 @@ from autograder.model.verdict import CheckVerdict, Finding, Outcome, read_check,
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.missing_import import (
     missing_imports,
+    packages_of,
     remark_on_imports,
     remarks_on_absent,
 )
@@ -36,6 +37,7 @@ from autograder.submission.slips import slips_in
 LOADING = 0.5  # the top level's share of a submission's seconds
 WHOLE = 3.0  # the limit for everything, as a multiple of a submission's seconds
 MARGIN = 2.0  # seconds after the child's own limit before the parent ends it
+DRAWING = "matplotlib"  # a picture beside the steps costs nothing, and is left out in class
 LAST = ("done", "stuck", "silent", "ended", "raised")  # nothing comes after these
 Tell = Callable[[str], None]
 
@@ -131,6 +133,7 @@ class Checking:
             "cells": self.submission.cells,
             "names": self.names,
             "imports": self._imports,
+            "packages": self._packages,
             "skipped": sorted(self._skipped),
             "blocked": self._blocked,
             "steps": [step.name for step in self.steps[len(self._done) :]],
@@ -148,6 +151,12 @@ class Checking:
     def _imports(self) -> tuple[str, ...]:
         """The lines of import that the learner's code lacks."""
         return missing_imports(self.submission.cells, self.exercise.library, self._given)
+
+    @property
+    def _packages(self) -> tuple[str, ...]:
+        """What the learner's code may import: as in class, and their own files and pictures."""
+        own = tuple(file.stem for file in self.exercise.folder.iterdir())
+        return (*packages_of(self.exercise.library, self._given), *own, DRAWING)
 
     @cached_property
     def _slips(self) -> Mapping[str, list[Slip]]:

@@ -24,6 +24,7 @@ from autograder.judging.inprocess import InProcess, copied
 from autograder.learning.runner.job import MODULE, run_cell
 from autograder.model.request import Request
 from autograder.protocol.arrays import Generators, to_library
+from autograder.protocol.import_guard import ImportGuard
 
 EXPECTED = "expected"  # the name of the expected result, for who debugs
 
@@ -64,7 +65,8 @@ class LearnersDebugger(pdb.Pdb):
 class DebuggedWork:
     """A learner's cells, loaded in this process, with a debugger around one function.
 
-    file, cells, imports: the code, and the lines of import that it lacks. tell: shows a sentence.
+    file, cells, imports: the code, and the lines of import that it lacks. packages: what it may
+    import. tell: shows a sentence.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class DebuggedWork:
         file: Path,
         cells: Sequence[str],
         imports: Sequence[str],
+        packages: Sequence[str],
         tell: Callable[[str], None],
     ) -> None:
         self._tell = tell
@@ -81,7 +84,7 @@ class DebuggedWork:
         if file.suffix == ".py":
             self._cells = {str(file): cell for cell in cells}
         self._debugger = LearnersDebugger(tuple(self._cells))
-        self._imports = imports
+        self._imports, self._packages = imports, packages
         self._calls = self._inside = 0
         self._judged: int | None = None
 
@@ -91,6 +94,7 @@ class DebuggedWork:
         os.chdir(folder)
         sys.path.append(str(folder))
         sys.modules[MODULE] = self._module
+        ImportGuard(self._packages, self._cells.keys()).install()
         exec("\n".join(self._imports), self.names)
         for name, cell in self._cells.items():
             linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)

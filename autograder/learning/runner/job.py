@@ -30,6 +30,7 @@ from autograder.learning.runner.printing import TooMuchPrinted, printed
 from autograder.learning.runner.questions import Questions, arrays_to_draw
 from autograder.model.request import ExceptionReport, Failed
 from autograder.model.verdict import Finding, Outcome, check_facts, finding_facts
+from autograder.protocol.import_guard import ImportGuard
 from autograder.submission.partial_cell import statements
 
 MODULE = "submission"
@@ -49,9 +50,9 @@ class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
     file, cells, names: the code, and what each cell is called, if not by its number. imports: the
-    lines of import that it lacks. skipped: the numbers of cells not to run. steps: the steps to
-    ask. speaks: the layer that a language model speaks through, if any. trains: the task and the
-    layer that a model is trained with, if any.
+    lines of import that it lacks. packages: those that it may import. skipped: the numbers of cells
+    not to run. steps: the steps to ask. speaks: the layer that a language model speaks through, if
+    any. trains: the task and the layer that a model is trained with, if any.
     blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
     the limits.
     """
@@ -70,6 +71,7 @@ class Job:
     def run(self) -> None:
         """Do the job, and send a message when it is done."""
         sys.modules[MODULE] = self._module
+        ImportGuard(self._facts["packages"], self._lines.keys()).install()
         with warnings.catch_warnings():
             # If an overflow matters, a finding says so, and better.
             warnings.simplefilter("ignore")
