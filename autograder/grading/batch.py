@@ -34,6 +34,7 @@ from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict, Verdict
 from autograder.sandbox import Zygote
 from autograder.sandbox.ending import is_memory_error
+from autograder.submission.parameter_words import step_by_parameter_name
 from autograder.submission.reading import Submission
 from autograder.submission.salvage import Loaded
 from autograder.submission.slip import explained_step
@@ -171,10 +172,13 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
         return without_judging(exercise, submission, submission.rejected)
 
     # Of a right hand-in, nobody reads about slips.
-    slips_of = cache(partial(slips_in, submission, exercise, given_text(exercise.folder)))
+    given = given_text(exercise.folder)
+    slips_of = cache(partial(slips_in, submission, exercise, given))
 
     def told(step: StepVerdict) -> StepVerdict:
-        return step if step.passes else explained_step(step, slips_of(step.name))
+        if step.passes:
+            return step
+        return step_by_parameter_name(explained_step(step, slips_of(step.name)), given)
 
     def send_step(step: StepVerdict) -> None:
         progress.part(JudgedStep(told(step), str(zygote.protection)))

@@ -49,7 +49,10 @@ _TWINS = {
 }
 _METHODS = {
     "numpy.ndarray": _TWINS["numpy"]
-    | {"contiguous": "np.ascontiguousarray", "clone": "copy", "dim": "ndim", "float": "astype"},
+    | {"contiguous": "np.ascontiguousarray", "clone": "copy", "dim": "ndim", "float": "astype"}
+    | {"amax": "max", "amin": "min", "numel": "size", "to": "astype", "double": "astype"}
+    | {"expand": "np.broadcast_to", "mm": "np.matmul", "add": "np.add", "pow": "np.power"}
+    | {"sub": "np.subtract", "mul": "np.multiply", "div": "np.divide", "masked_fill_": "np.where"},
     "Tensor": {"astype": "to", "copy": "clone", "concatenate": "torch.cat"},
     "numpy.random._generator.Generator": {
         "randn": "standard_normal",

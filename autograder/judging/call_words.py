@@ -31,6 +31,8 @@ _AXES = {
     "takes the new order of all axes.",
     "permute": "`torch.permute` takes the new order of the axes as one tuple.",
 }
+_CALLS = re.compile(r"([A-Za-z_][\w.]*)\(")
+_UNNAMED = ("__init__", "__call__", "__new__", "forward", "<lambda>")
 _NUMPY_AXES = "`np.transpose` takes the new order of the axes as one tuple."
 
 
@@ -67,6 +69,8 @@ def _too_few(function: str, names: list[str], code: str) -> str:
         return f"This call of `{function}` leaves out {listed}. Its `def` names what it takes."
     if names == ["dim"]:
         return f"PyTorch has to be told the axis that `{function}` goes along: give `dim`."
+    if not _is_named(function, code):
+        return _fails_inside(function, code)
     return f"`{function}` also needs {listed}, which this call leaves out."
 
 
@@ -93,7 +97,26 @@ def _too_many(function: str, exception: ExceptionReport) -> str:
         return "Whoever calls the layer gives it more values than its `forward` takes."
     if _is_own(function, code):
         return f"This call gives `{function}` more values than its `def` has parameters."
+    if not _is_named(function, code):
+        return _fails_inside(function, code)
     return f"This call gives `{function}` more values than it takes."
+
+
+def _is_named(function: str, code: str) -> bool:
+    """Whether a line names a function, or calls a method that is called without its name."""
+    last = function.split(".")[-1]
+    return last in _UNNAMED or re.search(rf"\b_*{re.escape(last.lstrip('_'))}\b", code) is not None
+
+
+def _fails_inside(function: str, code: str) -> str:
+    """Say that a function of the library fails inside itself, by the name that the line calls."""
+    called = set(_CALLS.findall(code))
+    outer = called.pop() if len(called) == 1 else ""
+    if function == "tri" and outer.split(".")[-1] in ("tril", "triu"):
+        return f"`{outer}` takes a matrix, and keeps one half of it. A plain number stands there."
+    if not outer:
+        return "A function of the library fails inside itself: what it is given does not fit."
+    return f"`{outer}` fails inside itself: what it is given does not fit."
 
 
 def _layer(code: str) -> str:

@@ -162,7 +162,8 @@ def _unchanged(
     finding = Finding(
         Outcome.WRONG_VALUES,
         f"It overwrites argument number {changed + 1}, which belongs to the caller.",
-        look="`-=` and `out=` change numbers in place, while `a = a - b` makes new ones.",
+        look="`-=`, `out=` and `a[0] = b` change what they are given, and so do methods that end "
+        "in `_`. `a = a - b` makes something new.",
     )
     return named(
         finding,

@@ -176,7 +176,10 @@ def _own_name(exception: ExceptionReport) -> str:
             f"Here `{name}` is a variable of this function too, so Python does not look for the "
             "function of that name. What else could the variable be called?"
         )
-    return f"Not every way through the code sets `{name}` before this line."
+    return (
+        f"`{name}` has no value yet at this line. The line that sets it stands further down, or is "
+        "not always reached."
+    )
 
 
 def _layer_precision(exception: ExceptionReport) -> str:

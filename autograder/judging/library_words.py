@@ -66,11 +66,6 @@ OF_WRITING = (
         "In Python, a power is written `**`. The sign `^` is something else.",
     ),
     (
-        r"truth value of an array|Boolean value of Tensor",
-        "One True or False is needed there, and an array has one for each number. `where` chooses "
-        "number by number.",
-    ),
-    (
         r"Can't call numpy\(\) on Tensor",
         "Stay in PyTorch: it has what this line needs. With `detach`, which PyTorch's own message "
         "names, no gradient would flow back.",
@@ -107,6 +102,13 @@ OF_WRITING = (
         "nothing back?",
     ),
 )
+_TRUTH = re.compile(r"truth value of an array|Boolean value of Tensor")
+# `if lengths:`, `while not mask:`, `x = mask or other`, `if mask == None:`
+_WHETHER = re.compile(
+    r"\b(?:(?:el)?if|while|not|and|or)\s+(?:not\s+)?(?P<name>[A-Za-z_][\w.]*)\s*"
+    r"(?::|\)|$|#|\b(?:and|or|else)\b)|(?P<compared>[A-Za-z_][\w.]*)\s*[!=]=\s*None\b"
+    r"|(?:=|\(|\breturn\b)\s*(?P<first>[A-Za-z_][\w.]*)\s+(?:and|or)\b"
+)
 _OPERAND = re.compile(r"unsupported operand.*'Linear'|must be Tensor, not Linear|'Linear' object")
 _OPERATION = re.compile(r"([\w.]+)\s*([@*+/-])\s*([\w.]+)")
 _NUMBER = re.compile(r"(\w+)\(\): argument 'input' .*must be Tensor, not (?:int|float)")
@@ -138,6 +140,7 @@ def of_writing(exception: ExceptionReport) -> str:
     """Return the sentence for a message about how something is written, or ""."""
     return (
         _from(OF_WRITING, exception.message)
+        or _truth(exception)
         or _layer_as_array(exception)
         or _plain_number(exception)
         or _without_brackets(exception)
@@ -165,6 +168,18 @@ def _unpacked(exception: ExceptionReport) -> str:
             f"A shape has one number for each axis. There are {more} axes than names on the left."
         )
     return f"There are {more} values on the right of `=` than the {found[2]} names on the left."
+
+
+def _truth(exception: ExceptionReport) -> str:
+    """Say what stands in the place of one True or False: an array, or a question about None."""
+    if not _TRUTH.search(exception.message):
+        return ""
+    fact = "One True or False is needed there, and an array has one for each number."
+    asked = _WHETHER.search(exception.code)
+    if asked:
+        name = asked["name"] or asked["compared"] or asked["first"]
+        return f"{fact} Whether `{name}` was given at all is asked by `is None` or `is not None`."
+    return f"{fact} `where` chooses number by number."
 
 
 def _layer_as_array(exception: ExceptionReport) -> str:

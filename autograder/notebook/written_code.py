@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -22,6 +23,7 @@ from autograder.model.verdict import StepVerdict
 from autograder.notebook.broken_cell import names_set_by, names_used_by
 from autograder.notebook.cell_log import CellLog, definitions, kernel_cells
 from autograder.submission.cells import parsed
+from autograder.submission.parameter_words import step_by_parameter_name
 from autograder.submission.reading import Submission, read_submission
 from autograder.submission.slip import explained_step
 from autograder.submission.slips import slips_in
@@ -74,13 +76,17 @@ class WrittenCode:
 
     def told(self, name: str, step: Any, verdict: StepVerdict) -> StepVerdict:
         """Return the verdict on `step` with the slips of writing told that explain it."""
-        cells = tuple(dict.fromkeys(_cells_of(self.exercise, name, step)))
+        cells, given = tuple(dict.fromkeys(_cells_of(self.exercise, name, step))), self._given
         if not cells:
-            return verdict
+            return step_by_parameter_name(verdict, given)
         submission = Submission("", self.exercise.name, cells, Path("notebook.ipynb"))
-        slips = slips_in(submission, self.exercise, handed_out(self.exercise), live=True)
+        slips = slips_in(submission, self.exercise, given, live=True)
         others = [known.name for known in self.exercise.steps if known.name != verdict.name]
-        return explained_step(verdict, slips, others)
+        return step_by_parameter_name(explained_step(verdict, slips, others), given)
+
+    @cached_property
+    def _given(self) -> str:
+        return handed_out(self.exercise)
 
     def _is_changed(self, name: str, step: Any) -> bool:
         """Say whether the step was changed and saved since it ran."""

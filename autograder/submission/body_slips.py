@@ -13,6 +13,7 @@ from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"
+_MEASURES = ("size", "dim", "numel", "stride", "ndim", "shape", "type", "item")
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
@@ -53,29 +54,68 @@ def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
 def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
     returns = [item for item in own_nodes(node) if isinstance(item, ast.Return)]
     full = [item for item in returns if item.value is not None]
-    prints = [item for item in own_nodes(node) if _is_print(item)]
     function, last = quoted(name), node.body[-1]
-    look = ""
+    printed, look = _printed_result(node), ""
     if full and not any(item in node.body for item in full):
         fact = f"{function} has a `return` in {step.line(full[0])}, but not every way leads there."
     elif full:
         return
     elif returns:
         fact = f"The `return` in {step.line(returns[0])} has no value, so {function} gives None."
-    elif prints:
-        fact = f"{capitalized(step.line(prints[-1]))} prints the result. Nothing returns it."
+    elif printed:
+        fact = f"{capitalized(step.line(printed))} prints the result. Nothing returns it."
         look = "What is printed is for people to read. The next step needs the value itself."
     else:
         fact = f"{function} ends in {step.line(last)} without a `return`, so it gives None."
-        if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
-            look = f"That line sets {quoted(last.targets[0].id)}, and the caller never sees it."
+        work = _before_the_prints(node)
+        if isinstance(work, ast.Assign) and isinstance(work.targets[0], ast.Name):
+            place = "That line" if work is last else capitalized(step.line(work))
+            look = f"{place} sets {quoted(work.targets[0].id)}, and the caller never sees it."
     yield Slip((Outcome.WRONG_TYPE,), _NOTHING, fact, look)
 
 
-def _is_print(node: ast.AST) -> bool:
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[_, *_])):
+def _printed_result(node: Definition) -> ast.stmt | None:
+    """Return the `print` at the end of a function that shows what it computed last, if any."""
+    work = _before_the_prints(node)
+    for item in reversed(node.body):
+        shown = _printed(item)
+        if not shown:
+            return None
+        match work:
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+                if any(isinstance(each, ast.Name) and each.id == name for each in shown):
+                    return item
+            case None:
+                if any(_computes(each) for each in shown):
+                    return item
+    return None
+
+
+def _before_the_prints(node: Definition) -> ast.stmt | None:
+    """Return the last statement of a function that does something else than print."""
+    work = (item for item in reversed(node.body) if not _printed(item) and not _is_text(item))
+    return next(work, None)
+
+
+def _is_text(item: ast.stmt) -> bool:
+    return isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+
+
+def _printed(item: ast.stmt) -> list[ast.expr]:
+    """Return what a statement prints, nothing if it is no `print`."""
+    match item:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=shown)):
+            return shown
+    return []
+
+
+def _computes(value: ast.expr) -> bool:
+    """Whether an expression computes an array: `a @ b` and `np.exp(a)`, and no size or type."""
+    match value:
+        case ast.BinOp():
             return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name not in _MEASURES
     return False
 
 

@@ -15,7 +15,7 @@ class CodeNames:
     """What the code as a whole makes known: the statement that sets each name, and functions.
 
     library: the array library of the exercise. live: whether it runs in the kernel of a notebook,
-    which knows what ran there before.
+    which knows what ran there before. imported: the names of modules, and of what is from them.
     """
 
     statements: Mapping[str, ast.stmt]
@@ -24,6 +24,7 @@ class CodeNames:
     notebook: bool
     library: str
     live: bool
+    imported: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -38,11 +39,16 @@ class CodeNames:
         """Collect the names of cells."""
         statements: dict[str, ast.stmt] = {}
         functions: dict[str, set[str]] = {}
+        imported: set[str] = set()
         for tree in trees:
             for node in tree.body:
                 if isinstance(node, DefinitionNode):
                     functions[node.name] = names_bound_in(node) - {node.name}
                     statements[node.name] = node
                 else:
+                    if isinstance(node, ast.Import | ast.ImportFrom):
+                        imported |= names_bound_in(node)
                     statements |= dict.fromkeys(names_bound_in(node), node)
-        return cls(statements, functions, tuple(steps), notebook, library, live)
+        return cls(
+            statements, functions, tuple(steps), notebook, library, live, frozenset(imported)
+        )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from autograder.model.signature import Definition
@@ -17,7 +18,9 @@ from autograder.submission.slip import (
     WrittenStep,
     capitalized,
     methods_of,
+    own_nodes,
     parameters_of,
+    quoted,
 )
 from autograder.submission.unknown_names import unknown_name_slips
 
@@ -31,6 +34,7 @@ def name_slips(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
     """Yield the slips with names in a step."""
     yield from _reused(step, names)
     yield from _overwritten(step, names)
+    yield from _set_later(step)
     yield from _parameters(step)
     yield from unknown_name_slips(step, names)
 
@@ -45,20 +49,72 @@ def _reused(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
     yield Slip(_RAISED, "not callable", fact, look)
 
 
+def _set_later(step: WrittenStep) -> Iterator[Slip]:
+    """A variable that is used above the first line that sets it."""
+    for _, function in step.functions:
+        used, setting = dict[str, ast.AST](), dict[str, ast.AST]()
+        known = {*parameters_of(function), *_called(own_nodes(function))}  # told in other words
+        for node in sorted(own_nodes(function), key=lambda each: getattr(each, "lineno", 0)):
+            match node:
+                case ast.AugAssign(target=ast.Name(id=name)):
+                    used.setdefault(name, node)
+                case ast.Name(id=name, ctx=ast.Load()):
+                    used.setdefault(name, node)
+                case ast.Name(id=name, ctx=ast.Store()):
+                    setting.setdefault(name, node)
+        for name in (used.keys() & setting.keys()) - known:
+            first, later = step.line(used[name]), step.line(setting[name])
+            seen = rf"cannot access local variable '{re.escape(name)}'"
+            if first == later:
+                fact = f"{capitalized(first)} uses {quoted(name)}, and no line before sets it."
+                yield Slip(_RAISED, seen, fact, "What should it begin with?")
+            elif _number(used[name]) < _number(setting[name]):
+                fact = f"{capitalized(first)} uses {quoted(name)}, and only {later} sets it."
+                yield Slip(_RAISED, seen, fact, "In which order do they have to run?")
+
+
+def _number(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
+
+
 def _overwritten(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
-    """A variable that takes the name of a function of Python's own, which the step calls."""
+    """A variable that takes the name of a module or of a function that the step uses."""
     nodes = list(islice(ast.walk(step.node), MOST_NODES))
-    called = {node.func.id for node in nodes
-              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
-    for name in sorted(called & vars(builtins).keys()):
-        inside = (node for node in nodes if isinstance(node, ast.Name) and node.id == name)
-        own = next((node for node in inside if isinstance(node.ctx, ast.Store)), None)
-        outside = names.statements.get(name)
-        setting = own or (None if isinstance(outside, DefinitionNode) else outside)
+    called = _called(nodes)
+    asked = {node.value.id for node in nodes
+             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}  # fmt: skip
+    for name in sorted(called & {*vars(builtins), *names.steps, *names.functions}):
+        setting = _setting(nodes, names, name)
+        if setting is not None and name != step.name:
+            own = name in names.steps or name in names.functions
+            what = f"your function `{name}`" if own else f"Python's own `{name}`"
+            yield _out_of_reach(step, setting, name, what, rf"{name}\s*\(.*not callable")
+    for name in sorted((called | asked) & names.imported):
+        setting = _setting(nodes, names, name)
         if setting is not None:
-            fact = f"{capitalized(step.line(setting))} gives the name `{name}` to a value."
-            look = f"So Python's own `{name}` is out of reach. What is a better name for it?"
-            yield Slip(_RAISED, rf"(?<![\w.]){name}\s*\(.*not callable", fact, look)
+            what = f"the `{name}` that you import"
+            errors = rf"{name}\s*[.(].*raises `(?:Attribute|Type|UnboundLocal)Error"
+            yield _out_of_reach(step, setting, name, what, errors)
+
+
+def _called(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.func.id for node in nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
+
+
+def _setting(nodes: list[ast.AST], names: CodeNames, name: str) -> ast.AST | None:
+    """Return what gives a name to a value: inside the step, or else outside the functions."""
+    inside = (node for node in nodes if isinstance(node, ast.Name) and node.id == name)
+    own = next((node for node in inside if isinstance(node.ctx, ast.Store)), None)
+    outside = names.statements.get(name)
+    defines = isinstance(outside, DefinitionNode | ast.Import | ast.ImportFrom)
+    return own or (None if defines else outside)
+
+
+def _out_of_reach(step: WrittenStep, setting: ast.AST, name: str, what: str, seen: str) -> Slip:
+    fact = f"{capitalized(step.line(setting))} gives the name `{name}` to a value."
+    look = f"So {what} is out of reach. What is a better name for that value?"
+    return Slip(_RAISED, rf"(?<![\w.]){seen}", fact, look)
 
 
 def _parameters(step: WrittenStep) -> Iterator[Slip]:

@@ -19,6 +19,7 @@ from autograder.submission.handed_over import handed_over_slips
 from autograder.submission.missing_import import absent_modules
 from autograder.submission.missing_step import misplaced
 from autograder.submission.name_slips import name_slips
+from autograder.submission.overwriting_slips import overwriting_slips
 from autograder.submission.precision_slips import precision_slips
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words
@@ -59,6 +60,7 @@ def slips_in(
         found[step.name] += handed_over_slips(step, steps)
         found[step.name] += _absent_names(step, absent, known)
         found[step.name] += name_slips(step, known)
+        found[step.name] += overwriting_slips(step)
     elsewhere = misplaced(submission.cells, exercise, originals) | dict(submission.not_run)
     for name, look in elsewhere.items():
         found[name].append(Slip((Outcome.NOT_WRITTEN,), rf"`{name}`", "", look))

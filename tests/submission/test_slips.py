@@ -108,6 +108,27 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
             "    exponentials = np.exp(shifted)\n    sum = exponentials.sum()\n    sum([1])\n",
         ),
     ),
+    "an imported module's name given to a variable": (
+        "scale_scores",
+        r"Line \d+ gives the name `np` to a value.*the `np` that you import is out of reach",
+        (
+            "    return attention_scores / np.sqrt",
+            "    np = attention_scores\n    return np / np.sqrt",
+        ),
+    ),
+    "lines in the wrong order": (
+        "softmax",
+        r"Line \d+ uses `late`, and only line \d+ sets it",
+        (
+            "    exponentials = np.exp(shifted)\n",
+            "    exponentials = np.exp(late)\n    late = shifted\n",
+        ),
+    ),
+    "a sum that begins with nothing": (
+        "softmax",
+        r"Line \d+ uses `total`, and no line before sets it",
+        ("    exponentials = np.exp(shifted)\n", "    total += 1\n    exponentials = shifted\n"),
+    ),
     "staticmethod": (
         LAYER,
         r"`@staticmethod` in line \d+ changes how Python calls `forward`",
@@ -137,6 +158,26 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         SCORES,
         r"Line \d+ prints the result\. Nothing returns it\.",
         (PRODUCT, "    print(queries @ keys.swapaxes(-2, -1))\n"),
+    ),
+    "a function that prints what it sets": (
+        SCORES,
+        r"Line \d+ prints the result\. Nothing returns it\.",
+        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print('out', out)\n"),
+    ),
+    "a function that prints a shape": (
+        SCORES,
+        r"ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it",
+        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print(out.shape)\n"),
+    ),
+    "an argument that is changed in place": (
+        SCORES,
+        r"It overwrites `queries`, .*Line \d+ uses `\*=`, which changes numbers in place",
+        (PRODUCT, f"    queries *= 1.5\n{PRODUCT}"),
+    ),
+    "a part of an argument that is set": (
+        SCORES,
+        r"It overwrites `keys`, .*Line \d+ assigns to a part of `keys` itself",
+        (PRODUCT, f"    keys[0] = 1.5\n{PRODUCT}"),
     ),
     "a function without a return": (
         SCORES,

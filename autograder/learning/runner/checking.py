@@ -30,6 +30,7 @@ from autograder.submission.missing_import import (
     remark_on_imports,
     remarks_on_absent,
 )
+from autograder.submission.parameter_words import by_parameter_name
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, explained
 from autograder.submission.slips import slips_in
@@ -205,6 +206,7 @@ class Checking:
         wrong = [run.verdict.name for run in self._done if not run.verdict.passes]
         slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
         told = explained([run.verdict for run in checks], slips, wrong)
+        told = by_parameter_name(told, name, self._given)
         checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))
         total = self._total.get(name, 0)
         self._done.append(StepRun.of(self.exercise.step(name), checks, total))
