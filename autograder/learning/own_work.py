@@ -83,6 +83,12 @@ def work_file(exercise: Exercise) -> Path:
     return path if path.is_file() else exercise.folder / f"{exercise.name}.py"
 
 
+def has_say(exercise: Exercise, file: Path) -> bool:
+    """Whether a step that fails in `file` fails: it counts, or neither file has work in it."""
+    begun = any(each.steps for each in _own_files(exercise))
+    return not begun or _counting(exercise).path.resolve() == file.resolve()
+
+
 def _counting(exercise: Exercise) -> Submission:
     handed_in = read_submission(exercise.folder, exercise, LEARNER)
     own = sorted(_own_files(exercise), key=lambda each: (each.saved, each.steps), reverse=True)

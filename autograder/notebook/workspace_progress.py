@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from functools import cache
 
-from autograder.learning.own_work import MARK
+from autograder.learning.own_work import MARK, has_say
 from autograder.learning.state.progress import noted, read_progress
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import StepVerdict
@@ -26,10 +26,13 @@ def note_in_workspace(exercise: Exercise, verdict: StepVerdict) -> None:
     if root is None:
         return
     name = exercise.name
+    counts = verdict.passes or has_say(exercise, folder / f"{name}.ipynb")
     noted(
         read_progress(root, _say),
         lambda now: (
-            now.with_current(name).with_verdict(name, verdict).with_check_at(name, time.time())
+            now.with_current(name)
+            .with_verdict(name, verdict, counts=counts)
+            .with_check_at(name, time.time())
         ),
         _say,
     )

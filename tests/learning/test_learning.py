@@ -508,7 +508,8 @@ def test_a_hint_that_a_check_shows_is_no_help_and_is_not_told_again_as_the_next(
     [
         ("    return scores +", "Python cannot read this yet"),
         ("    raise ValueError('mine')", "raises `ValueError: mine`"),
-        ("    print(scores)", "Nothing returns it."),
+        ("    print(scores)", "without a `return`"),
+        ("    scores = scores + 1\n    print(scores)", "Nothing returns it."),
         ("    scores -= 1\n" + RIGHT_SOFTMAX, "in place"),
         (RIGHT_SOFTMAX.replace(" - scores.max(-1, keepdims=True)", ""), "softmax"),
     ],

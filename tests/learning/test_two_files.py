@@ -146,3 +146,43 @@ def test_a_watch_says_which_file_it_read_if_it_is_not_the_one_saved(
     terminal.frame(f"checked: {SCRIPT}, after your save of {NOTEBOOK} at ")
     save(stub_file(workspace), REFERENCE, 4)
     terminal.frame("checked: your save of ")
+
+
+def test_a_check_of_an_empty_file_takes_no_pass_and_no_review_away(workspace: Path) -> None:
+    assert attn("check", folder=workspace).code == 0
+    passed = attn("list", folder=workspace).out
+    before = steps_noted(workspace)
+    empty = attn("check", NOTEBOOK, folder=workspace)
+    assert empty.code == 1 and "0 of 11 steps pass" in empty.out
+    assert attn("list", folder=workspace).out == passed
+    assert steps_noted(workspace) == before
+
+
+def test_a_mistake_in_a_file_that_does_not_count_takes_no_pass_away(workspace: Path) -> None:
+    stray_line(workspace / NAME, 0)
+    attn("check", NOTEBOOK, folder=workspace)
+    assert steps_noted(workspace)["softmax"]["passed"] is False
+    assert attn("check", folder=workspace).code == 0
+    attn("check", NOTEBOOK, folder=workspace)
+    assert steps_noted(workspace)["softmax"]["passed"] is True
+
+
+def test_what_fails_in_the_file_that_counts_fails_and_keeps_its_review(workspace: Path) -> None:
+    attn("check", folder=workspace)
+    day = steps_noted(workspace)["softmax"]["review_on"]
+    wrong = REFERENCE.replace("axis=-1", "axis=1")
+    save(stub_file(workspace), wrong, 5)
+    attn("check", folder=workspace)
+    noted = steps_noted(workspace)["softmax"]
+    assert noted["passed"] is False and noted["review_on"] == day
+    assert "✗ 1 softmax" in attn("list", folder=workspace).out
+
+
+def steps_noted(workspace: Path) -> dict[str, dict[str, object]]:
+    """What is noted of each step, but for the hints that its checks have shown."""
+    facts = json.loads((workspace / ".attn" / "progress.json").read_text(encoding="utf-8"))
+    noted: dict[str, dict[str, object]] = facts["exercises"][NAME]
+    return {
+        step: {name: value for name, value in known.items() if name != "seen_hints"}
+        for step, known in noted.items()
+    }

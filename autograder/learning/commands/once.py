@@ -200,9 +200,8 @@ def put_back(session: LearnerSession, task: Task) -> tuple[LearnerSession, tuple
     file = task.file or work_file(task.exercise)
     kept = reset(session.workspace.root, task, file)
     for step in task.steps:
-        session = session.noted(
-            task.exercise, step, session.known(task.exercise, step).with_passed(False)
-        )
+        stub = session.known(task.exercise, step).with_stub()
+        session = session.noted(task.exercise, step, stub)
     lines = [Text(f"{file.name} has the stub again.")]
     if kept:
         lines.append(Text(f"Your own version is in {kept}"))

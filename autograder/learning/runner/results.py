@@ -144,6 +144,7 @@ class Checkup:
 
 
 def _step_facts(run: StepRun) -> dict[str, Any]:
+    told = {id(verdict) for verdict in told_once(run.verdict.checks)}
     return {
         "name": run.verdict.name,
         "title": run.verdict.title,
@@ -158,6 +159,7 @@ def _step_facts(run: StepRun) -> dict[str, Any]:
                 "printed": check.printed,
             }
             for check in run.checks
+            if id(check.verdict) in told
         ],
     }
 

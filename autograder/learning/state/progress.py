@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.learning.own_work import MARK
+from autograder.learning.own_work import MARK, has_say
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.workspace import Workspace
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, replace_file
-from autograder.model.verdict import StepVerdict
+from autograder.model.verdict import Outcome, StepVerdict
 from autograder.model.work_time import WorkTime, read_work_time
 
 FILE = "progress.json"
@@ -38,6 +38,7 @@ MOST_MISTAKES = 20  # of a step: the last ones
 class StepProgress:
     """The progress in one step: whether it last passed, hints asked for, solution shown.
 
+    outcome: how its last check ended, such as "wrong_values", "" before the first.
     hints: the highest hint that was asked for. seen_hints: the highest one that a check has shown.
     mistakes: the names of the known mistakes that checks found in it, in the order of their coming.
     reviews: how many reviews it passed. review_on: the day of the next one, such as 2026-11-24, ""
@@ -52,6 +53,7 @@ class StepProgress:
     review_on: str = ""
     review_begun: str = ""
     seen_hints: int = 0
+    outcome: str = ""
 
     def with_hints(self, number: int) -> StepProgress:
         """Return the progress after hint `number` was asked for."""
@@ -61,9 +63,19 @@ class StepProgress:
         """Return the progress after the solution was shown."""
         return replace(self, solution=True)
 
-    def with_passed(self, passed: bool) -> StepProgress:
-        """Return the progress after a check."""
-        return replace(self, passed=passed)
+    def with_stub(self) -> StepProgress:
+        """Return the progress after the stub was put back."""
+        return replace(self, passed=False, outcome="")
+
+    def with_outcome(self, outcome: Outcome, *, counts: bool) -> StepProgress:
+        """Return the progress after a check of the file that `counts`, or of another.
+
+        In another file, what is not written says nothing, and what fails takes no pass away.
+        """
+        passes = outcome is Outcome.PASSED
+        if not counts and not passes and (self.passed or outcome is Outcome.NOT_WRITTEN):
+            return self
+        return replace(self, passed=passes, outcome=outcome.value)
 
     def with_mistake(self, name: str | None) -> StepProgress:
         """Return the progress after a check that found the mistake `name`, or none by name."""
@@ -126,6 +138,7 @@ class Progress:
             _day(facts.get("review_on")),
             _day(facts.get("review_begun")),
             _count(facts.get("seen_hints")),
+            _outcome(facts.get("outcome")),
         )
 
     def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:
@@ -147,14 +160,15 @@ class Progress:
         """Return the progress after a check."""
         name = checkup.exercise.name
         progress = self.with_current(name)
+        counts = checkup.passes or has_say(checkup.exercise, checkup.file)
         for run in checkup.steps:
-            progress = progress.with_verdict(name, run.verdict)
+            progress = progress.with_verdict(name, run.verdict, counts=counts)
         return progress
 
-    def with_verdict(self, exercise: str, verdict: StepVerdict) -> Progress:
-        """Return the progress after a check of one step."""
+    def with_verdict(self, exercise: str, verdict: StepVerdict, *, counts: bool) -> Progress:
+        """Return the progress after a check of one step, in the file that `counts` or another."""
         finding = verdict.finding
-        now = self.step(exercise, verdict.name).with_passed(verdict.passes)
+        now = self.step(exercise, verdict.name).with_outcome(verdict.outcome, counts=counts)
         now = now.with_mistake(finding.misconception if finding else None)
         return self.with_step(exercise, verdict.name, scheduled(now, date.today()))
 
@@ -213,6 +227,10 @@ def _day(value: Any) -> str:
         return date.fromisoformat(value).isoformat()
     except (TypeError, ValueError):
         return ""
+
+
+def _outcome(value: Any) -> str:
+    return value if isinstance(value, str) and value in list(Outcome) else ""
 
 
 def _names(listed: Any) -> tuple[str, ...]:

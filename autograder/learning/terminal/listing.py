@@ -81,7 +81,8 @@ def _left(session: LearnerSession, exercise: Exercise) -> str:
 def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Indented:
     step = exercise.steps[place]
     known = session.known(exercise, step)
-    line = Text.assemble(sign(Outcome.PASSED if known.passed else Outcome.NOT_WRITTEN))
+    last = Outcome(known.outcome) if known.outcome else Outcome.NOT_WRITTEN
+    line = Text.assemble(sign(Outcome.PASSED if known.passed else last))
     line.append(f" {place + 1} {step.name}")
     used = f", {hints_words(known.hints)}" if known.hints else ""
     solution = ", solution shown" if known.solution else ""

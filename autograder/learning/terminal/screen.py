@@ -42,10 +42,7 @@ def show_checkup(
     for remark in checkup.remarks:
         console.print(Text(remark))
     look = checkup.next
-    finding = look.verdict.finding if look else None
-    for trouble in checkup.troubles:
-        if finding is None or trouble.fact != finding.fact:  # else it is told below
-            show_trouble(console, trouble)
+    show_troubles(console, checkup, look)
     for run in checkup.steps:
         console.print(Indented(step_line(run), 0, 4))
     signs = key(run.verdict.outcome for run in checkup.steps)
@@ -92,6 +89,14 @@ def worth(step: Step) -> str:
     """Return what a step is worth: `2 points`, or `bonus`."""
     noun = "point" if step.points == 1 else "points"
     return f"{number(step.points)} {noun}" if step.points else "bonus"
+
+
+def show_troubles(console: Console, checkup: Checkup, look: StepRun | None) -> None:
+    """Show what kept parts of the file from being run, unless the step to look at says it."""
+    finding = look.verdict.finding if look else None
+    for trouble in checkup.troubles:
+        if finding is None or trouble.fact != finding.fact:
+            show_trouble(console, trouble)
 
 
 def show_trouble(console: Console, trouble: Finding) -> None:
@@ -145,7 +150,7 @@ def show_printed(console: Console, text: str) -> None:
 def _all_printed(checkup: Checkup) -> str:
     checks: Iterable[CheckRun] = (check for run in checkup.steps for check in run.checks)
     every = (checkup.printed, *(check.printed for check in checks))
-    return "\n".join(text for text in every if text)
+    return "\n".join(text.removesuffix("\n") for text in every if text)
 
 
 def next_commands(task: Task, run: StepRun) -> tuple[Indented, ...]:

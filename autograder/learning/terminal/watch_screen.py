@@ -18,7 +18,7 @@ from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
     show_finding,
     show_printed,
-    show_trouble,
+    show_troubles,
     sign,
     worth,
 )
@@ -96,8 +96,7 @@ def _show_outcome(console: Console, view: View) -> None:
 def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
     for remark in checkup.remarks:
         console.print(Text(remark))
-    for trouble in checkup.troubles:
-        show_trouble(console, trouble)
+    show_troubles(console, checkup, view.at)
     if not view.at:
         console.print(Text(f"Every step of {view.exercise.name} passes.", style="bold"))
         console.print(Text(beyond_the_checks(view.exercise)))
