@@ -10,7 +10,7 @@
 #
 # In a sequence, the meaning of one token depends on the others. In “the cat slept because it was tired”, the word “it” alone says little. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from nothing but matrix products.
 #
-# You build it in small steps. Each step is one function, with a check on its own inputs, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`. Get each step right before you go on.
+# You build it in small steps. Each step is one function, with a check on its own inputs, so an error in one does not spoil the next. Write them in order: a later step may call an earlier one. At the end the steps become a class, `SingleHeadAttention`. Get each step right before you go on.
 #
 # **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
 #

@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.notebook.broken_cell import BrokenCell, broken_cell, names_set_by, stopped_cell
+from autograder.notebook.taken_names import CHECK, TakenName, calls, taken_in
 from autograder.submission.cells import parsed
 from autograder.submission.definitions import DefinitionNode, find_definitions, top_level
 
@@ -63,7 +64,7 @@ class CellLog:
 
     steps: the names that are watched. ran_at: when a cell that defines a name last ran. set_by,
     deleted_by: the cell that last gave a step a value, or took it away. running: the cell
-    that runs, or ran last.
+    that runs, or ran last. taken: the names of the check and of modules that are values by now.
     """
 
     steps: set[str] = field(default_factory=set)
@@ -72,6 +73,7 @@ class CellLog:
     deleted_by: dict[str, RanCell] = field(default_factory=dict)
     renamed: dict[str, Renamed] = field(default_factory=dict)
     broken: list[BrokenCell] = field(default_factory=list)
+    taken: dict[str, TakenName] = field(default_factory=dict)
     running: RanCell = RanCell("", 0, None)
     _before: dict[str, Any] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ class CellLog:
         shell.events.register("pre_run_cell", lambda info: self._begins(shell, info))
         shell.events.register("post_run_cell", lambda result: self._ended(shell, result))
         if not shell.custom_exceptions:  # otherwise somebody else's
-            shell.set_custom_exc((NameError,), self._show_missing)
+            shell.set_custom_exc((NameError, TypeError), self._show_missing)
 
     def _begins(self, shell: Any, info: Any) -> None:
         text = info.raw_cell or ""
@@ -117,6 +119,10 @@ class CellLog:
             if there:
                 self.deleted_by.pop(name, None)
         names = names_set_by(cell.text)
+        for name in names & self.taken.keys():
+            del self.taken[name]
+        for taken in taken_in(cell.text, cell.place, shell.user_ns):
+            self.taken[taken.name] = taken
         self.broken[:] = [
             each
             for each in self.broken
@@ -131,10 +137,19 @@ class CellLog:
         self.broken.extend([found] if found else [])
 
     def _show_missing(
-        self, shell: Any, kind: type, error: NameError, trace: Any, tb_offset: Any = None
+        self,
+        shell: Any,
+        kind: type,
+        error: NameError | TypeError,
+        trace: Any,
+        tb_offset: Any = None,
     ) -> None:
-        """Show a `NameError`, or why the name is not there, where that is known."""
-        told: Any = self.missing(str(error.name))
+        """Show an error, or why a name is not there or something else, where that is known."""
+        told: Any = None
+        if isinstance(error, NameError):
+            told = self.missing(str(error.name))
+        elif CHECK in self.taken and calls(CHECK, trace):
+            told = self.taken[CHECK].told()
         shown = (type(told), told, None) if told else (kind, error, trace)
         shell.showtraceback(shown, running_compiled_code=True)
 

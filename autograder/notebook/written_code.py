@@ -82,7 +82,9 @@ class WrittenCode:
         submission = Submission("", self.exercise.name, cells, Path("notebook.ipynb"))
         slips = slips_in(submission, self.exercise, given, live=True)
         others = [known.name for known in self.exercise.steps if known.name != verdict.name]
-        return step_by_parameter_name(explained_step(verdict, slips, others), given)
+        taken = [each.slip() for each in self.log.taken.values()]
+        every = {**slips, name: [*taken, *slips.get(name, ())]}
+        return step_by_parameter_name(explained_step(verdict, every, others), given)
 
     @cached_property
     def _given(self) -> str:

@@ -79,6 +79,13 @@ def test_p_and_numbers_go_back_to_earlier_steps_and_forward_again(
     terminal.frame("Step 9 of 11")  # what was chosen stays while it is open
 
 
+def test_what_python_cannot_read_is_told_once(workspace: Path, terminal: Terminal) -> None:
+    terminal.frame("q quit", "Step 1 of 11: softmax")
+    put(workspace, softmax="    return scores +")
+    shown = "\n".join(terminal.frame("Python cannot read"))
+    assert shown.count("Python cannot read") == 1
+
+
 def test_from_the_end_p_goes_to_the_last_step(workspace: Path, terminal: Terminal) -> None:
     by_rename(stub_file(workspace), REFERENCE)
     terminal.frame("Every step of")

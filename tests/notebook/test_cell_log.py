@@ -201,3 +201,31 @@ def test_opening_the_exercise_again_keeps_what_passed(passed: Kernel) -> None:
     assert "Left: check(initialize_weights)" in told
     passed.run("del softmax", OWN)
     assert "a cell has deleted it" in checked(passed)
+
+
+@pytest.mark.parametrize("cell", ["check = 3", "x = 1\ncheck = np.ones(3)", "check, x = 1, 2"])
+def test_a_check_whose_name_was_taken_is_told_with_the_cell_that_did_it(
+    passed: Kernel, cell: str
+) -> None:
+    passed.run(cell, OWN)
+    told = checked(passed)
+    line = 1 + cell.count("\n")
+    assert "`check` is a value of yours now" in told and f"cell [5], line {line}: `check" in told
+    assert "not callable" not in told
+    passed.run(
+        f'from autograder import open_exercise\ncheck = open_exercise("{NAME}")', "given-002"
+    )
+    assert PASSES in checked(passed)
+
+
+def test_a_module_whose_name_was_taken_is_told_with_the_cell_that_did_it(passed: Kernel) -> None:
+    passed.run("\nnp = 3", OWN)
+    assert "Cell [5], line 2 gives the name `np` to a value." in checked(passed)
+    passed.run(IMPORTS, "given-001")
+    assert PASSES in checked(passed)
+
+
+def test_an_error_that_has_nothing_to_do_with_the_check_is_shown_as_it_is(passed: Kernel) -> None:
+    passed.run("check = 3", OWN)
+    told = passed.run("x = 3\nx(softmax)", "another")
+    assert "'int' object is not callable" in told and "value of yours" not in told
