@@ -88,7 +88,8 @@ class Check:
             report = report_on(
                 self.exercise.step(name), self.examples, respondent, self._blame_beside(step)
             )
-        report = replace(report, remark="" if run_since else SAME_CODE.format(name))
+        remark = self.code.absent_in_class(name, step) if run_since else SAME_CODE.format(name)
+        report = replace(report, remark=remark)
         passes, finding = report.verdict.passes, report.verdict.finding
         self.record.note(name, finding.misconception if finding else None, passes=passes)
         if _watched():

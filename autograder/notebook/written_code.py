@@ -18,11 +18,13 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.model.shipped import handed_out
 from autograder.model.verdict import StepVerdict
 from autograder.notebook.broken_cell import names_set_by, names_used_by
 from autograder.notebook.cell_log import CellLog, definitions, kernel_cells
 from autograder.submission.cells import parsed
+from autograder.submission.missing_import import modules_used, packages_of, remark_on_absent
 from autograder.submission.parameter_words import step_by_parameter_name
 from autograder.submission.reading import Submission, read_submission
 from autograder.submission.slip import explained_step
@@ -73,6 +75,16 @@ class WrittenCode:
 
     def _used_by(self, name: str, step: Any) -> Iterator[str]:
         return names_used_by(name, _cells_of(self.exercise, name, step))
+
+    def absent_in_class(self, name: str, step: Any) -> str:
+        """Return a remark on a package that a step uses and that the exercise does not have."""
+        names = vars(sys.modules.get(step.__module__, object))
+        there = {*sys.stdlib_module_names, *packages_of(self.exercise.library, self._given)}
+        for node in definitions(_source_of(step), name):
+            for module in modules_used(node, names):
+                if module not in there:
+                    return remark_on_absent(clean_line(module, LONGEST_NAME))
+        return ""
 
     def told(self, name: str, step: Any, verdict: StepVerdict) -> StepVerdict:
         """Return the verdict on `step` with the slips of writing told that explain it."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import symtable
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
 
 from autograder.judging.explanation import IMPORTS
 from autograder.model.exercise import Exercise
@@ -81,10 +82,24 @@ def remarks_on_absent(cells: Iterable[str], exercise: Exercise, given: str) -> t
     modules = dict.fromkeys(
         clean_line(absent[name], LONGEST_NAME) for name in absent if name in used
     )
-    return tuple(
-        f"`{module}` is not there when your code is graded: a step that uses it stops there."
-        for module in list(modules)[:_MOST_MODULES]
-    )
+    return tuple(map(remark_on_absent, list(modules)[:_MOST_MODULES]))
+
+
+def remark_on_absent(module: str) -> str:
+    """Return the remark that a module is not there in class."""
+    return f"`{module}` is not there when your code is graded: a step that uses it stops there."
+
+
+def modules_used(step: ast.AST, names: Mapping[str, object]) -> Iterator[str]:
+    """Yield the packages that a step uses, where `names` are what the names in it stand for."""
+    for node in ast.walk(step):
+        match node:
+            case ast.Import(names=found):
+                yield from (each.name.split(".")[0] for each in found)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module.split(".")[0]
+            case ast.Name(id=name) if isinstance(names.get(name), ModuleType):
+                yield str(getattr(names[name], "__name__", "")).split(".")[0]
 
 
 def _is_set(symbol: symtable.Symbol) -> bool:

@@ -229,3 +229,15 @@ def test_an_error_that_has_nothing_to_do_with_the_check_is_shown_as_it_is(passed
     passed.run("check = 3", OWN)
     told = passed.run("x = 3\nx(softmax)", "another")
     assert "'int' object is not callable" in told and "value of yours" not in told
+
+
+@pytest.mark.parametrize("line", ["import sympy", "plotting.__name__"])
+def test_a_package_that_is_not_there_in_class_is_told_where_a_step_uses_it(
+    kernel: Kernel, line: str
+) -> None:
+    kernel.run(f"{IMPORTS}\nimport matplotlib as plotting", "given-001")
+    kernel.run(RIGHT, STEP)
+    assert "is not there" not in checked(kernel)
+    kernel.run(RIGHT.replace("    return", f"    {line}\n    return"), STEP)
+    told = checked(kernel)
+    assert PASSES in told and "is not there when your code is graded" in told
