@@ -201,7 +201,7 @@ def _coarse(
 
 def comparable(array: np.ndarray, mode: str) -> np.ndarray:
     """Return the array in the form in which a step's results are compared."""
-    if mode == "numbers" and array.dtype.kind in "bui":
+    if mode in ("numbers", "booleans") and array.dtype.kind in "bui":
         return array.astype(np.float64)
     if mode == "floor" and array.dtype.kind == "f":
         return np.asarray(np.maximum(array, FLOOR))
@@ -220,7 +220,9 @@ def _type(
         return Finding(
             Outcome.WRONG_TYPE, f"{subject} {verb} {given}, but {wanted} is expected.", look=look
         )
-    numbers = "fbui" if form.compare == "numbers" else "f"
+    if form.compare == "booleans" and actual.dtype.kind != "b":
+        return _no_booleans(actual, label, form)
+    numbers = "fbui" if form.compare in ("numbers", "booleans") else "f"
     if actual.dtype.kind not in numbers:
         has = "has" if label else "returns"
         return Finding(
@@ -230,6 +232,19 @@ def _type(
             look="The fractions get lost somewhere on the way.",
         )
     return None
+
+
+def _no_booleans(actual: np.ndarray, label: str, form: ResultSpec) -> Finding:
+    """The finding on numbers in the place of True and False."""
+    has = f"`{label}` has" if label else "It returns"
+    right = "All of its numbers are 1 or 0."
+    return Finding(
+        Outcome.WRONG_TYPE,
+        f"{has} numbers of type {actual.dtype}, but True and False are expected.",
+        right=right if np.isin(actual, (0, 1)).all() else "",
+        look="Later steps may turn a mask over with `~`, which needs True and False. Which of your "
+        "operations makes numbers?",
+    )
 
 
 def _shape(

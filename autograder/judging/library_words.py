@@ -18,6 +18,26 @@ if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
 # About axes: the shapes at the line are told after it.
 OF_AXES = (
     (
+        r"1D tensors expected",
+        "`torch.dot` takes two single vectors, with one axis each. Here are matrices, several at "
+        "once: which product takes them?",
+    ),
+    (
+        r"self must be a matrix|mat2 must be a matrix",
+        "`torch.mm` takes two single matrices, with two axes each. Which product takes several at "
+        "once, with more axes in front?",
+    ),
+    (
+        r"batch[12] must be a 3D tensor",
+        "`torch.bmm` takes three axes: a matrix, and one axis in front of it. Which product takes "
+        "any number of them?",
+    ),
+    (
+        r"not aligned: (?P<left>\d+) \(dim \d+\) != (?P<right>\d+)",
+        "The sum of the products runs over two axes, which must be equally long. Here they have "
+        "{left} and {right}.",
+    ),
+    (
         r"axes don't match array",
         "In NumPy, `transpose` takes the new order of all axes. `swapaxes` exchanges two.",
     ),
@@ -139,7 +159,8 @@ def of_axes(exception: ExceptionReport) -> str:
 def of_writing(exception: ExceptionReport) -> str:
     """Return the sentence for a message about how something is written, or ""."""
     return (
-        _from(OF_WRITING, exception.message)
+        _no_bias(exception)
+        or _from(OF_WRITING, exception.message)
         or _truth(exception)
         or _layer_as_array(exception)
         or _plain_number(exception)
@@ -194,6 +215,16 @@ def _layer_as_array(exception: ExceptionReport) -> str:
         name = products[0][1 if kinds[2] == "Linear" else 3]
         return f"`{name}` is a layer, and a layer is called: `{name}(...)`. The product is inside."
     return "A linear layer stands there. A layer is called with its input, as a function is."
+
+
+def _no_bias(exception: ExceptionReport) -> str:
+    """Say what the bias of a layer is that was made without one."""
+    if "NoneType" not in exception.message or not re.search(r"\.bias\b", exception.code):
+        return ""
+    return (
+        "A layer that is made with `bias=False` has None in place of its bias. What does calling "
+        "the layer do that this line does by hand?"
+    )
 
 
 def _plain_number(exception: ExceptionReport) -> str:

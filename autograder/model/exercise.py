@@ -26,7 +26,7 @@ SOLUTION = "solution.py"
 GRADERS = "graders.py"
 WALKTHROUGH = "walkthrough.py"  # the numbers in the prose of solution.py
 LIBRARIES = ("numpy", "torch")
-COMPARISONS = ("values", "numbers", "floor", "distribution", "layers")
+COMPARISONS = ("values", "numbers", "booleans", "floor", "distribution", "layers")
 RANDOM = ("distribution", "layers")
 
 

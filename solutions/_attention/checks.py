@@ -25,6 +25,11 @@ def linear(draw, inputs, outputs):
     return Linear(draw.shaped(outputs, inputs, scale=inputs**-0.5), draw.shaped(outputs, scale=0.5))
 
 
+def bare(draw, inputs, outputs):
+    """A linear layer without a bias, as `bias=False` makes one."""
+    return Linear(linear(draw, inputs, outputs).weight, None)
+
+
 def _check(function, step, title, marks):
     function.__doc__ = title
     for mark in (pytest.mark.step(step), *marks):
@@ -46,18 +51,17 @@ class StepChecks:
 
     def score_values(self, *marks):
         stays = pytest.mark.stays(
+            "the other worked example has equal sizes, which cannot be read by axis, and a wrong axis "
+            "can go unseen there; in this one all sizes differ, so it comes first"
+        )
+        return self._scores("entry (i, j) is query i times key j, unscaled", stays, *marks)
+
+    def scores_of_equal_sizes(self, *marks):
+        stays = pytest.mark.stays(
             "with equal sizes, mistakes that raise one and the same error elsewhere give numbers "
             "of their own, so a student is told which of them it is"
         )
-        title = "entry (i, j) is query i times key j, unscaled"
-        return self._scores(title, stays, *marks)
-
-    def scores_of_other_sizes(self, *marks):
-        stays = pytest.mark.stays(
-            "the other worked example has equal sizes, where a wrong axis can go unseen; in this "
-            "one all sizes differ"
-        )
-        return self._scores("the same, with sizes that all differ", stays, *marks)
+        return self._scores("the same, with equal sizes", stays, *marks)
 
     def _scores(self, title, *marks):
         def check(student, draw):
@@ -65,12 +69,21 @@ class StepChecks:
 
         return _check(check, "compute_attention_scores", title, marks)
 
-    def scaled_values(self, *marks):
+    def scaled_values(self, *marks, by="the head size"):
+        return self._scaled(f"the scores are divided by the square root of {by}", *marks)
+
+    def scaled_at_another_width(self, *marks):
+        stays = pytest.mark.stays(
+            "at one width, a fixed number gives the very result of some root; at a second one it "
+            "does not, so a student is told which of the two it is"
+        )
+        return self._scaled("the same, with vectors of another width", stays, *marks)
+
+    def _scaled(self, title, *marks):
         def check(student, draw):
             width = draw[self.width]
             student(draw(self.scores, scale=width**0.5), width).agrees()
 
-        title = "the scores are divided by the square root of the head size"
         return _check(check, "scale_scores", title, marks)
 
     def attention_weight_values(self, *marks):

@@ -105,16 +105,10 @@ def test_projection_values(student, draw):
     student(draw("B S D"), *(matrices[name] for name in WEIGHT_NAMES[:3])).agrees()
 
 
-test_score_values = steps.score_values(PUBLIC(B=2, S=3, D=3), SQUARE)
-test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
-
-
-@pytest.mark.step("scale_scores")
-@PUBLIC(D=6)
-@WIDTHS
-def test_scaled_values(student, draw):
-    """the scores are divided by the square root of the embedding dimension"""
-    student(draw("B S S", scale=draw["D"] ** 0.5), draw["D"]).agrees()
+test_score_values = steps.score_values(PUBLIC)
+test_scores_of_equal_sizes = steps.scores_of_equal_sizes(PUBLIC(B=2, S=3, D=3), SQUARE)
+test_scaled_values = steps.scaled_values(PUBLIC(D=6), WIDTHS, by="the embedding dimension")
+test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(D=11))
 
 
 @pytest.mark.step("create_causal_mask")
@@ -177,7 +171,7 @@ def test_layer_draws_its_weights(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@PUBLIC
+@PUBLIC(D=10)
 @pytest.mark.parametrize("draw", [*SQUARES, GUIDE], indirect=True)
 def test_layer_values(student, draw):
     """forward joins the steps; every token sees all tokens"""

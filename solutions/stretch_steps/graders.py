@@ -96,13 +96,22 @@ def test_projection_values(student, draw):
     student(x, context, checks.linear(draw, C, C), checks.linear(draw, E, 2 * C)).agrees()
 
 
+@pytest.mark.step("project_two_sequences")
+@PUBLIC
+def test_projection_without_bias(student, draw):
+    """the same, with layers that were made without a bias"""
+    C, E = draw["C"], draw["E"]
+    x, context = draw("B S C"), draw("B T E")
+    student(x, context, checks.bare(draw, C, C), checks.bare(draw, E, 2 * C)).agrees()
+
+
 test_layer_keeps_its_layers = layer.keeps_its_layers(
     PUBLIC, SEQUENCES, title="the attributes Wq, Wkv and Wo have the right sizes"
 )
 
 
 @pytest.mark.step("CrossAttention")
-@PUBLIC
+@PUBLIC(C=10, E=7)
 @SEQUENCES
 @pytest.mark.stays(
     "it is the layer at its plainest: what fails here has nothing to do with padding, and a "

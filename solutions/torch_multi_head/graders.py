@@ -63,9 +63,12 @@ def test_split_values(student, draw):
     student(draw.shaped(draw["B"], draw["S"], 3 * draw["C"]), draw["heads"]).agrees()
 
 
-test_score_values = steps.score_values(PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE)
-test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
+test_score_values = steps.score_values(PUBLIC)
+test_scores_of_equal_sizes = steps.scores_of_equal_sizes(
+    PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE
+)
 test_scaled_values = steps.scaled_values(PUBLIC(head_dim=6), WIDTHS)
+test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(heads=3, head_dim=11))
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)
@@ -77,6 +80,13 @@ test_merged_values = steps.merged_values(PUBLIC, SIZES)
 def test_output_values(student, draw):
     """the merged heads are mixed by the output layer"""
     student(draw("B S C"), checks.linear(draw, draw["C"], draw["C"])).agrees()
+
+
+@pytest.mark.step("project_output")
+@PUBLIC
+def test_output_without_bias(student, draw):
+    """the same, with a layer that was made without a bias"""
+    student(draw("B S C"), checks.bare(draw, draw["C"], draw["C"])).agrees()
 
 
 test_layer_keeps_its_layers = layer.keeps_its_layers(
@@ -102,9 +112,9 @@ def test_heads_divide_the_hidden_size(student, draw):
     )
 
 
-test_layer_values = layer.values(PUBLIC, SIZES)
+test_layer_values = layer.values(PUBLIC(C=12, head_dim=6), SIZES)
 test_layer_without_bias = layer.without_bias(PUBLIC)
-test_layer_gradients = layer.gradients(PUBLIC)
+test_layer_gradients = layer.gradients(PUBLIC(B=4, C=9, heads=3, head_dim=3))
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_causal_layer_keeps_its_layers = causal_layer.keeps_its_layers(
     PUBLIC, SIZES, title="the causal layer has both attributes, too"

@@ -61,9 +61,17 @@ def test_projection_values(student, draw):
     student(draw("B S C"), checks.linear(draw, draw["C"], 3 * draw["head_dim"])).agrees()
 
 
-test_score_values = steps.score_values(PUBLIC(B=2, S=3, head_dim=3), SQUARE)
-test_scores_of_other_sizes = steps.scores_of_other_sizes(PUBLIC)
+@pytest.mark.step("project_qkv")
+@PUBLIC
+def test_projection_without_bias(student, draw):
+    """the same, with a layer that was made without a bias"""
+    student(draw("B S C"), checks.bare(draw, draw["C"], 3 * draw["head_dim"])).agrees()
+
+
+test_score_values = steps.score_values(PUBLIC)
+test_scores_of_equal_sizes = steps.scores_of_equal_sizes(PUBLIC(B=2, S=3, head_dim=3), SQUARE)
 test_scaled_values = steps.scaled_values(PUBLIC, SIZES)
+test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(head_dim=11))
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES)
 
@@ -76,10 +84,17 @@ def test_output_values(student, draw):
     student(draw("B S head_dim"), checks.linear(draw, draw["head_dim"], draw["C"])).agrees()
 
 
+@pytest.mark.step("project_output")
+@PUBLIC
+def test_output_without_bias(student, draw):
+    """the same, with a layer that was made without a bias"""
+    student(draw("B S head_dim"), checks.bare(draw, draw["head_dim"], draw["C"])).agrees()
+
+
 test_layer_keeps_its_layers = layer.keeps_its_layers(
     PUBLIC, SIZES, title="the attributes Wqkv and Wo have the right sizes"
 )
-test_layer_values = layer.values(PUBLIC(B=3, S=4), SQUARE)
+test_layer_values = layer.values(PUBLIC(B=3, S=4, C=20, head_dim=5), SQUARE)
 test_uneven_layer_values = layer.values(UNEVEN, title="a hidden size that is not a multiple of 4")
 test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC)

@@ -75,6 +75,17 @@ def test_scaled_score_values(student, draw):
     student(draw("B heads N head_dim"), draw("B heads N head_dim")).agrees()
 
 
+@pytest.mark.step("compute_scaled_scores")
+@PUBLIC(heads=4, head_dim=7)
+@pytest.mark.stays(
+    "at one width, a fixed number gives the very result of some root; at a second one it does not, "
+    "so a student is told which of the two it is"
+)
+def test_scaled_scores_at_another_width(student, draw):
+    """the same, with vectors of another width"""
+    student(draw("B heads N head_dim"), draw("B heads N head_dim")).agrees()
+
+
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)

@@ -115,6 +115,8 @@ def _values(own: Value, wanted: Value, compare: str, precision: str) -> Iterator
     elif isinstance(wanted, np.ndarray):
         if compare in RANDOM:
             yield from _drawn(own, wanted)
+        elif isinstance(own, np.ndarray) and compare == "booleans" and own.dtype != bool:
+            yield Deviation("numbers in place of True and False")
         elif isinstance(own, np.ndarray) and own.dtype.kind in "biuf":
             yield from _array(comparable(own, compare), comparable(wanted, compare), precision)
         else:
