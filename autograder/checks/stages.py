@@ -77,6 +77,9 @@ class _Way:
                 self._held.setdefault(_key(value), set()).update(sources)
 
 
+MASKS = ("numbers", "booleans")  # how steps are compared whose results are no way to the output
+
+
 def stages_of(reference: Reference, request: Request) -> tuple[Stage, ...]:
     """Return what the reference's steps give while its class answers `request`, in order."""
     way, exercise = _Way(reference), reference.exercise

@@ -20,11 +20,13 @@ from autograder.judging.entry_claims import (
     about_rows,
     about_triangle,
 )
+from autograder.judging.not_finite_claims import about_not_finite
 from autograder.judging.number_claims import about_numbers
 from autograder.judging.order_claims import about_axes, about_order
-from autograder.judging.part_claims import about_parts, about_type
+from autograder.judging.part_claims import about_parts, about_reshaping, about_type
 from autograder.judging.precision import LOWER, asked_precision, is_lower
 from autograder.judging.product_claims import about_products
+from autograder.judging.projection_claims import about_projections
 from autograder.judging.question_sizes import sizes_of
 from autograder.judging.score_claims import about_scores
 from autograder.judging.shape_claims import about_shape
@@ -67,6 +69,7 @@ def _claims(
         return
     arrays = [np.asarray(part) for part in wanted]
     yield from about_parts(given, arrays, form)
+    yield from about_reshaping(given, form, request)
     sizes = sizes_of(expected, form, request)
     others = False  # whether a wrong array comes before, of which there is nothing to say
     for name, axes, part, whole in zip(form.names, form.axes, given, arrays):
@@ -82,8 +85,10 @@ def _claims(
         seen = Difference(actual, numbers(whole, form), label, axes, near(part, form), sizes)
         found = [
             *_argument(seen, request),
+            *about_projections(seen, request),
             *about_products(seen, request, dict(zip(form.names, arrays))),
             *about_scores(seen, request),
+            *about_not_finite(seen, request),
             *_of_one(seen),
         ]
         if found:

@@ -10,6 +10,7 @@ from autograder.judging.compare import FLOOR
 from autograder.judging.difference import Difference
 from autograder.model.claim import Claim
 
+GRADIENT = ".grad"  # behind the name of a parameter
 MOST_PLACES = 6  # that are listed one by one
 
 
@@ -84,15 +85,32 @@ def _row_factor(seen: Difference, axis: int) -> Claim | None:
         or not seen.holds(seen.expected * factors)
     ):
         return None
-    low, high = float(factors.min()), float(factors.max())
-    sums = " So the sums of the rows differ from 1." if seen.shares else ""
-    return Claim(
-        "row factor",
-        f"Along {seen.axis(axis)}{seen.of_label}, the entries of a row are in the right "
-        "proportion. But each row is multiplied by a number of its own, from "
-        f"{low:.4g} to {high:.4g}.{sums}",
-        "Which sum or size do you divide by?",
-    )
+    rows = axis == seen.expected.ndim - 1
+    sums = " So the sums of the rows differ from 1." if seen.shares and rows else ""
+    only, line = _only_axis(seen, factors), "row" if rows else "line"
+    if only and not sums:
+        fact = (
+            f"Along {only}{seen.of_label}, each entry is multiplied by a number of its own, "
+            f"{_from_to(factors)}, whatever its place on the other axes."
+        )
+    else:
+        fact = (
+            f"Along {seen.axis(axis)}{seen.of_label}, the entries of a {line} are in the right "
+            f"proportion. But each {line} is multiplied by a number of its own, "
+            f"{_from_to(factors)}.{sums}"
+        )
+    return Claim("row factor", fact, "Which sum or size do you divide by?")
+
+
+def _from_to(numbers: np.ndarray) -> str:
+    return f"from {float(numbers.min()):.4g} to {float(numbers.max()):.4g}"
+
+
+def _only_axis(seen: Difference, numbers: np.ndarray) -> str:
+    """Name the only axis along which numbers differ, or return ""."""
+    sizes = enumerate(numbers.shape)
+    differ = [axis for axis, size in sizes if size > 1 and np.ptp(numbers, axis=axis).max() > 1e-3]
+    return seen.axis(differ[0]) if len(differ) == 1 else ""
 
 
 def _row_offset(seen: Difference, axis: int) -> Claim | None:
@@ -101,12 +119,19 @@ def _row_offset(seen: Difference, axis: int) -> Claim | None:
     off = np.median(seen.actual - seen.expected, axis=axis, keepdims=True)
     if not np.isfinite(off).all() or np.ptp(off) < 1e-3 or not seen.holds(seen.expected + off):
         return None
-    low, high = float(off.min()), float(off.max())
+    only, line = _only_axis(seen, off), "row" if axis == seen.expected.ndim - 1 else "line"
+    if only:
+        return Claim(
+            "row offset",
+            f"Along {only}{seen.of_label}, each entry is off by a number of its own, "
+            f"{_from_to(off)}, whatever its place on the other axes.",
+            f"What is added, or taken away, along {only}?",
+        )
     return Claim(
         "row offset",
-        f"Along {seen.axis(axis)}{seen.of_label}, the entries of each row are all off by "
-        f"one and the same number: from {low:.4g} to {high:.4g}.",
-        "What is added to, or taken away from, whole rows?",
+        f"Along {seen.axis(axis)}{seen.of_label}, the entries of each {line} are all off by "
+        f"one and the same number: {_from_to(off)}.",
+        f"What is added to, or taken away from, whole {line}s?",
     )
 
 
@@ -137,11 +162,53 @@ def about_entries(seen: Difference) -> Iterator[Claim]:
         others = tuple(other for other in range(seen.expected.ndim) if other != axis)
         whole = right.all(axis=others)
         if 0 < whole.sum() < whole.size:
+            zero = _zero(seen, axis, np.asarray(~whole))
+            if zero:
+                yield zero
             entries = _entries([int(place) for place in np.flatnonzero(whole)], whole.size)
             along = f"Along {seen.axis(axis)}{seen.of_label}"
             fact = f"{along}, {entries} right, but the others are not."
             yield Claim(f"entries {axis}", fact, weak=True)
             return
+
+
+def _zero(seen: Difference, axis: int, wrong: np.ndarray) -> Claim | None:
+    """Claim that the wrong entries along an axis hold nothing but 0, if that is so."""
+    held, wanted = (np.compress(wrong, each, axis) for each in (seen.actual, seen.expected))
+    if held.any() or not wanted.any():
+        return None
+    places = [int(place) for place in np.flatnonzero(wrong)]
+    parameter = seen.label.removesuffix(f"{GRADIENT}`")
+    if parameter == seen.label or axis:
+        fact = f"{_entries(places, wrong.size)} 0 everywhere, and the others are right."
+        return Claim(
+            f"zero {axis}",
+            f"Along {seen.axis(axis)}{seen.of_label}, {fact}",
+            "Which line leaves these entries out?",
+        )
+    third = _share_of(places, wrong.size)
+    rows = f"row {places[0]}{third} gets" if len(places) == 1 else f"{_listed(places)}{third} get"
+    return Claim(
+        f"zero {axis}",
+        f"In {parameter}`, {rows} no gradient. The others get the right one.",
+        "Which result is made with these rows? Where is its way to the output cut?",
+    )
+
+
+def _listed(places: list[int]) -> str:
+    if places == list(range(places[0], places[-1] + 1)) and len(places) > 2:
+        return f"the rows {places[0]} to {places[-1]}"
+    if len(places) <= MOST_PLACES:
+        return f"the rows {', '.join(map(str, places[:-1]))} and {places[-1]}"
+    return f"{len(places)} of the rows"
+
+
+def _share_of(places: list[int], count: int) -> str:
+    """Say which third of the rows these are, where they are one."""
+    for number, words in enumerate(("first", "second", "last")):
+        if count % 3 == 0 and places == list(range(number * count // 3, (number + 1) * count // 3)):
+            return f", the {words} third of all rows,"
+    return ""
 
 
 def _entries(places: list[int], count: int) -> str:

@@ -16,6 +16,7 @@ _POWERS = {
     0.5: "the square root of",
     -1.0: "1 divided by",
 }
+_MOST_DECIMALS = 4  # that somebody rounds to
 _NEARLY = 2e-3  # how far from 1 a factor is that is told as one near it
 
 
@@ -23,6 +24,7 @@ def about_numbers(seen: Difference) -> Iterator[Claim]:
     """Give what is true of all numbers of a result with the expected shape."""
     for claim in (
         _constant,
+        _rounded,
         _factor,
         _absolute,
         _complement,
@@ -51,6 +53,23 @@ def _number(seen: Difference, number: float) -> str:
     # Where scores may be forbidden, all that are as low as this are one.
     forbidden = number == FLOOR and (seen.expected == FLOOR).any()
     return "a very negative one" if forbidden else f"{number:.4g}"
+
+
+def _rounded(seen: Difference) -> Claim | None:
+    actual, expected = (np.asarray(each, np.float64) for each in (seen.actual, seen.expected))
+    if actual.size < 3 or not np.isfinite(actual).all() or np.ptp(actual) == 0:
+        return None
+    for digits in range(_MOST_DECIMALS + 1):
+        # In units of the last decimal: each a whole number, and the nearest one.
+        units, off = actual * 10**digits, np.abs(actual - expected) * 10**digits
+        if np.abs(units - np.rint(units)).max() < 1e-2 and off.max() < 0.5 + 1e-3:
+            decimals = {0: "whole numbers", 1: "1 decimal"}.get(digits, f"{digits} decimals")
+            return Claim(
+                "rounded",
+                f"{seen.label} is what is expected, rounded to {decimals}.",
+                "Numbers are rounded to be read, and not to be computed with. Which line does it?",
+            )
+    return None
 
 
 def best_factor(seen: Difference) -> float | None:

@@ -12,6 +12,7 @@ from autograder.model.claim import Claim
 
 MOST_ENTRIES = 64  # along an axis, in whose order is looked for
 MOST_AXES = 4
+_MOST_DIFFERENT = 16  # numbers that have to be different, in a large array of few digits
 
 
 def about_axes(seen: Difference) -> Iterator[Claim]:
@@ -70,8 +71,8 @@ def _permuted(seen: Difference, axis: int) -> Claim | None:
     along = f"Along {seen.axis(axis)}{seen.of_label}"
     if order == list(range(size))[::-1]:
         return Claim("reversed", f"{along}, the right entries stand in reverse order.")
-    shift = order.index(0)
-    if order == [*range(size - shift, size), *range(size - shift)]:
+    shift = order.index(0) if not _block(order) else 0
+    if shift and order == [*range(size - shift, size), *range(size - shift)]:
         way = f"{shift} {'place' if shift == 1 else 'places'} too late"
         if shift > size - shift:
             back = size - shift
@@ -80,6 +81,18 @@ def _permuted(seen: Difference, axis: int) -> Claim | None:
             "rolled",
             f"{along}, the right entries stand {way}, and those that fall off one end come in at "
             "the other.",
+        )
+    size = _block(order)
+    if size:
+        many = len(order) // size
+        parts = (
+            "two halves have changed places" if many == 2 else f"{many} parts are in reverse order"
+        )
+        return Claim(
+            "parts",
+            f"Along {seen.axis(axis)}{seen.of_label}, the {parts}, of {size} entries each. Inside "
+            "each of them, the order is right.",
+            "In which order do the parts come together?",
         )
     blocks = _blocks(order)
     if blocks:
@@ -107,6 +120,17 @@ def _order(seen: Difference, axis: int) -> list[int] | None:
     # Entries that are all alike would fit in any order.
     alike = seen.agree(expected[:1], expected).all()
     return None if alike or order == sorted(order) else order
+
+
+def _block(order: list[int]) -> int:
+    """Return the size of the parts that stand in reverse order, each in one piece; else 0."""
+    count = len(order)
+    for size in range(2, count // 2 + 1):
+        if count % size == 0:
+            parts = np.arange(count).reshape(-1, size)
+            if order == parts[::-1].ravel().tolist():
+                return size
+    return 0
 
 
 def _blocks(order: list[int]) -> int:
@@ -176,5 +200,5 @@ def _scattered(seen: Difference) -> Claim | None:
 
 
 def _varied(array: np.ndarray) -> bool:
-    """Say whether most numbers of an array occur once, so that their order can be seen."""
-    return array.size > 5 and np.unique(array).size > array.size // 2
+    """Say whether an array has so many different numbers that their order can be seen."""
+    return array.size > 5 and np.unique(array).size > min(array.size // 2, _MOST_DIFFERENT)

@@ -8,6 +8,7 @@ import numpy as np
 
 from autograder.judging.compare import ResultSpec, agree
 from autograder.model.claim import Claim
+from autograder.model.request import Request
 from autograder.protocol.wire import Value
 
 _GRADIENT = ".grad"
@@ -74,6 +75,40 @@ def _exchanged(
             fact = f"{_cased(what)}`{names[place]}` holds what is expected for `{names[other]}`."
         yield Claim(kind, fact, "In which order are they made, used and returned?")
         return
+
+
+def about_reshaping(
+    given: Sequence[Value], form: ResultSpec, request: Request | None
+) -> Iterator[Claim]:
+    """Claim that results hold all numbers of an argument, one after the other as they came."""
+    arrays = [part for part in given if isinstance(part, np.ndarray) and part.dtype.kind == "f"]
+    if request is None or request.method is not None or len(arrays) != len(form.names):
+        return
+    if any(each.shape != arrays[0].shape for each in arrays) or not arrays[0].size:
+        return
+    for number, value in enumerate(request.arguments, start=1):
+        if isinstance(value, np.ndarray) and _in_one_piece(arrays, value):
+            whose = "your results together" if len(arrays) > 1 else "your result"
+            yield Claim(
+                "reshaped only",
+                f"The numbers of argument number {number} stand in {whose} in the order in "
+                "which they came. A reshape or a view moves no axis.",
+                "Which axis should be cut, and which axes have to change places afterwards?",
+            )
+            return
+
+
+def _in_one_piece(parts: Sequence[np.ndarray], whole: np.ndarray) -> bool:
+    """Say whether an array was only reshaped, and then taken apart along one axis."""
+    shape = parts[0].shape
+    if (
+        whole.size != parts[0].size * len(parts)
+        or np.unique(whole).size < 6
+        or shape == whole.shape
+    ):
+        return False
+    axes = range(len(shape) + 1) if len(parts) > 1 else (0,)
+    return any(np.array_equal(np.stack(parts, axis).ravel(), whole.ravel()) for axis in axes)
 
 
 def _cased(words: str) -> str:

@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import permutations, product
 
 import numpy as np
 
 from autograder.judging.difference import Difference
+from autograder.judging.matrix_product import MatrixProduct, expected_product, times
+from autograder.judging.slip_claims import about_elementwise, about_slips
 from autograder.model.claim import Claim
 from autograder.model.request import Request
 from autograder.protocol.wire import Linear, Value
-
-_MOST = 1 << 22  # multiplications that are tried out for one product
-
-
-@dataclass(frozen=True, eq=False)
-class _Factor:
-    """An argument of the question, as a factor of a matrix product."""
-
-    words: str
-    array: np.ndarray
-
-    @property
-    def turned(self) -> np.ndarray:
-        return self.array.swapaxes(-2, -1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Product:
-    """The product that is expected: `left` times `right`, which is `turned` over if so."""
-
-    left: _Factor
-    right: _Factor
-    turned: bool
-
-    def of(self, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-        """Return the same product of other arrays, or None where their shapes do not fit."""
-        right = right.swapaxes(-2, -1) if self.turned else right
-        return _times(left, right)
 
 
 def about_products(
@@ -51,45 +23,21 @@ def about_products(
     """
     if request is None or request.method is not None or request.read:
         return
-    if seen.actual.shape != seen.expected.shape or not np.isfinite(seen.actual).all():
+    if not np.isfinite(seen.actual).all():
+        return
+    expected = expected_product(seen, request.arguments)
+    if expected:
+        yield from about_elementwise(seen, expected)
+    if seen.actual.shape != seen.expected.shape:
         return
     yield from _from_another_part(seen, request.arguments, parts)
-    expected = _expected_product(seen, request.arguments)
     if expected:
         found = (claim(seen, expected) for claim in _CLAIMS)
         yield from filter(None, found)
+        yield from about_slips(seen, expected)
 
 
-def _expected_product(seen: Difference, arguments: tuple[Value, ...]) -> _Product | None:
-    factors = [
-        _Factor(f"argument number {number}", np.asarray(value, np.float64))
-        for number, value in enumerate(arguments, start=1)
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim > 1
-    ]
-    for (left, right), turned in product(permutations(factors, 2), (True, False)):
-        expected = _Product(left, right, turned)
-        array = expected.of(left.array, right.array)
-        if array is not None and _is(seen, array, seen.expected):
-            return expected
-    return None
-
-
-def _times(left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    if left.shape[-1] != right.shape[-2] or left.size * right.shape[-1] > _MOST:
-        return None
-    try:
-        return np.asarray(left @ right)
-    except ValueError:  # the axes in front do not fit
-        return None
-
-
-def _is(seen: Difference, array: np.ndarray, wanted: np.ndarray) -> bool:
-    if array.shape != wanted.shape or not np.isfinite(array).all():
-        return False
-    return bool(seen.agree(wanted, array.astype(wanted.dtype)).all())
-
-
-def _turned_over(seen: Difference, expected: _Product) -> Claim | None:
+def _turned_over(seen: Difference, expected: MatrixProduct) -> Claim | None:
     left, right = expected.left, expected.right
     for factor, array in (
         (right, expected.of(left.array, right.turned)),
@@ -105,7 +53,7 @@ def _turned_over(seen: Difference, expected: _Product) -> Claim | None:
     return None
 
 
-def _summed(seen: Difference, expected: _Product) -> Claim | None:
+def _summed(seen: Difference, expected: MatrixProduct) -> Claim | None:
     """Claim that one factor is summed, averaged or cut down to one entry along an axis."""
     for factor, other in ((expected.right, expected.left), (expected.left, expected.right)):
         if factor.array.ndim != seen.expected.ndim:
@@ -137,7 +85,7 @@ def _along(array: np.ndarray, axis: int) -> Iterator[tuple[str, str, np.ndarray]
         yield f"{name} entry", f"{name} entry of", whole * array.take([entry], axis=axis)
 
 
-def _directions(seen: Difference, expected: _Product) -> Claim | None:
+def _directions(seen: Difference, expected: MatrixProduct) -> Claim | None:
     """Claim that vectors are divided by their lengths before they are multiplied."""
     left, right = expected.left.array, expected.right.array
     units = left / _length(left, -1), right / _length(right, -1 if expected.turned else -2)
@@ -161,7 +109,7 @@ def _length(array: np.ndarray, axis: int) -> np.ndarray:
     return np.asarray(np.sqrt((array * array).sum(axis=axis, keepdims=True)))
 
 
-def _distances(seen: Difference, expected: _Product) -> Claim | None:
+def _distances(seen: Difference, expected: MatrixProduct) -> Claim | None:
     """Claim that the distance of two vectors stands in the place of their product."""
     if not expected.turned:
         return None
@@ -173,18 +121,25 @@ def _distances(seen: Difference, expected: _Product) -> Claim | None:
         return None
     for words, array in (("squared distance", squares), ("distance", np.sqrt(squares))):
         weight = float((array * array).sum())
-        times = float((seen.actual * array).sum()) / weight if weight else 0.0
-        if array.shape == seen.actual.shape and abs(times) > 1e-3 and seen.holds(times * array):
+        factor = float((seen.actual * array).sum()) / weight if weight else 0.0
+        if array.shape == seen.actual.shape and abs(factor) > 1e-3 and seen.holds(factor * array):
             return Claim(
                 "distances",
-                f"{seen.label} is {times:.4g} times the {words} between each two vectors, but "
-                "their dot product is expected.",
+                f"{seen.label} is {_often(factor)}the {words} between each two vectors, but their "
+                "dot product is expected.",
                 "Where does your code subtract one vector from another?",
             )
     return None
 
 
-def _largest_only(seen: Difference, expected: _Product) -> Claim | None:
+def _often(factor: float) -> str:
+    """Say how many times something is taken, and nothing where it is once."""
+    if abs(abs(factor) - 1) < 1e-3:
+        return "" if factor > 0 else "minus "
+    return f"{factor:.4g} times "
+
+
+def _largest_only(seen: Difference, expected: MatrixProduct) -> Claim | None:
     left = expected.left.array
     largest = np.arange(left.shape[-1]) == left.argmax(axis=-1)[..., None]
     for words, array in (("as 1", largest.astype(np.float64)), ("", np.where(largest, left, 0.0))):
@@ -222,10 +177,10 @@ def _projected(array: np.ndarray, by: Value) -> np.ndarray | None:
     if array.ndim < 2 or array.dtype.kind != "f":
         return None
     if isinstance(by, Linear):
-        result = _times(array, by.weight.swapaxes(-2, -1)) if by.weight.ndim == 2 else None
+        result = times(array, by.weight.swapaxes(-2, -1)) if by.weight.ndim == 2 else None
         return result if result is None or by.bias is None else result + by.bias
     if isinstance(by, np.ndarray) and by.ndim == 2 and by.dtype.kind == "f":
-        return _times(array, by)
+        return times(array, by)
     return None
 
 

@@ -25,12 +25,32 @@ def about_scores(seen: Difference, request: Request | None) -> Iterator[Claim]:
     arrays = [array for array in arrays_in(request.arguments) if array.dtype.kind == "f"]
     scores = next((array for array in arrays if array.shape == seen.expected.shape), None)
     if scores is not None:
+        yield from _by_itself(seen, scores)
         yield from _lost_rows(seen, scores)
         if np.isfinite(seen.actual).all():
             yield from _bounded(seen, scores)
     if np.isnan(seen.actual).any():
         for words in filter(None, map(_large, arrays[:1])):
             yield Claim("large scores", f"{words} {_SHIFT}", leads=False)
+
+
+def _by_itself(seen: Difference, scores: np.ndarray) -> Iterator[Claim]:
+    """Claim that something else than exponentials makes the shares."""
+    wide = np.asarray(scores, np.float64)
+    if seen.holds(wide / wide.sum(axis=-1, keepdims=True)):
+        yield Claim(
+            "not exponentiated",
+            "Each row sums to 1, but each score is divided by the sum of its row as it is. Such "
+            "shares may be negative, or larger than 1.",
+            "Which function makes every number positive first?",
+        )
+    if seen.holds(0.5 + 0.5 * np.tanh(wide / 2)):
+        yield Claim(
+            "sigmoid",
+            "Each number is that of a sigmoid: it lies between 0 and 1, but follows from its own "
+            "score alone. So the rows do not sum to 1.",
+            "Shares are parts of a whole. Which numbers of a row does a share depend on?",
+        )
 
 
 _SHIFT = "What is taken off each row before you exponentiate, if anything?"
@@ -85,7 +105,7 @@ def _bounded(seen: Difference, scores: np.ndarray) -> Iterator[Claim]:
     """Claim that the shares are those of scores that are cut off at a bound."""
     for bound in _BOUNDS:
         for low, high in ((-bound, bound), (-np.inf, bound), (-bound, np.inf)):
-            shares = _shares(np.clip(scores, low, high))
+            shares = shares_of(np.clip(scores, low, high))
             if seen.agree(seen.actual, shares.astype(seen.expected.dtype)).all():
                 yield Claim(
                     "bounded scores",
@@ -96,7 +116,8 @@ def _bounded(seen: Difference, scores: np.ndarray) -> Iterator[Claim]:
                 return
 
 
-def _shares(scores: np.ndarray) -> np.ndarray:
+def shares_of(scores: np.ndarray) -> np.ndarray:
+    """Return the shares of scores, along the last axis."""
     scores = scores.astype(np.float64)
     # Students install this file too, so it is no step that could be handed in.
     return np.asarray(np.exp(scores - np.logaddexp.reduce(scores, -1, keepdims=True)))

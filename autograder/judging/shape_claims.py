@@ -20,7 +20,7 @@ def about_shape(seen: Difference) -> Iterator[Claim]:
     """Give how a result with another shape follows from the expected array, if it does."""
     if not seen.actual.size or not seen.expected.size:
         return
-    for claim in (_flattened, _reduced, _one_entry):
+    for claim in (_flattened, _crossed, _reduced, _one_entry, _first_entries, _sizes_exchanged):
         found = claim(seen)
         if found:
             yield found
@@ -66,6 +66,51 @@ def _one_entry(seen: Difference) -> Claim | None:
                     "Where do the other entries get lost?",
                 )
     return None
+
+
+def _crossed(seen: Difference) -> Claim | None:
+    """Claim that every entry along the axes in front is paired with every other one."""
+    count, shape = seen.expected.ndim - 2, seen.expected.shape
+    if count < 1 or seen.actual.shape != (*shape[:-1], *shape[:count], shape[-1]):
+        return None
+    names = " and ".join(seen.axis(axis) for axis in range(count))
+    return Claim(
+        "crossed",
+        f"It has {names} twice, as if every entry along {'them' if count > 1 else 'it'} met every "
+        "other one. Which product takes the matrices one by one, each with its own partner?",
+    )
+
+
+def _first_entries(seen: Difference) -> Claim | None:
+    for axis, size in enumerate(seen.expected.shape):
+        given = seen.actual.shape[axis] if seen.actual.ndim == seen.expected.ndim else size
+        if not 1 < given < size:
+            continue
+        for start in (0, size - given):
+            part = seen.expected.take(range(start, start + given), axis=axis)
+            if _same(seen, seen.actual, part):
+                return Claim(
+                    "some entries",
+                    f"{seen.label} holds only the entries {start} to {start + given - 1} along "
+                    f"{seen.axis(axis)}, which are right. Is a fixed number written where a size "
+                    "belongs?",
+                )
+    return None
+
+
+def _sizes_exchanged(seen: Difference) -> Claim | None:
+    given, wanted = seen.actual.shape, seen.expected.shape
+    if len(given) != len(wanted):
+        return None
+    differ = [axis for axis, size in enumerate(wanted) if given[axis] != size]
+    if len(differ) != 2 or [given[axis] for axis in differ[::-1]] != [wanted[a] for a in differ]:
+        return None
+    first, second = differ
+    return Claim(
+        "sizes exchanged",
+        f"The sizes of {seen.axis(first)} and {seen.axis(second)} have changed places. In which "
+        "order are they read from a shape, and in which are they used?",
+    )
 
 
 def _same(seen: Difference, actual: np.ndarray, wanted: np.ndarray) -> bool:

@@ -24,6 +24,7 @@ def about_shares(seen: Difference) -> Iterator[Claim]:
     if found:
         yield found
     elif _sums_to_one(seen, (seen.expected.ndim - 1,)):
+        yield from _shifted(seen)
         yield from _masked(seen)
         yield from _some_kept(seen)
     else:
@@ -53,12 +54,19 @@ def _temperature(seen: Difference) -> Claim | None:
     if spread < 1e-6:
         return None
     times = float((ours * theirs).sum()) / spread
-    if times < 1e-3:
+    if abs(times) < 1e-3 or (times < 0 and not (expected > 0).all()):
         return None
     powers = np.where(expected > 0, expected, 0.0) ** times
     wanted = powers / powers.sum(axis=-1, keepdims=True)
     if not seen.agree(seen.actual, wanted.astype(seen.expected.dtype)).all():
         return None
+    if times < 0:
+        return Claim(
+            "turned round",
+            "Each row sums to 1, but the larger a score is, the smaller is its share. It is the "
+            f"softmax of {times:.4g} times the right scores.",
+            "Where do the scores change their sign, or the two sides of a difference places?",
+        )
     way, largest = ("sharp", "too large") if times > 1 else ("flat", "too small")
     return Claim(
         "temperature",
@@ -74,6 +82,29 @@ def _apart(shares: np.ndarray, told: np.ndarray) -> np.ndarray:
     logarithms = np.where(told, np.log(np.where(told, shares, 1.0)), 0.0)
     count = np.maximum(told.sum(axis=-1, keepdims=True), 1)
     return np.where(told, logarithms - logarithms.sum(axis=-1, keepdims=True) / count, 0.0)
+
+
+def _shifted(seen: Difference) -> Iterator[Claim]:
+    """Claim that the scores of a row are not all shifted by one number."""
+    expected, actual = (np.asarray(each, np.float64) for each in (seen.expected, seen.actual))
+    told = (expected > 1e-12) & (actual > 1e-12)
+    if not told.all() or min(expected.shape[-1:], default=0) < 2:
+        return
+    shift = _apart(actual, told) - _apart(expected, told)
+    for axis in range(shift.ndim - 1):
+        if shift.shape[axis] < 2 or shift.size // shift.shape[axis] < 3 or np.ptp(shift) < 1e-2:
+            continue
+        wanted = expected * np.exp(shift.mean(axis=axis, keepdims=True))
+        wanted /= wanted.sum(axis=-1, keepdims=True)
+        if seen.agree(seen.actual, wanted.astype(seen.expected.dtype)).all():
+            yield Claim(
+                "shifted",
+                "Each row sums to 1, but the scores of a row are shifted by different numbers: by "
+                f"the same one everywhere along {seen.axis(axis)}.",
+                "A row keeps its shares only if it is shifted as a whole. Along which axis is what "
+                "you take off computed?",
+            )
+            return
 
 
 def _equal_shares(seen: Difference) -> Claim | None:

@@ -51,8 +51,8 @@ class StepChecks:
 
     def score_values(self, *marks):
         stays = pytest.mark.stays(
-            "the other worked example has equal sizes, which cannot be read by axis, and a wrong axis "
-            "can go unseen there; in this one all sizes differ, so it comes first"
+            "the other worked example has equal sizes, which cannot be read by axis, and where a "
+            "wrong axis can go unseen; in this one all sizes differ, so it comes first"
         )
         return self._scores("entry (i, j) is query i times key j, unscaled", stays, *marks)
 
