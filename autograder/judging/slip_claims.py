@@ -76,7 +76,7 @@ def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[tuple[str, np.nd
         yield f"{factor.words} is reshaped where axes have to change places", reshaped
     if (array >= 0).all() and np.allclose(array.sum(axis=-1), 1):
         shares = shares_of(array)
-        again = f"the rows of {factor.words}, which are shares already, go through a softmax"
+        again = f"{factor.words} goes through a softmax once more"
         yield again, shares
         yield f"{again}, and its last two axes change places", shares.swapaxes(-2, -1)
 

@@ -171,7 +171,7 @@ def test_layer_draws_its_weights(student, draw):
 
 
 @pytest.mark.step("SingleHeadAttention")
-@PUBLIC(D=10)
+@PUBLIC(S=5, D=3)
 @pytest.mark.parametrize("draw", [*SQUARES, GUIDE], indirect=True)
 def test_layer_values(student, draw):
     """forward joins the steps; every token sees all tokens"""

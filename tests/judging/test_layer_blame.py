@@ -127,7 +127,7 @@ CALLS = {
         "return attention_output",
     ): ("You return the gathered values without projecting them."),
     (NUMPY, "scores, x.shape[-1])\n", "scores, x.shape[1])\n"): (
-        "as `embedding_dimension` it gets 3, and 4 is expected."
+        "as `embedding_dimension` it gets 5, and 3 is expected."
     ),
     (NUMPY, "create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[-1])"): (
         "as `sequence_length` it gets 4, and 3 is expected."

@@ -41,6 +41,7 @@ IN_NUMPY = {
     "np.softmax(x)": "no attribute 'softmax'",
     "x.masked_fill(x > 0, 0)": "`np.where` does that",
     "f(x)": "calls itself again and again",
+    "np.dot(x, x)": "runs over two axes, which must be equally long. Here they have 4 and 3",
     "x.shape()": "is read without round brackets",
     "earlier(x, axis=-1)": "`earlier` has no parameter `axis`",
     "earlier()": "leaves out `scores`",
@@ -56,6 +57,10 @@ IN_TORCH = {
     "x.contiguous.view(2, 12)": "`contiguous` is a method",
     "x.requires_grad_().numpy()": "Stay in PyTorch",
     "x.astype(float)": "`to` does that",
+    "x + nn.Linear(4, 4, bias=False).bias": "has None in place of its bias",
+    "torch.dot(x, x)": "`torch.dot` takes two single vectors",
+    "torch.mm(x, x)": "`torch.mm` takes two single matrices",
+    "torch.bmm(x[None], x[None])": "`torch.bmm` takes three axes",
 }
 
 

@@ -1,0 +1,124 @@
+"""Several slips at once are told together, and a layer that is taken apart by its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autograder.judging.claims import claims_about
+from autograder.judging.compare import ResultSpec
+from autograder.model.claim import Claim
+from autograder.model.request import Request
+from autograder.protocol.wire import Linear, Value
+from autograder.verification.student_text import StudentText
+from autograder.verification.wording import reading_gaps
+
+SCORES = ResultSpec(("result",), ("B h S S",))
+SUMS = ResultSpec(("result",), ("B h S D",))
+VECTORS = ResultSpec(("result",), ("B S D",))
+PARTS = ResultSpec(("queries", "keys", "values"), ("B h S D",) * 3)
+SHAPE = (2, 3, 4, 5)
+
+
+def first(wrong: Value, expected: Value, form: ResultSpec, *arguments: Value) -> Claim:
+    """The first claim, which a student has to be able to read."""
+    claims = claims_about(wrong, expected, form, Request("step", arguments))
+    texts = [StudentText(each.kind, f"{each.fact} {each.look}") for each in claims]
+    assert reading_gaps(texts, ()) == ()
+    return claims[0] if claims else Claim("", "")
+
+
+def turned(array: np.ndarray) -> np.ndarray:
+    return array.swapaxes(-2, -1)
+
+
+def shares(scores: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(scores)
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
+
+
+Wrong = Callable[[np.ndarray, np.ndarray], np.ndarray]
+OF_SCORES: dict[str, Wrong] = {
+    "the two have changed places. Besides, it is 6.708 times": lambda q, k: 3 * k @ turned(q),
+    "the two have changed places.": lambda q, k: k @ turned(q) / np.sqrt(5),
+    "argument number 1 is multiplied with itself. Besides": lambda q, k: q @ turned(q),
+    "argument number 2 is reshaped where axes have to change places. Besides, it is 2.236": (
+        lambda q, k: q @ k.reshape(2, 3, 5, 4)
+    ),
+    "The result is the distance between": (
+        lambda q, k: np.sqrt(((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1))
+    ),
+    "is minus the distance": (
+        lambda q, k: -np.sqrt(((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1))
+    ),
+    "multiplies the two arguments number by number": lambda q, k: q * k / 2,
+}
+
+
+@pytest.mark.parametrize("words", OF_SCORES)
+def test_a_product_with_two_slips_is_told_by_both(words: str) -> None:
+    rng = np.random.default_rng(1)
+    queries, keys = rng.standard_normal(SHAPE), rng.standard_normal(SHAPE)
+    expected = queries @ turned(keys) / np.sqrt(5)
+    assert words in first(OF_SCORES[words](queries, keys), expected, SCORES, queries, keys).fact
+
+
+def test_a_product_of_other_numbers_gets_no_claim() -> None:
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        queries, keys, others = (rng.standard_normal(SHAPE) for _ in range(3))
+        wrong, expected = queries @ turned(others), queries @ turned(keys)
+        assert claims_about(wrong, expected, SCORES, Request("step", (queries, keys))) == ()
+
+
+def test_weights_that_go_through_a_softmax_once_more_are_told() -> None:
+    rng = np.random.default_rng(2)
+    weights, values = shares(rng.standard_normal((2, 3, 4, 4))), rng.standard_normal(SHAPE)
+    expected = weights @ values
+    told = first(shares(weights) @ values, expected, SUMS, weights, values).fact
+    assert "argument number 1 goes through a softmax once more" in told
+    told = first(turned(shares(weights)) @ values, expected, SUMS, weights, values).fact
+    assert "and its last two axes change places" in told
+
+
+OF_LAYERS: dict[str, Callable[[np.ndarray, Linear], np.ndarray]] = {
+    "is used as it is stored, and its bias is left out": lambda x, layer: x @ layer.weight,
+    "multiplied by the bias of argument number 2": (
+        lambda x, layer: np.multiply(x @ layer.weight.T, layer.bias)
+    ),
+    "the bias of argument number 2 is added twice": (
+        lambda x, layer: x @ layer.weight.T + np.multiply(2, layer.bias)
+    ),
+    "is taken away and not added": lambda x, layer: x @ layer.weight.T - layer.bias,
+}
+
+
+@pytest.mark.parametrize("words", OF_LAYERS)
+def test_a_layer_that_is_taken_apart_is_told_by_its_parts(words: str) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((2, 4, 5))
+    layer = Linear(rng.standard_normal((5, 5)), rng.standard_normal(5))
+    expected = x @ layer.weight.T + layer.bias
+    assert words in first(OF_LAYERS[words](x, layer), expected, VECTORS, x, layer).fact
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_parts_of_a_reshape_that_moves_no_axis_are_told(axis: int) -> None:
+    projected = np.random.default_rng(4).standard_normal((2, 4, 45))
+    shape = [2, 3, 4, 5]
+    expected = tuple(projected.reshape(2, 4, 3, 3, 5).transpose(2, 0, 3, 1, 4))
+    shape.insert(axis, 3)
+    wrong = tuple(np.moveaxis(projected.reshape(shape), axis, 0))
+    told = first(wrong, expected, PARTS, projected)
+    assert told.kind == "reshaped only" and "A reshape or a view moves no axis" in told.fact
+
+
+def test_scores_without_an_exponential_are_told() -> None:
+    form = ResultSpec(("result",), ("B S S",))
+    scores = np.random.default_rng(5).standard_normal((2, 4, 4))
+    proportional = scores / scores.sum(axis=-1, keepdims=True)
+    told = first(proportional, shares(scores), form, scores).fact
+    assert "each score is divided by the sum of its row as it is" in told
+    assert "sigmoid" in first(1 / (1 + np.exp(-scores)), shares(scores), form, scores).fact
