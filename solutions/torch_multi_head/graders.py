@@ -112,9 +112,9 @@ def test_heads_divide_the_hidden_size(student, draw):
     )
 
 
-test_layer_values = layer.values(PUBLIC(C=10, head_dim=5), SIZES)
+test_layer_values = layer.values(PUBLIC(C=6, head_dim=3), SIZES)
 test_layer_without_bias = layer.without_bias(PUBLIC)
-test_layer_gradients = layer.gradients(PUBLIC(B=4, C=6, head_dim=3))
+test_layer_gradients = layer.gradients(PUBLIC(B=4, C=10, head_dim=5))
 test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
 test_causal_layer_keeps_its_layers = causal_layer.keeps_its_layers(
     PUBLIC, SIZES, title="the causal layer has both attributes, too"

@@ -133,7 +133,7 @@ CALLS = {
         "as `sequence_length` it gets 4, and 3 is expected."
     ),
     (HEADS, "(self.Wqkv(x), self.num_heads)", "(self.Wqkv(x), 2)"): (
-        "calls `split_heads`: as `num_heads` it gets 2, and 4 is expected."
+        "calls `split_heads`: as `num_heads` it gets 2, and 3 is expected."
     ),
     (TORCH, "(attention_weights, values)\n", "(attention_weights, values) + values\n"): (
         "as `attention_output` it gets what is expected plus the `values` of `project_qkv`."

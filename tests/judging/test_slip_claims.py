@@ -83,15 +83,11 @@ def test_weights_that_go_through_a_softmax_once_more_are_told() -> None:
     assert "and its last two axes change places" in told
 
 
-OF_LAYERS: dict[str, Callable[[np.ndarray, Linear], np.ndarray]] = {
-    "is used as it is stored, and its bias is left out": lambda x, layer: x @ layer.weight,
-    "multiplied by the bias of argument number 2": (
-        lambda x, layer: np.multiply(x @ layer.weight.T, layer.bias)
-    ),
-    "the bias of argument number 2 is added twice": (
-        lambda x, layer: x @ layer.weight.T + np.multiply(2, layer.bias)
-    ),
-    "is taken away and not added": lambda x, layer: x @ layer.weight.T - layer.bias,
+OF_LAYERS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "is used as it is stored, and its bias is left out": lambda x, weight, bias: x @ weight,
+    "multiplied by the bias of argument number 2": lambda x, weight, bias: x @ weight.T * bias,
+    "the bias of argument number 2 is added twice": lambda x, weight, bias: x @ weight.T + 2 * bias,
+    "is taken away and not added": lambda x, weight, bias: x @ weight.T - bias,
 }
 
 
@@ -99,9 +95,9 @@ OF_LAYERS: dict[str, Callable[[np.ndarray, Linear], np.ndarray]] = {
 def test_a_layer_that_is_taken_apart_is_told_by_its_parts(words: str) -> None:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((2, 4, 5))
-    layer = Linear(rng.standard_normal((5, 5)), rng.standard_normal(5))
-    expected = x @ layer.weight.T + layer.bias
-    assert words in first(OF_LAYERS[words](x, layer), expected, VECTORS, x, layer).fact
+    weight, bias = rng.standard_normal((5, 5)), rng.standard_normal(5)
+    wrong, expected = OF_LAYERS[words](x, weight, bias), x @ weight.T + bias
+    assert words in first(wrong, expected, VECTORS, x, Linear(weight, bias)).fact
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
