@@ -12,6 +12,11 @@ import pytest
 
 from autograder.protocol.wire import Linear
 
+# Of a check that gives a step such a layer as `bias=False` makes.
+BARE = pytest.mark.stays(
+    "a step that adds the bias of its layer by hand is right in every other check, and raises an "
+    "error in a layer that has none; that error names the cause"
+)
 WITHOUT_BIAS = "bias=False leaves the bias out of both layers"
 
 

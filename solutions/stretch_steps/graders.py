@@ -98,6 +98,7 @@ def test_projection_values(student, draw):
 
 @pytest.mark.step("project_two_sequences")
 @PUBLIC
+@checks.BARE
 def test_projection_without_bias(student, draw):
     """the same, with layers that were made without a bias"""
     C, E = draw["C"], draw["E"]

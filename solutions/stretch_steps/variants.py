@@ -140,7 +140,7 @@ class Einsum:
 
     def project_two_sequences(x, context, Wq, Wkv):
         key_weight, value_weight = Wkv.weight.chunk(2)
-        key_bias, value_bias = Wkv.bias.chunk(2)
+        key_bias, value_bias = (0, 0) if Wkv.bias is None else Wkv.bias.chunk(2)
         keys = torch.einsum("bte,ce->btc", context, key_weight) + key_bias
         values = torch.einsum("bte,ce->btc", context, value_weight) + value_bias
         return [Wq(x), keys, values]

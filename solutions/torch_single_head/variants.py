@@ -55,7 +55,8 @@ class Einsum(shared.Einsum):
     """Every sum over an axis as an einsum, every axis by its letter."""
 
     def project_qkv(x, Wqkv):
-        weight, bias = Wqkv.weight.view(3, -1, x.shape[-1]), Wqkv.bias.view(3, 1, 1, -1)
+        weight = Wqkv.weight.view(3, -1, x.shape[-1])
+        bias = 0 if Wqkv.bias is None else Wqkv.bias.view(3, 1, 1, -1)
         return tuple(torch.einsum("bsc,nhc->nbsh", x, weight) + bias)
 
     class SingleHeadAttention(_Layers):
