@@ -18,10 +18,17 @@ from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Respondent
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.protocol.arrays import seed
 
 UNSTEADY = (
     "Asked the same twice, your code gives two different results.",
     "What does it draw or make anew in each call?",
+)
+
+OWN_WEIGHTS = (
+    "Each new instance of your class gives another result, although the check puts the same "
+    "weights into {}.",
+    "Which weights does `{}` compute with?",
 )
 
 
@@ -118,7 +125,22 @@ def _unsteady(finding: Finding, example: Example, reply: Reply, respondent: Resp
     other = respondent.ask(example.request)
     if same(reply, other, example.expectation.form):
         return finding
-    return told_by_cause(finding, *UNSTEADY)
+    return told_by_cause(finding, *_unsteady_words(example, respondent))
+
+
+def _unsteady_words(example: Example, respondent: Respondent) -> tuple[str, str]:
+    """Say what changes from call to call, or from one new layer to the next."""
+    request = example.request
+    layers = dict.fromkeys(name.split(".")[0] for name in request.attributes)
+    replies = []
+    for calls in (1, 2) if request.method and layers else ():
+        seed(0)  # so that both layers begin with the same weights
+        replies.append(respondent.ask(replace(request, calls=calls)))
+    if not replies or not same(replies[0], replies[1], example.expectation.form):
+        return UNSTEADY
+    fact, look = OWN_WEIGHTS
+    listed = " and ".join(f"`{name}`" for name in layers)
+    return fact.format(listed), look.format(request.method)
 
 
 def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:

@@ -19,6 +19,9 @@ from autograder.protocol.wire import ADDED, HIDDEN, MODE, Value, arrays_in
 if TYPE_CHECKING:
     from autograder.judging.expectation import Agrees
 
+ADDED_FACT = (
+    "Your layer has parameters beside the expected ones, and an optimizer would train them too."
+)
 # What is said about what was seen, and where to look next.
 _OBSERVATIONS = {
     "set_grad_enabled": (
@@ -37,8 +40,7 @@ _OBSERVATIONS = {
         "none in a list or dictionary of Python. An `nn.ModuleList` shows it what it holds.",
     ),
     ADDED: (
-        "Your layer has parameters beside the expected ones, and an optimizer would train them "
-        "too.",
+        ADDED_FACT,
         "Which line makes a parameter or a layer that the checklist does not ask for?",
     ),
     MODE: (

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from autograder.judging.diagnosis import place_in
 from autograder.judging.layer_calls import LayerCall
+from autograder.judging.value_words import type_words
+from autograder.model.request import Returned
 from autograder.model.verdict import Finding, Outcome
 
 PASSING = "Each step that your layer calls passes its own check."
@@ -33,14 +35,23 @@ def reworded(finding: Finding, fact: str, look: str) -> Finding:
         right=right,
         misconception=None,
         matches=(),
-        details=(*bare.details, seen),
+        details=(*bare.details, seen) if seen not in fact else bare.details,
         vague=False,
         cause=True,
     )
 
 
+def without_way_back(finding: Finding, reply: Returned) -> Finding:
+    """Return a finding on gradients of a layer that returns no tensor."""
+    given = type_words(reply.value, "tensor")
+    fact = f"The layer returns {given}, and no gradient can be sent back through that."
+    return replace(finding, fact=fact, look="", misconception=None, vague=False, cause=True)
+
+
 def without_name(finding: Finding, method: str) -> Finding:
     """Return a finding that named a mistake in a step that is right by itself."""
+    if finding.outcome is Outcome.RAISED and finding.evidence:
+        return finding.evidence.bare
     seen = finding.details[-1] if finding.details else finding.fact
     look = f"Look at what `{method}` does beside the calls, and at what it hands on."
     return reworded(replace(finding, evidence=None), seen, look)

@@ -5,7 +5,7 @@ Calls are matched by what they are given, in any order. What is left over is pai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -35,21 +35,46 @@ class CallDeviation:
     order: tuple[int, ...] = ()
 
     @property
+    def given(self) -> Value:
+        """What the call gets in the first place that differs."""
+        return self.own.arguments[self.places[0]]
+
+    @property
+    def wanted(self) -> Value:
+        """What is expected in that place."""
+        return self.right.arguments[self.places[0]]
+
+    @property
+    def lost(self) -> tuple[Value, ...]:
+        """The right results that the call does not give."""
+        if not self.own.answered:
+            return self.right.results
+        given = self.own.results
+        pairs = zip(given, self.right.results)
+        same = len(given) == len(self.right.results)
+        return tuple(want for have, want in pairs if not (same and alike(have, want)))
+
+    @property
     def changes_a_layer(self) -> bool:
         """Whether another linear layer is used than the one that the class keeps."""
-        if not self.places or len(self.own.arguments) <= self.places[0]:
-            return False
-        return isinstance(self.own.arguments[self.places[0]], Linear)
+        return self.is_comparable and bool(self.places) and isinstance(self.given, Linear)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the call fits the step's parameters, and there are as many as expected."""
+        return self.own.bound and len(self.own.arguments) >= len(self.right.arguments)
 
 
 @dataclass(frozen=True)
 class MatchedCalls:
-    """The calls of a layer beside the right ones.
+    """The calls of a layer beside the `right` ones; `pairs` holds places in both.
 
     `missing` are right calls that the layer does not make, and `more` the numbers of calls of a
     step that it makes more often than the right layer does.
     """
 
+    right: tuple[LayerCall, ...]
+    pairs: Mapping[int, int]
     deviations: tuple[CallDeviation, ...]
     missing: tuple[LayerCall, ...]
     more: tuple[int, ...]
@@ -57,29 +82,66 @@ class MatchedCalls:
     @classmethod
     def of(cls, own: Sequence[LayerCall], right: Sequence[LayerCall]) -> MatchedCalls:
         """Match the calls of a layer with the right ones."""
-        left = list(right)
-        pairs: dict[int, LayerCall] = {}
+        left = dict(enumerate(right))
+        pairs: dict[int, int] = {}
         for exactly in (True, False):
             for number, call in enumerate(own):
                 found = _partner(call, left, exactly) if number not in pairs else None
                 if found is not None:
-                    pairs[number] = left.pop(found)
+                    pairs[number] = found
+                    del left[found]
         known = {call.step for call in right}
-        deviations = (_deviation(number, own[number], pairs[number]) for number in sorted(pairs))
+        compared = (_deviation(n, own[n], right[pairs[n]]) for n in sorted(pairs))
         more = (n for n, call in enumerate(own) if n not in pairs and call.step in known)
-        return cls(tuple(each for each in deviations if each), tuple(left), tuple(more))
+        wrong = tuple(each for each in compared if each)
+        return cls(tuple(right), pairs, wrong, tuple(left.values()), tuple(more))
+
+    @property
+    def effective(self) -> tuple[CallDeviation, ...]:
+        """The deviations that no later call makes good.
+
+        A layer may also compute in another way than the right one. Then some call after that gets
+        what it should.
+        """
+        return tuple(
+            each
+            for each in self.deviations
+            if each.lost and not self._made_good(self.pairs[each.number], each.lost)
+        )
+
+    def _made_good(self, place: int, lost: Sequence[Value]) -> bool:
+        """Say whether a call after `place` gets what it should, although that comes of `lost`."""
+        own = {right: number for number, right in self.pairs.items()}
+        wrong = {each.number: each for each in self.deviations}
+        for later in range(place + 1, len(self.right)):
+            call = self.right[later]
+            takers = [n for n, each in enumerate(call.arguments) if _is_one_of(each, lost)]
+            if not takers:
+                continue
+            deviation = wrong.get(own[later]) if later in own else None
+            if later in own and (deviation is None or set(takers) - set(deviation.places)):
+                return True
+            onward = deviation.lost if deviation else call.results
+            if self._made_good(later, onward):
+                return True
+        return False
 
 
-def _partner(call: LayerCall, left: Sequence[LayerCall], exactly: bool) -> int | None:
-    for number, other in enumerate(left):
+def _is_one_of(value: Value, others: Sequence[Value]) -> bool:
+    return isinstance(value, np.ndarray) and any(alike(value, other) for other in others)
+
+
+def _partner(call: LayerCall, left: Mapping[int, LayerCall], exactly: bool) -> int | None:
+    for number, other in left.items():
         if other.step == call.step and (not exactly or not _differing(call, other)):
             return number
     return None
 
 
 def _differing(own: LayerCall, right: LayerCall) -> tuple[int, ...]:
-    if len(own.arguments) != len(right.arguments):
-        return tuple(range(max(len(own.arguments), len(right.arguments))))
+    if not own.bound or len(own.arguments) < len(right.arguments):
+        return tuple(range(len(right.arguments)))
+    # The learner's step may have more parameters, with values of their own.
     pairs = enumerate(zip(own.arguments, right.arguments))
     return tuple(place for place, (given, wanted) in pairs if not alike(given, wanted))
 

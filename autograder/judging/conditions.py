@@ -15,6 +15,7 @@ import numpy as np
 from autograder.judging.diagnosis import told_by_cause
 from autograder.judging.doubling import doubled
 from autograder.judging.expectation import Agrees, Expectation
+from autograder.judging.explanation import FROM_BASE
 from autograder.model.request import Request
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value, arrays_in
@@ -196,7 +197,7 @@ def _cast(value: Value, dtype: np.dtype) -> Value:
 
 def _worded(finding: Finding, name: str) -> Finding:
     words = _WORDS.get(name)
-    if words is None:
+    if words is None or FROM_BASE in finding.look:
         return finding
     bare = finding.evidence.bare if finding.misconception and finding.evidence else finding
     return _with_form(bare, words)

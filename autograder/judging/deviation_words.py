@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,107 +10,124 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.call_deviation import CallDeviation, MatchedCalls, alike
+from autograder.judging.compare import FLOOR
 from autograder.judging.examples import Example
 from autograder.judging.layer_calls import LayerCall
+from autograder.judging.layer_source import calling_line, named_order, unpacked_names
+from autograder.judging.mask_fit import mask_words
 from autograder.judging.single_number import whole_number
+from autograder.judging.value_origin import ValueOrigin, gives
 from autograder.judging.value_words import type_words
+from autograder.model.request import Failed, Reply
 from autograder.protocol.wire import Linear, Value
 
-INVERT = {
-    "i": "`~` is no “not” for whole numbers: it makes -2 of 1, and -1 of 0.",
-    "u": "`~` is no “not” for whole numbers: it turns every bit over.",
-    "f": "`~` is not defined for floats.",
-}
 Told = tuple[str, str]  # the fact, and where to look
 
 
 @dataclass(frozen=True)
 class DeviationWords:
-    """Puts deviations of the `own` calls of a layer into words; `matched` are all of them."""
+    """Puts deviations of the `own` calls of a layer into words; `matched` are all of them.
+
+    `reply` is what the layer answered when it made these calls.
+    """
 
     example: Example
-    examples: Sequence[Example]
+    origin: ValueOrigin
     own: Sequence[LayerCall]
     matched: MatchedCalls
+    reply: Reply
 
     def is_exact(self, deviation: CallDeviation) -> bool:
-        """Say whether what a call gets instead of what is expected has a name."""
-        own = deviation.own
-        if not deviation.places or deviation.order or len(own.names) <= deviation.places[0]:
+        """Say whether what a call gets, and what is expected instead, have a name."""
+        if not deviation.places or deviation.order:
             return True
-        given = own.arguments[deviation.places[0]]
-        named = isinstance(whole_number(given), int | float | Linear)
-        return named or bool(self._name(given))
+        given, wanted = deviation.given, deviation.wanted
+        if isinstance(whole_number(wanted), int | float | Linear):
+            return True
+        return bool(self.origin.name(given) and self.origin.name(wanted))
 
-    def cured(self, deviation: CallDeviation, function: Any, as_booleans: bool) -> Told:
+    def is_beyond_doubt(self, deviation: CallDeviation) -> bool:
+        """Say whether a call is wrong, and not only part of another way to the same result.
+
+        Such ways have other shapes, or scale the numbers sooner or later.
+        """
+        if self.is_exact(deviation):
+            return bool(deviation.places)
+        given, wanted = deviation.given, deviation.wanted
+        if not isinstance(given, np.ndarray) or not isinstance(wanted, np.ndarray):
+            return False
+        return given.shape == wanted.shape and not _factor(given, wanted)
+
+    def is_raising(self, deviation: CallDeviation) -> bool:
+        """Say whether the layer ends in this very call, with an exception."""
+        last = deviation.number == len(self.own) - 1
+        return last and isinstance(self.reply, Failed) and not deviation.own.answered
+
+    def cured(self, deviation: CallDeviation, function: Any, as_booleans: bool) -> Told | None:
         """Return the words for a call; with its right answer, the layer is right."""
-        if not deviation.places:
-            return self._unfit(deviation, function, as_booleans)
-        if deviation.order:
-            return self._exchanged(deviation)
-        return self._given(deviation)
+        if deviation.places:
+            return self.given(deviation)
+        own = deviation.own
+        if as_booleans:
+            return mask_words(own, self.own, function)
+        if not own.answered:  # the exception says more
+            return None
+        fact = (
+            f"In line {own.line}, `{own.step}` gets the expected numbers, and gives others "
+            "than expected, although it passes its own check."
+        )
+        return fact, "Does it depend on the type of the numbers, or on an earlier call?"
 
-    def first_seen(self, deviation: CallDeviation) -> Told | None:
-        """Return the words for a call that is wrong beyond doubt, though not all that is."""
-        if deviation.order:
-            return self._exchanged(deviation)
-        known = deviation.places and self._name(deviation.own.arguments[deviation.places[0]])
-        return self._given(deviation) if known else None
+    def given(self, deviation: CallDeviation) -> Told:
+        """Return what a call gets that is not as expected."""
+        return self._exchanged(deviation) if deviation.order else self._other_value(deviation)
 
     def once_more(self, call: LayerCall) -> Told:
         """Return the words for a call without which the layer is right."""
         fact = f"Line {call.line} calls `{call.step}` once more than is expected."
         return fact, "Without that call, your layer gives what is expected."
 
-    def at_the_end(self, returned: Value) -> Told | None:
-        """Return what happens after right calls, or None if not even that is known."""
-        last = next((call for call in reversed(self.own) if alike(returned, call.result)), None)
-        if last and self._uncalled:
-            fact = f"Your layer returns what `{last.step}` gives in line {last.line}."
-            return f"{fact} It does not call `{self._uncalled[-1]}`.", "What is left to do?"
-        if self.matched.missing:
-            return None
-        final = self.own[-1]
-        fact = (
-            f"All calls are right up to `{final.step}` in line {final.line}, but what your layer "
-            "returns is not what that call gives."
-        )
-        added = self._difference(returned, final.result)
-        if added:
-            fact = f"{fact} It is that plus {added}."
-        return fact, "What does your layer do with that result?"
+    def unpacked_order(self, call: LayerCall) -> tuple[int, ...]:
+        """Return which result each name of an unpacking is named after, () where all fit."""
+        order = self._named_order(call)
+        return () if order == tuple(range(len(order))) else order
+
+    def _named_order(self, call: LayerCall) -> tuple[int, ...]:
+        names = unpacked_names(call.file, call.line, call.step)
+        return named_order(names, self.origin.results_of(call.step))
+
+    def unpacked(self, call: LayerCall) -> Told:
+        """Return the words for results that get each other's names."""
+        names = unpacked_names(call.file, call.line, call.step)
+        listed = ", ".join(f"`{name}`" for name in names)
+        fact = f"Line {call.line} unpacks the results of `{call.step}` as {listed}."
+        return fact, f"In which order does `{call.step}` return them?"
 
     def _exchanged(self, deviation: CallDeviation) -> Told:
         own, order = deviation.own, deviation.order
-        names = own.names or tuple(map(str, range(len(order))))
-        moved = [(names[to], names[at]) for to, at in enumerate(order) if to != at]
+        moved = [(own.names[to], own.names[at]) for to, at in enumerate(order) if to != at]
         first, second = moved[0]
         fact = (
             f"Line {own.line} calls `{own.step}` with its arguments in another order: as "
             f"`{first}` it gets what is expected as `{second}`."
         )
         look = f"In which order does `{own.step}` take its arguments"
-        maker = self._unpacked(own, [to for to, at in enumerate(order) if to != at])
-        if maker:
+        maker = self._giver([own.arguments[to] for to, at in enumerate(order) if to != at])
+        if maker and not self._named_order(maker):
             look += f", and in which does `{maker.step}` give its results in line {maker.line}"
         return fact, f"{look}?"
 
-    def _unpacked(self, own: LayerCall, places: Sequence[int]) -> LayerCall | None:
-        """Return the one call that gave all these arguments as its results, if there is one."""
-        given = [own.arguments[place] for place in places]
+    def _giver(self, values: Sequence[Value]) -> LayerCall | None:
+        """Return the one call that gave all these values as its results, if there is one."""
         for call in self.own:
-            if isinstance(call.result, tuple) and all(_gives(call, each) for each in given):
+            if isinstance(call.result, tuple) and all(gives(call, each) for each in values):
                 return call
         return None
 
-    def _given(self, deviation: CallDeviation) -> Told:
-        own, place = deviation.own, deviation.places[0]
-        if len(own.names) != len(deviation.right.arguments):
-            fact = f"Line {own.line} gives `{own.step}` another number of arguments than expected."
-            return fact, "Which does the step ask for?"
-        given, wanted = own.arguments[place], deviation.right.arguments[place]
-        name, expected = self._name(given), self._name(wanted)
-        where = f"Line {own.line} calls `{own.step}`: as `{own.names[place]}` it gets"
+    def _other_value(self, deviation: CallDeviation) -> Told:
+        own, given, wanted = deviation.own, deviation.given, deviation.wanted
+        name, expected = self.origin.name(given), self.origin.name(wanted)
+        where = f"Line {own.line} calls `{own.step}`: as `{own.names[deviation.places[0]]}` it gets"
         if isinstance(whole_number(wanted), int | float):
             number = whole_number(given)
             plain = isinstance(number, int | float)
@@ -123,143 +139,111 @@ class DeviationWords:
         elif name:
             fact = f"{where} {name}, which is not expected there."
         else:
-            fact = f"{where} {self._other(given, wanted)}."
-        return fact, self._look(deviation, wanted)
+            fact = f"{where} {self._unnamed(given, wanted)}."
+        return fact, self._look(deviation)
 
-    def _other(self, given: Value, wanted: Value) -> str:
+    def _unnamed(self, given: Value, wanted: Value) -> str:
         """Say how a value of no name differs from the expected one."""
         if isinstance(given, Linear) and isinstance(wanted, Linear):
-            return f"another linear layer than {self._layer(wanted) or 'expected'}"
+            return f"another linear layer than {self.origin.layer(wanted) or 'expected'}"
         if not isinstance(wanted, np.ndarray) or not isinstance(given, np.ndarray):
             return type_words(given, self._noun)
         if given.shape != wanted.shape:
-            return f"an {self._noun} of shape {given.shape}, not {wanted.shape},".replace(
-                "an tensor", "a tensor"
-            )
-        added = self._difference(given, wanted)
+            return f"{type_words(given, self._noun)}, not {wanted.shape}"
+        added = self.difference(given, wanted)
         if added:
             return f"what is expected plus {added}"
         if given.ndim > 1 and alike(given.swapaxes(-2, -1), wanted):
             return "what is expected with its last two axes exchanged"
         times = _factor(given, wanted)
-        return f"{times:.4g} times what is expected" if times else "other numbers than expected"
+        if times:
+            return f"{times:.4g} times what is expected"
+        return _weakly_hidden(given, wanted) or "other numbers than expected"
 
-    def _layer(self, wanted: Linear) -> str:
-        """Name the attribute that is a linear layer, "" if there is none."""
-        weights = self.example.request.attributes.items()
-        found = (name for name, each in weights if alike(each, wanted.weight))
-        return next((f"`self.{name.removesuffix('.weight')}`" for name in found), "")
-
-    def _difference(self, given: Value, wanted: Value) -> str:
+    def difference(self, given: Value, wanted: Value) -> str:
         """Name the array by which two arrays of floats differ, "" if it has no name."""
         if not isinstance(given, np.ndarray) or not isinstance(wanted, np.ndarray):
             return ""
         floats = given.dtype.kind == wanted.dtype.kind == "f"
-        return self._name(given - wanted) if floats and given.shape == wanted.shape else ""
+        return self.origin.name(given - wanted) if floats and given.shape == wanted.shape else ""
 
-    def _look(self, deviation: CallDeviation, wanted: Value) -> str:
+    def _look(self, deviation: CallDeviation) -> str:
         """Say where a value would come from."""
-        first = deviation is self.matched.deviations[0]
-        before = "Every call before that line is right. " if first else ""
-        made = f"{before}What makes that argument?"
-        maker = next((call for call in self.example.calls if _gives(call, wanted)), None)
+        wanted, line = deviation.wanted, deviation.own.line
+        maker = self.origin.maker(wanted)
         if maker is None:
-            return made
-        if maker.step in self._uncalled:
-            return f"Your layer does not call `{maker.step}`."
-        called = next((call for call in self.own if _gives(call, wanted)), None)
-        if called and called.line < deviation.own.line:
+            return self._look_at_input(deviation)
+        if maker.step in self.uncalled:
+            return self._not_called(maker.step, deviation)
+        if maker.step not in {call.step for call in self.own[: deviation.number]}:
+            return f"`{maker.step}` comes before `{deviation.own.step}`."
+        called = next((call for call in self.own if gives(call, wanted)), None)
+        if called and called.line < line:
+            if self.unpacked_order(called):
+                return " ".join(self.unpacked(called))
             return f"Line {called.line} computes that. What becomes of its result?"
-        return made
+        return self._what_makes_it(deviation)
 
-    def _unfit(self, deviation: CallDeviation, function: Any, as_booleans: bool) -> Told:
-        own = deviation.own
-        if not as_booleans:
-            fact = (
-                f"In line {own.line}, `{own.step}` gets the expected numbers, and gives others "
-                "than expected, although it passes its own check."
-            )
-            return fact, "Does it depend on the type of the numbers, or on an earlier call?"
-        mask, name = next(
-            (value, name)
-            for value, name in zip(own.arguments, own.names)
-            if isinstance(value, np.ndarray) and not (value.dtype.kind == "f" and value.ndim != 2)
-        )
-        maker = next((call.step for call in self.own if _gives(call, mask)), "")
-        both = f"`{maker}` and `{own.step}` are each right alone, but do not fit together. "
-        fact = (
-            f"{both if maker else ''}In line {own.line}, `{own.step}` gets a `{name}` of "
-            f"{mask.dtype.name}. With one of bool, your layer gives what is expected."
-        )
-        inverts = INVERT.get(mask.dtype.kind, "") if _inverts(function) else ""
-        return fact, inverts or f"What does `{own.step}` do with a mask of 1 and 0?"
+    def _look_at_input(self, deviation: CallDeviation) -> str:
+        expected = self.origin.name(deviation.wanted)
+        if expected.startswith("the input of") and not self.origin.name(deviation.given):
+            return f"Expected there: {expected}, as it is. Which line changes it?"
+        return self._what_makes_it(deviation)
+
+    def _what_makes_it(self, deviation: CallDeviation) -> str:
+        first = deviation is self.matched.deviations[0] and deviation.number > 0
+        before = "Every call before that line is right. " if first else ""
+        return f"{before}What makes that argument?"
+
+    def _not_called(self, step: str, deviation: CallDeviation) -> str:
+        """Say that a step is not called, or only too late or on another way through the code."""
+        own, request = deviation.own, self.example.request
+        if self.is_raising(deviation):
+            return f"`{step}` comes before `{own.step}`."
+        line = calling_line(own.file, request.target, step)
+        if not line:
+            return f"Your layer does not call `{step}`."
+        given = " and ".join(f"`{name}={value}`" for name, value in request.keywords.items())
+        when = f"With {given}" if given else "Here"
+        other = f"Line {line} calls it on another way through the code."
+        return f"{when}, your layer does not call `{step}`. {other}"
 
     @property
     def _noun(self) -> str:
         return self.example.expectation.form.noun
 
     @cached_property
-    def _uncalled(self) -> list[str]:
+    def uncalled(self) -> list[str]:
+        """The steps that the right layer calls, and this one does not."""
         called = {call.step for call in self.own}
         missing = dict.fromkeys(call.step for call in self.matched.missing)
         return [step for step in missing if step not in called]
 
-    def _name(self, value: Value) -> str:
-        """Name an array by where it comes from in the right layer, "" if it is not there."""
-        return next((name for name, known in self._arrays if alike(value, known)), "")
-
-    @cached_property
-    def _arrays(self) -> list[tuple[str, Value]]:
-        return list(self._sources())
-
-    def _sources(self) -> Iterator[tuple[str, Value]]:
-        request = self.example.request
-        yield from ((f"the input of `{request.method}`", each) for each in request.method_arguments)
-        yield from ((f"`self.{name}`", each) for name, each in request.attributes.items())
-        steps = [call.step for call in self.example.calls]
-        for call in self.example.calls:
-            names = self._results_of(call.step)
-            if len(names) == 1:
-                yield f"what `{call.step}` gives{self._of_what(call, steps)}", call.result
-            elif isinstance(call.result, tuple):
-                for name, result in zip(names, call.result):
-                    yield f"the `{name}` of `{call.step}`", result
-
-    def _of_what(self, call: LayerCall, steps: Sequence[str]) -> str:
-        """Tell the calls of one step apart by the names of their first arguments."""
-        if steps.count(call.step) < 2:
-            return ""
-        for other in self.example.calls:
-            names = self._results_of(other.step)
-            if isinstance(other.result, tuple) and len(names) == len(other.result):
-                for name, result in zip(names, other.result):
-                    if alike(call.arguments[0], result):
-                        return f" for the `{name}`"
-        return ""
-
-    def _results_of(self, step: str) -> tuple[str, ...]:
-        found = (each for each in self.examples if each.step == step)
-        return next((each.expectation.form.names for each in found), ("result",))
-
 
 def _factor(given: np.ndarray, wanted: np.ndarray) -> float:
-    """Return the one number that turns the expected array into another, 0 if there is none."""
-    if not {given.dtype.kind, wanted.dtype.kind} <= set("f") or not wanted.any():
+    """Return the one number that turns the expected array into another, 0 if there is none.
+
+    Hidden scores stay hidden.
+    """
+    seen = wanted > FLOOR
+    if not {given.dtype.kind, wanted.dtype.kind} <= set("f") or not wanted[seen].any():
         return 0.0
-    place = np.unravel_index(np.argmax(np.abs(wanted)), wanted.shape)
-    times = float(given[place] / wanted[place])
-    finite = np.isfinite(times) and np.isfinite(wanted).all()
-    return times if finite and alike(given, times * wanted) else 0.0
+    part, whole = given[seen], wanted[seen]
+    place = np.argmax(np.abs(whole))
+    times = float(part[place] / whole[place])
+    same = np.isfinite(times) and bool((given[~seen] <= FLOOR).all())
+    return times if same and np.isfinite(whole).all() and alike(part, times * whole) else 0.0
 
 
-def _gives(call: LayerCall, value: Value) -> bool:
-    results = call.result if isinstance(call.result, tuple) else (call.result,)
-    return any(alike(value, result) for result in results if isinstance(result, np.ndarray))
-
-
-def _inverts(function: Any) -> bool:
-    """Say whether `~` stands in a function."""
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    if code is None:
-        return False
-    return any(each.opname == "UNARY_INVERT" for each in dis.get_instructions(code))
+def _weakly_hidden(given: np.ndarray, wanted: np.ndarray) -> str:
+    """Say which number stands for hidden scores, where all others are right."""
+    hidden = wanted <= FLOOR
+    numbers = np.unique(given[hidden])
+    if len(numbers) != 1 or numbers[0] <= FLOOR or not np.isfinite(numbers[0]):
+        return ""
+    if not alike(given[~hidden], wanted[~hidden]):
+        return ""
+    return (
+        f"{numbers[0]:.4g} for the hidden scores, of which the softmax still makes a share; the "
+        "others are right"
+    )

@@ -136,7 +136,7 @@ def _missing(request: Request, reply: Reply) -> Finding | None:
     absent = [name for name in request.read if name not in reply.attributes]
     if not absent:
         return None
-    others = ", ".join(f"`{name}`" for name in _names(reply.attributes.get("*")))
+    others = ", ".join(f"`{name}`" for name in listed_names(reply.attributes.get("*")))
     return Finding(
         Outcome.WRONG_TYPE,
         f"After `__init__` there is no attribute `{absent[0]}`.",
@@ -145,7 +145,7 @@ def _missing(request: Request, reply: Reply) -> Finding | None:
     )
 
 
-def _names(listed: Value) -> tuple[str, ...]:
+def listed_names(listed: Value) -> tuple[str, ...]:
     """Return the first names of attributes in a list that the student's process made."""
     items = listed if isinstance(listed, tuple) else ()
     names = (item for item in items if isinstance(item, str))

@@ -41,6 +41,11 @@ CRYPTIC = re.compile(
 LAYER = re.compile(r"(self\.\w+)\(\w+\)")
 PRECISION = re.compile(r"mat1 and mat2 must have the same dtype|expected .*same dtype")
 MISSING_NAME = re.compile(r"name '(\w+)' is not defined")
+# A class of PyTorch without its base; nothing of the learner's own asks for these.
+NO_BASE = re.compile(r"'(\w+)' object has no attribute '(?:eval|train|parameters|to|double|float)'")
+FROM_BASE = "Every layer of PyTorch gets that from `nn.Module`."
+# A bias in a line of code, with the layer that it belongs to.
+BIAS = re.compile(r"\b((?:self\.)?\w+)\.bias\b")
 MEET = (
     "In a matrix product, the last axis of the left factor must be as long as the second-to-last "
     "axis of the right one. Here they have {left} and {right}."
@@ -133,7 +138,7 @@ def meaning(exception: ExceptionReport) -> str:
     if missing:
         return _missing_name(missing, exception)
     own = _own_name(exception) or _list_words(exception) or _layer_precision(exception)
-    own = own or call_words(exception)
+    own = own or call_words(exception) or _base_words(exception) or _bias_words(exception)
     if own:
         return own
     sentence = of_shapes(exception) or of_axes(exception)
@@ -163,6 +168,25 @@ def is_cryptic(exception: ExceptionReport) -> bool:
     if not CRYPTIC.search(exception.message):
         return False
     return bool(of_shapes(exception) or of_axes(exception) or of_writing(exception))
+
+
+def _base_words(exception: ExceptionReport) -> str:
+    """Return what to say where a class lacks what every layer of PyTorch has, or ""."""
+    found = NO_BASE.search(exception.message)
+    if exception.line or exception.type_name != "AttributeError" or not found:
+        return ""
+    return f"{FROM_BASE} Which class does `{found[1]}` build on?"
+
+
+def _bias_words(exception: ExceptionReport) -> str:
+    """Return what to say where a layer may have no bias."""
+    bias = BIAS.search(exception.code)
+    if not bias or "NoneType" not in exception.message:
+        return ""
+    return (
+        f"`{bias[0]}` is None where the layer is made with `bias=False`. What adds a bias only "
+        "where there is one?"
+    )
 
 
 def _own_name(exception: ExceptionReport) -> str:

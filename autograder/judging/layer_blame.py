@@ -6,37 +6,41 @@ compared with the right ones, and the first is told that cures the layer when it
 
 from __future__ import annotations
 
-import inspect
 import math
 import os
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from autograder.judging.asking import AskedExample, ask_example, is_asked_after, settled
+from autograder.judging.beyond_values import ADDED_FACT
 from autograder.judging.blame_findings import (
     in_one_place,
     of_step,
     placed_call,
     reworded,
     without_name,
+    without_way_back,
 )
-from autograder.judging.call_deviation import CallDeviation, MatchedCalls
+from autograder.judging.call_blame import CallBlame
+from autograder.judging.call_deviation import MatchedCalls
+from autograder.judging.class_words import with_added_names, with_class_words
+from autograder.judging.compare import compare
 from autograder.judging.conditions import without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, Refused, judge
-from autograder.judging.inprocess import copied
+from autograder.judging.expectation import Agrees, judge
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
+from autograder.judging.layer_source import calling_line
+from autograder.judging.value_origin import ValueOrigin
 from autograder.model.request import Failed, Reply, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.arrays import to_library
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
-_REFUSING = re.compile(r"\b(assert|raise)\b")
 _SECONDS = 3.0  # that may be spent on one layer; the code runs once more for each idea
 
 
@@ -76,7 +80,7 @@ class LayerBlame:
         if finding is None or finding.outcome not in _TOLD or example.request.method is None:
             return finding
         method = example.request.method or "__init__"
-        finding = self._with_sizes(finding, asked)
+        finding = self._of_class(finding, asked)
         plain = _plainly(example)
         recorder = self._recorder({})
         reply = self._asked(plain, recorder)
@@ -84,31 +88,57 @@ class LayerBlame:
         if wrong:
             return of_step(finding, *wrong, method)
         step = _step_of(example, finding.misconception)
-        mistake = finding.misconception is not None and step not in recorder.reached
         if judge(plain.expectation, plain.request, reply, ()):
-            told = self._of_calls(plain, recorder.calls, reply, named=mistake or finding.cause)
+            if _has_right_values(plain, reply):
+                return finding
+            if isinstance(reply, Returned) and _has_no_way_back(plain, reply):
+                return without_way_back(finding, reply)
+            told = self._of_calls(plain, recorder.calls, reply, finding)
             if told:
                 return placed_call(reworded(finding, *told), recorder.calls)
         if step and step in recorder.reached:
+            return placed_call(without_name(finding, method), recorder.calls)
+        raised = finding.outcome is Outcome.RAISED
+        if step and raised and self._calls_later(example, step, recorder):
             return without_name(finding, method)
         if step:
             return in_one_place(finding, step, method)
         return placed_call(finding, recorder.calls)
 
-    def _with_sizes(self, finding: Finding, asked: AskedExample) -> Finding:
-        """Say which numbers a class refuses that it has to take."""
-        exception = asked.reply.exception if isinstance(asked.reply, Failed) else None
-        expects_it = isinstance(asked.example.expectation, Refused)
-        if exception is None or expects_it or not _REFUSING.search(exception.code):
+    def _of_calls(
+        self, example: Example, own: Sequence[LayerCall], reply: Reply, finding: Finding
+    ) -> Told | None:
+        """Return what is wrong with a call of a step, where that was seen."""
+        if not own or not example.calls:
+            return None
+        matched = MatchedCalls.of(own, example.calls)
+        origin = ValueOrigin(example, self.examples)
+        words = DeviationWords(example, origin, own, matched, reply)
+        called = {call.step for call in own}
+        mistake = finding.misconception and _step_of(example, finding.misconception) not in called
+        named = bool(mistake or finding.cause)
+
+        def cures(number: int, stand_in: StandIn) -> bool:
+            return self._cures(example, number, stand_in)
+
+        return CallBlame(words, cures, self.namespace, self.library, named).told(finding)
+
+    def _calls_later(self, example: Example, step: str, recorder: CallRecorder) -> bool:
+        """Say whether the layer has a call of a step that it did not come to."""
+        file = recorder.calls[0].file if recorder.calls else ""
+        return bool(file and calling_line(file, example.request.target, step))
+
+    def _of_class(self, finding: Finding, asked: AskedExample) -> Finding:
+        """Return a finding with what its class says of it."""
+        request = asked.example.request
+        made = self.namespace.get(request.target)
+        if not isinstance(made, type):
             return finding
-        made = self.namespace.get(asked.example.request.target)
-        names = list(inspect.signature(made).parameters) if isinstance(made, type) else []
-        given = zip(names, asked.example.request.arguments)
-        sizes = [f"`{name}` is {value}" for name, value in given if type(value) is int]
-        if not sizes:
-            return finding
-        look = f"Here {' and '.join(sizes)}, which the layer has to take."
-        return replace(finding, look=look)
+        if finding.fact == ADDED_FACT:
+            listing = replace(request, method="", read=("*",), backward=None, earlier=())
+            listed = self.respondent(asked.example.step).ask(listing)
+            return with_added_names(finding, listed, request.attributes)
+        return with_class_words(finding, made, asked)
 
     def _recorder(self, stand_ins: Mapping[int, StandIn]) -> CallRecorder:
         steps = dict.fromkeys(each.step for each in self.examples if each.request.method is None)
@@ -149,73 +179,19 @@ class LayerBlame:
         if time.monotonic() > self._end:
             raise _TooLong
 
-    def _of_calls(
-        self, example: Example, own: Sequence[LayerCall], reply: Reply, named: bool
-    ) -> Told | None:
-        """Return what is wrong with a call of a step, where that was seen.
 
-        With `named`, a known mistake of the layer itself, or another cause, was seen. Only exact
-        words outdo that.
-        """
-        if not own or not example.calls:
-            return None
-        matched = MatchedCalls.of(own, example.calls)
-        words = DeviationWords(example, self.examples, own, matched)
-        for number in matched.more:
-            if self._cures(example, number, _first_argument):
-                return words.once_more(own[number])
-        for deviation in matched.deviations:
-            told = self._of_deviation(example, deviation, words)
-            if told and (words.is_exact(deviation) or not named):
-                return told
-            if told is None and deviation.changes_a_layer and deviation is matched.deviations[0]:
-                return words.cured(deviation, None, as_booleans=False)
-        if named:
-            return None
-        if matched.deviations:
-            return words.first_seen(matched.deviations[0])
-        if not isinstance(reply, Returned) or example.request.read or not example.request.method:
-            return None
-        return words.at_the_end(reply.value)
-
-    def _of_deviation(
-        self, example: Example, deviation: CallDeviation, words: DeviationWords
-    ) -> Told | None:
-        """Return the words for a call whose right answer cures the layer, else None."""
-        for number, stand_in in self._stand_ins(deviation):
-            if self._cures(example, deviation.number, stand_in):
-                function = self.namespace.get(deviation.own.step)
-                return words.cured(deviation, function, as_booleans=number == 0)
-        return None
-
-    def _stand_ins(self, deviation: CallDeviation) -> Iterator[tuple[int, StandIn]]:
-        """Give what may stand in the place of a call: the step with booleans, or what is right."""
-        right, order = deviation.right, deviation.order
-        if not deviation.places:
-            yield 0, _with_booleans
-        if right.result is not None:
-            yield 1, lambda function, *given: to_library(copied(right.result), self.library)
-        elif order:
-            yield 1, lambda function, *given: function(*_reordered(given, order))
+def _has_no_way_back(example: Example, reply: Returned) -> bool:
+    """Say whether gradients are asked of what is no tensor, through which none can be sent."""
+    asked = example.request.backward is not None and bool(example.request.read)
+    return asked and not isinstance(reply.value, np.ndarray)
 
 
-def _reordered(given: Sequence[Any], order: Sequence[int]) -> list[Any]:
-    return [given[order.index(place)] for place in range(len(order))]
-
-
-def _first_argument(function: Callable[..., Any], *given: Any) -> Any:
-    return given[0]
-
-
-def _with_booleans(function: Callable[..., Any], *given: Any) -> Any:
-    return function(*(each.astype(bool) if _is_mask(each) else each for each in given))
-
-
-def _is_mask(value: Any) -> bool:
-    """Say whether a value is an array of NumPy that holds only 0 and 1, as numbers."""
-    if not hasattr(value, "astype") or value.dtype.kind not in "iuf":
+def _has_right_values(example: Example, reply: Reply) -> bool:
+    """Say whether what is wrong is not in the numbers that the layer returns."""
+    expectation = example.expectation
+    if not isinstance(expectation, Agrees) or isinstance(reply, Failed) or example.request.read:
         return False
-    return bool(((value == 0) | (value == 1)).all())
+    return compare(reply.value, expectation.expected, expectation.form) is None
 
 
 def _plainly(example: Example) -> Example:

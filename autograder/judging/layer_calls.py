@@ -26,7 +26,8 @@ StandIn = Callable[..., Any]
 class LayerCall:
     """One call of a step by a layer: its arguments, in the order of the step's parameters.
 
-    `names` are those parameters. `line` is where the layer calls. What raised is not `answered`.
+    `names` are those parameters. `line` of `file` is where the layer calls. What raised is not
+    `answered`; what does not even fit the parameters is not `bound`, and has no names.
     """
 
     step: str
@@ -35,6 +36,13 @@ class LayerCall:
     result: Value = None
     line: int = 0
     answered: bool = True
+    bound: bool = True
+    file: str = ""
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """What the step gives, one by one."""
+        return self.result if isinstance(self.result, tuple) else (self.result,)
 
 
 @dataclass
@@ -71,10 +79,15 @@ class CallRecorder:
             self.reached.add(name)
             if self._depth:
                 return function(*arguments, **keywords)
-            number, line = len(self.calls), sys._getframe(1).f_lineno
-            names, given = _bound(function, arguments, keywords)
+            number, frame = len(self.calls), sys._getframe(1)
+            bound = _bound(function, arguments, keywords)
+            names, given = bound or ((), (*arguments, *keywords.values()))
             copies = tuple(self._plain(value) for value in given)
-            self.calls.append(LayerCall(name, names, copies, line=line, answered=False))
+            code, line = frame.f_code, frame.f_lineno
+            fits = bound is not None
+            self.calls.append(
+                LayerCall(name, names, copies, None, line, False, fits, code.co_filename)
+            )
             self._depth += 1
             try:
                 if number in self.stand_ins:
@@ -95,11 +108,11 @@ class CallRecorder:
 
 def _bound(
     function: FunctionType, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
-) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Return parameters and arguments in order; without names where they do not fit."""
+) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
+    """Return parameters and arguments in order, None where they do not fit."""
     try:
         bound = inspect.signature(function).bind(*arguments, **keywords)
     except TypeError:
-        return (), (*arguments, *keywords.values())
+        return None
     bound.apply_defaults()
     return tuple(bound.arguments), tuple(bound.arguments.values())

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import linecache
-import warnings
-from functools import cache
-from typing import Any
-
 import pytest
 
 from autograder.judging import layer_blame
-from autograder.judging.asking import ask_examples
 from autograder.judging.blame_findings import PASSING
-from autograder.judging.examples import Example, read_examples
 from autograder.judging.explanation import of_shapes
-from autograder.judging.inprocess import InProcess
-from autograder.judging.layer_blame import LayerBlame
-from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import ExceptionReport
-from autograder.model.verdict import StepVerdict
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
-from support.learner_workspace import ROOT
+from support.judged_layer import HEADS, NUMPY, TORCH, VIT, exercise_of, judged, words
 
-NUMPY, TORCH = "numpy_single_head", "torch_single_head"
-HEADS, VIT = "torch_multi_head", "vit_multi_head"
 INT_MASK = (
     "np.tril(np.ones((sequence_length, sequence_length)))",
     "np.tri(sequence_length, dtype=int)",
@@ -44,38 +31,6 @@ EXPONENTIALS = (
     "    exponentials /= exponentials.sum(dim=-1, keepdim=True)\n"
     "    return exponentials"
 )
-Change = tuple[str, str]
-
-
-@cache
-def exercise_of(name: str) -> tuple[Exercise, tuple[Example, ...]]:
-    folder = ROOT / "assignments" / name
-    return read_exercise(folder), read_examples(folder)
-
-
-def judged(name: str, layer: str, *changes: Change, blaming: bool = True) -> StepVerdict:
-    """The verdict on the layer of the reference with these changes, by its worked examples."""
-    exercise, examples = exercise_of(name)
-    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    names: dict[str, Any] = {"__name__": "submission"}
-    linecache.cache["layer.py"] = (len(text), None, text.splitlines(keepends=True), "layer.py")
-    exec(compile(text, "layer.py", "exec"), names)
-    code = InProcess(names, exercise.library)
-    blame = LayerBlame(names, exercise.library, examples, lambda step: code)
-    told = blame.told if blaming else tuple
-    with warnings.catch_warnings(action="ignore"):  # as at home
-        return ask_examples(exercise.step(layer), examples, code, told).verdict
-
-
-def words(name: str, *changes: Change) -> str:
-    layer = exercise_of(name)[0].steps[-1].name
-    layer = "MultiHeadAttention" if name == HEADS else layer
-    finding = judged(name, layer, *changes).finding
-    assert finding
-    return finding.message
 
 
 STEPS = {
@@ -263,9 +218,8 @@ def test_where_layers_are_made_anew_in_forward_the_first_call_with_one_is_told()
 
 
 def test_results_unpacked_in_another_order_are_told_with_the_call_that_gave_them() -> None:
-    told = words(
-        HEADS, ("        queries, keys, values = split", "        keys, queries, values = split")
-    )
+    renamed = ("        queries, keys, values = split", "        one, other, values = split")
+    told = words(HEADS, renamed, ("scores(queries, keys)\n", "scores(other, one)\n"))
     assert "and in which does `split_heads` give its results in line" in told
 
 

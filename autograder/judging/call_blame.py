@@ -1,0 +1,135 @@
+"""Which call of a step makes a layer wrong: the first one that matters, seen by curing it.
+
+A call is cured when somebody else answers it right. Who is blamed is the first call that gets
+something wrong, though a later one may have to be cured as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.judging.call_deviation import CallDeviation
+from autograder.judging.deviation_words import DeviationWords, Told
+from autograder.judging.inprocess import copied
+from autograder.judging.layer_calls import StandIn
+from autograder.judging.layer_ending import ending_words
+from autograder.judging.mask_fit import with_booleans
+from autograder.model.request import Returned
+from autograder.model.verdict import Finding
+from autograder.protocol.arrays import to_library
+
+
+@dataclass(frozen=True)
+class CallBlame:
+    """Finds the wrong call of a layer whose calls `words` describes.
+
+    `cures` says whether the layer is right when a call, by its number, is answered by somebody
+    else. The learner's steps are in
+    `namespace`. Where a known mistake of the layer
+    itself, or another cause, was seen, that is `named`: only exact words outdo it.
+    """
+
+    words: DeviationWords
+    cures: Callable[[int, StandIn], bool]
+    namespace: dict[str, Any]
+    library: str
+    named: bool
+
+    def told(self, finding: Finding) -> Told | None:
+        """Return what is wrong with a call of a step, where that was seen."""
+        return (
+            self._of_unpacking()
+            or self._of_more_calls()
+            or self._of_deviations()
+            or self._of_ending(finding)
+        )
+
+    def _of_unpacking(self) -> Told | None:
+        """Return the words for results that get each other's names, if that is all."""
+        for number, call in enumerate(self.words.own):
+            order = self.words.unpacked_order(call)
+            if order and self.cures(number, _answered_in(order)):
+                return self.words.unpacked(call)
+        return None
+
+    def _of_more_calls(self) -> Told | None:
+        for number in self.words.matched.more:
+            if self.cures(number, _first_argument):
+                return self.words.once_more(self.words.own[number])
+        return None
+
+    def _of_deviations(self) -> Told | None:
+        """Return the words for the first wrong call that matters."""
+        words = self.words
+        effective = [each for each in words.matched.effective if each.is_comparable]
+        for deviation in effective:
+            first = effective[0]
+            if words.is_raising(deviation):
+                wrong = next((each for each in (first, deviation) if self._is_plain(each)), None)
+                if wrong:
+                    return words.given(wrong)
+            told = self._of_cured(deviation)
+            if told:
+                return words.given(first) if self._outdoes(first, deviation) else told
+            if deviation.changes_a_layer and deviation is first:
+                return words.given(deviation)
+        doubtless = effective and not self.named and words.is_beyond_doubt(effective[0])
+        return words.given(effective[0]) if doubtless else None
+
+    def _is_plain(self, deviation: CallDeviation) -> bool:
+        """Say whether a call gets something that has a name."""
+        return bool(deviation.places) and self.words.is_exact(deviation)
+
+    def _outdoes(self, first: CallDeviation, cured: CallDeviation) -> bool:
+        return first is not cured and not self.named and self.words.is_beyond_doubt(first)
+
+    def _of_cured(self, deviation: CallDeviation) -> Told | None:
+        """Return the words for a call whose right answer cures the layer, else None."""
+        if self.named and not self.words.is_exact(deviation):
+            return None
+        for as_booleans, stand_in in self._stand_ins(deviation):
+            if self.cures(deviation.number, stand_in):
+                function = self.namespace.get(deviation.own.step)
+                told = self.words.cured(deviation, function, as_booleans)
+                if told:
+                    return told
+        return None
+
+    def _stand_ins(self, deviation: CallDeviation) -> Iterator[tuple[bool, StandIn]]:
+        """Give what may stand in the place of a call: the step with booleans, or what is right."""
+        right, order = deviation.right, deviation.order
+        if not deviation.places:
+            yield True, with_booleans
+        if right.result is not None:
+            yield False, lambda function, *given: to_library(copied(right.result), self.library)
+        elif order:
+            yield False, lambda function, *given: function(*_reordered(given, order))
+
+    def _of_ending(self, finding: Finding) -> Told | None:
+        """Return what the layer does after its calls, if all of them are right."""
+        request, reply = self.words.example.request, self.words.reply
+        if self.named or self.words.matched.effective or not isinstance(reply, Returned):
+            return None
+        if request.read or not request.method:
+            return None
+        return ending_words(self.words, finding, reply.value)
+
+
+def _answered_in(order: Sequence[int]) -> StandIn:
+    """Return who calls a step, and gives its results in another order."""
+
+    def stand_in(function: Callable[..., Any], *given: Any) -> Any:
+        results = list(function(*given))
+        return tuple(results[place] for place in order)
+
+    return stand_in
+
+
+def _reordered(given: Sequence[Any], order: Sequence[int]) -> list[Any]:
+    return [given[order.index(place)] for place in range(len(order))]
+
+
+def _first_argument(function: Callable[..., Any], *given: Any) -> Any:
+    return given[0]

@@ -1,0 +1,305 @@
+"""What is told first of a wrong layer whose steps are right: true, and about the first cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.verification.student_text import StudentText
+from autograder.verification.wording import reading_gaps
+from support.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
+
+CAUSAL = "CausalMultiHeadAttention"
+MADE = "self.Wqkv, self.Wo = create_projections(hidden_size, bias)\n"
+SPLIT = "queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)\n"
+MERGED = "project_output(merge_heads(attention_output), self.Wo)"
+PROJECTED = "project_output(attention_output, self.Wo)"
+VIT_PROJECTED = "queries, keys, values = project_qkv(x, self.q_linear"
+VIT_SPLIT = "".join(
+    f"        {name} = split_heads({name}, self.num_heads)\n"
+    for name in ("queries", "keys", "values")
+)
+INLINE_WEIGHTS = (
+    "compute_attention_weights(scaled_scores)\n        attention_output",
+    "scaled_scores.softmax(dim=-2)\n        attention_output",
+)
+
+
+def added(line: str) -> Change:
+    return MADE, f"{MADE}        {line}\n"
+
+
+MISSPELT = {
+    HEADS: ("scores(queries, keys)\n", "scores(query=queries, key=keys)\n"),
+    VIT: ("scores(queries, keys)\n", "scores(query=queries, key=keys)\n"),
+    NUMPY: ("(attention_weights, values)\n", "(weights=attention_weights, values=values)\n"),
+    TORCH: (PROJECTED, "project_output(attention_output, linear=self.Wo)"),
+}
+
+
+@pytest.mark.parametrize("name", MISSPELT)
+def test_a_misspelt_keyword_of_a_step_is_told_as_python_tells_it(name: str) -> None:
+    told = words(name, MISSPELT[name])
+    assert "got an unexpected keyword argument" in told
+    assert "has no parameter `" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("attention_output", "leaves out `Wo`"), ("attention_output, self.Wo, 3", "more values")],
+)
+def test_too_few_and_too_many_arguments_are_told_as_python_tells_it(given: str, said: str) -> None:
+    told = words(TORCH, (PROJECTED, f"project_output({given})"))
+    assert "raises `TypeError" in told and said in told
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("self.norm = nn.LayerNorm(hidden_size)", "norm"),
+        ("self.extra = nn.Linear(hidden_size, hidden_size)", "extra"),
+        ("self.scale = nn.Parameter(torch.ones(1))", "scale"),
+    ],
+)
+@pytest.mark.parametrize("exercise", [HEADS, TORCH])
+def test_an_unused_parameter_is_named_and_no_call_is_blamed(
+    exercise: str, line: str, name: str
+) -> None:
+    told = words(exercise, added(line))
+    assert f"would train them too. They are in `self.{name}`." in told
+    assert "All calls are right" not in told and "`self.Wo`" not in told
+
+
+RETURNED = {
+    (HEADS, MERGED, f"{MERGED}, attention_weights"): "The first of them is what `project_output`",
+    (HEADS, MERGED, f"attention_weights, {MERGED}"): "The second of them is what `project_output`",
+    (TORCH, PROJECTED, f"[{PROJECTED}]"): "In it is what `project_output` gives.",
+    (HEADS, MERGED, f"{MERGED}.relu()"): "no number is below 0",
+    (TORCH, PROJECTED, f"{PROJECTED}.mean(1)"): "is the mean of what is expected along axis 1 (S)",
+    (TORCH, PROJECTED, f"2 * {PROJECTED}"): "is 2 times what is expected",
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), RETURNED)
+def test_what_is_done_to_the_last_result_is_told_and_not_that_it_is_another(
+    name: str, old: str, new: str
+) -> None:
+    told = words(name, (old, new))
+    assert RETURNED[name, old, new] in told
+    assert "All calls are right up to `project_output` in line" in told
+    assert "not what that call gives" not in told
+
+
+def test_a_right_result_in_another_precision_is_told_as_that() -> None:
+    told = words(TORCH, (PROJECTED, f"{PROJECTED}.double()"))
+    assert "The result is float64" in told and "All calls" not in told
+
+
+def test_no_gradient_is_missed_where_none_could_be_sent_back() -> None:
+    checks = judged(HEADS, "MultiHeadAttention", (MERGED, f"{MERGED}, attention_weights")).checks
+    facts = [check.finding.fact for check in checks if check.finding]
+    no_way = (
+        "The layer returns a list or tuple of 2, and no gradient can be sent back through that."
+    )
+    assert no_way in facts
+    assert not any("No parameter gets a gradient" in fact for fact in facts)
+
+
+BY_HAND = ("    return Wo(merged)", "    return merged @ Wo.weight.T + Wo.bias")
+
+
+def test_an_exception_in_a_step_that_is_right_is_told_with_its_line_and_why() -> None:
+    told = words(HEADS, BY_HAND)
+    assert "of `project_output`, called in line" in told and "raises `TypeError" in told
+    assert "`Wo.bias` is None where the layer is made with `bias=False`." in told
+
+
+def test_a_mask_of_floats_in_torch_does_not_fit_a_step_that_inverts_it() -> None:
+    floats = (
+        "return positions < lengths[:, None]",
+        "return (positions < lengths[:, None]).float()",
+    )
+    told = words(STRETCH, floats)
+    assert "`create_padding_mask` and `hide_padding` are each right alone" in told
+    assert "With one of bool, your layer gives what is expected." in told
+
+
+UNPACKED = [
+    (HEADS, "split_heads", "queries, values, keys"),
+    (HEADS, "split_heads", "values, keys, queries"),
+    (HEADS, "split_heads", "keys, values, queries"),
+    (TORCH, "project_qkv", "queries, values, keys"),
+    (NUMPY, "project_qkv", "values, keys, queries"),
+    (VIT, "project_qkv", "queries, values, keys"),
+    (VIT, "project_qkv", "keys, queries, values"),
+    (STRETCH, "project_two_sequences", "queries, values, keys"),
+]
+
+
+@pytest.mark.parametrize(("name", "step", "names"), UNPACKED)
+def test_the_line_that_unpacks_results_in_another_order_is_told(
+    name: str, step: str, names: str
+) -> None:
+    told = words(name, (f"        queries, keys, values = {step}", f"        {names} = {step}"))
+    listed = ", ".join(f"`{each}`" for each in names.split(", "))
+    assert f"unpacks the results of `{step}` as {listed}. In which order does" in told
+
+
+def test_two_layers_that_are_kept_under_each_others_name_are_told_by_their_line() -> None:
+    told = words(HEADS, ("self.Wqkv, self.Wo = create", "self.Wo, self.Wqkv = create"))
+    assert "unpacks the results of `create_projections` as `self.Wo`, `self.Wqkv`." in told
+
+
+def test_arguments_in_another_order_do_not_blame_an_unpacking_that_is_right() -> None:
+    told = words(TORCH, ("scores(queries, keys)\n", "scores(keys, queries)\n"))
+    assert "In which order does `compute_attention_scores` take its arguments?" in told
+
+
+FIRST = {
+    (HEADS, SPLIT, f"{SPLIT}        keys = values = queries\n"): (
+        "calls `compute_attention_scores`: as `keys` it gets the `queries` of `split_heads`."
+    ),
+    (VIT, VIT_SPLIT, VIT_SPLIT.replace("num_heads", "head_dim")): (
+        "calls `split_heads`: as `num_heads` it gets 5, and 2 is expected."
+    ),
+    (
+        NUMPY,
+        "x, self.query_weights, self.key_weights, self.value_weights\n",
+        "x, self.query_weights, self.value_weights, self.output_weights\n",
+    ): "as `key_weights` it gets `self.value_weights`. Expected there: `self.key_weights`.",
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), FIRST)
+def test_the_first_call_that_gets_something_wrong_is_told(name: str, old: str, new: str) -> None:
+    assert FIRST[name, old, new] in words(name, (old, new))
+
+
+def test_of_two_slips_the_first_is_told() -> None:
+    merging = (
+        "merged = merge_heads(attention_output)",
+        "merged = attention_output.reshape(x.shape)",
+    )
+    told = words(VIT, INLINE_WEIGHTS, merging)
+    assert "as `attention_weights` it gets other numbers than expected." in told
+    assert "Your layer does not call `compute_attention_weights`." in told
+
+
+def test_a_layer_that_scales_sooner_is_not_blamed_for_that() -> None:
+    sooner = ("scores(queries, keys)\n", "scores(queries / keys.shape[-1] ** 0.5, keys)\n")
+    later = ("scale_scores(attention_scores, keys.shape[-1])", "attention_scores")
+    told = words(TORCH, sooner, later, (PROJECTED, "project_output(values, self.Wo)"))
+    assert "as `attention_output` it gets the `values` of `project_qkv`." in told
+
+
+def test_a_parameter_that_only_the_learners_step_has_is_no_wrong_call() -> None:
+    more = ('(scaled_scores: Float[Tensor, "B S S"])', "(scaled_scores, temperature=1.0)")
+    told = words(TORCH, more, (PROJECTED, f"2 * {PROJECTED}"))
+    assert "All calls are right up to `project_output`" in told
+
+
+def test_a_step_that_stands_in_another_branch_is_not_said_to_be_left_out() -> None:
+    scaled = "scores = scale_scores(attention_scores, x.shape[-1])\n        if causal:\n"
+    masked = "            scores = apply_mask(scores, create_causal_mask(x.shape[1]))\n"
+    branches = (
+        f"if causal:\n{masked.replace('(scores', '(attention_scores')}        else:\n"
+        "            scores = scale_scores(attention_scores, x.shape[-1])\n"
+    )
+    told = words(NUMPY, (scaled + masked, branches))
+    assert "With `causal=True`, your layer does not call `scale_scores`. Line" in told
+    assert "calls it on another way through the code." in told
+
+
+def test_shapes_are_told_without_a_comma_too_many() -> None:
+    told = words(TORCH, ("scores(queries, keys)\n", "scores(queries, keys.mT)\n"))
+    assert "it gets a tensor of shape (3, 2, 4), not (3, 4, 2). Line" in told
+
+
+def test_a_changed_input_is_told_as_that_and_no_call_before_the_first_is_right() -> None:
+    told = words(
+        TORCH, ("project_qkv(x,", "project_qkv(nn.functional.layer_norm(x, x.shape[-1:]),")
+    )
+    assert "as `x` it gets other numbers than expected. Expected there: the input of" in told
+    assert "Every call before" not in told
+
+
+def test_a_scale_of_its_own_in_the_layer_is_told_where_a_call_shows_it() -> None:
+    told = words(STRETCH, ("math.sqrt(keys.shape[-1])", "math.sqrt(keys.shape[1])"))
+    assert "as `scaled_scores` it gets 0.8944 times what is expected." in told
+
+
+def test_steps_in_the_wrong_order_are_told_by_which_comes_first() -> None:
+    late = (MERGED, "merge_heads(project_output(attention_output, self.Wo))")
+    assert "`merge_heads` comes before `project_output`." in words(HEADS, late)
+    soon = (
+        f"        {VIT_PROJECTED}",
+        f"        x = split_heads(x, self.num_heads)\n        {VIT_PROJECTED}",
+    )
+    told = words(VIT, soon, (VIT_SPLIT, ""))
+    assert "`project_qkv` comes before `split_heads`." in told
+
+
+HIDDEN = {
+    (
+        "-math.inf)\n        attention",
+        "-10)\n        attention",
+    ): "it gets -10 for the hidden scores",
+    (
+        "scaled_scores = scaled_scores.masked_fill(~visible, -math.inf)\n        attention_weights "
+        "= compute_attention_weights(scaled_scores)",
+        "pass\n        attention_weights = compute_attention_weights(scaled_scores)\n"
+        "        if causal:\n            attention_weights = attention_weights * visible",
+    ): "You mask the weights after the softmax",
+    ("scaled_scores = scaled_scores.masked", "scaled_scores = attention_scores.masked"): (
+        "as `scaled_scores` it gets 2 times what is expected."
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), HIDDEN)
+def test_what_is_wrong_with_the_mask_of_the_bonus_is_told(old: str, new: str) -> None:
+    assert HIDDEN[old, new] in words(HEADS, (old, new), layer=CAUSAL)
+
+
+def test_a_size_that_is_taken_and_not_kept_is_told() -> None:
+    kept = "        self.num_heads = num_heads\n"
+    sentence = "`__init__` takes `num_heads`, but does not keep it"
+    assert sentence in words(HEADS, (kept, ""))
+    assert sentence in words(VIT, (kept, "        num_heads = num_heads\n"))
+
+
+def test_a_misspelt_attribute_is_told_the_one_that_is_kept() -> None:
+    assert "Did you mean `self.num_heads`?" in words(
+        VIT, ("(keys, self.num_heads", "(keys, self.numheads")
+    )
+    assert "keeps it as `self.num_heads`." in words(
+        VIT, ("(keys, self.num_heads", "(keys, num_heads")
+    )
+
+
+@pytest.mark.filterwarnings("ignore:assertion is always true")
+def test_an_assert_of_a_tuple_is_told_to_refuse_nothing() -> None:
+    sizes = "{num_heads} heads cannot share {hidden_size} evenly"
+    refusal = f'hidden_size % num_heads == 0, f"{sizes}"'
+    told = words(HEADS, (refusal, f"({refusal})"))
+    assert "asserts a tuple" in told and "nothing is ever refused" in told
+
+
+def test_weights_beside_the_expected_ones_are_told_and_not_a_draw_in_each_call() -> None:
+    library = "self.own = nn.MultiheadAttention(hidden_size, num_heads, batch_first=True)"
+    told = words(HEADS, added(library), (SPLIT, f"return self.own(x, x, x)[0]\n        {SPLIT}"))
+    assert "the check puts the same weights into `Wqkv` and `Wo`." in told
+    assert "Asked the same twice" not in told
+
+
+def test_a_layer_that_is_no_module_is_told_so() -> None:
+    plain = ("class SingleHeadAttention(nn.Module):", "class SingleHeadAttention:")
+    told = words(TORCH, plain, ("        super().__init__()\n", ""))
+    assert "gets that from `nn.Module`. Which class does `SingleHeadAttention` build on?" in told
+    assert "In training" not in told
+
+
+def test_what_is_told_of_a_layer_is_easy_to_read() -> None:
+    changes = [(name, (old, new)) for name, old, new in (*RETURNED, *FIRST)]
+    told = [words(name, change) for name, change in (*changes, *MISSPELT.items(), (HEADS, BY_HAND))]
+    told += [words(HEADS, change, layer=CAUSAL) for change in HIDDEN]
+    assert reading_gaps([StudentText("a layer", each) for each in told], ()) == ()
