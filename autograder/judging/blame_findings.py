@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from autograder.judging.diagnosis import place_in
+from autograder.judging.diagnosis import PLACE, place_in
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
@@ -48,12 +48,21 @@ def without_way_back(finding: Finding, reply: Returned) -> Finding:
     return replace(finding, fact=fact, look="", misconception=None, vague=False, cause=True)
 
 
-def without_name(finding: Finding, method: str) -> Finding:
+def without_name(finding: Finding, step: str, method: str) -> Finding:
     """Return a finding that named a mistake in a step that is right by itself."""
-    if finding.outcome is Outcome.RAISED and finding.evidence:
+    raised = finding.outcome is Outcome.RAISED
+    if raised and finding.evidence:
         return finding.evidence.bare
     seen = finding.details[-1] if finding.details else finding.fact
-    look = f"Look at what `{method}` does beside the calls, and at what it hands on."
+    # Many mistakes end in the same exception, so that it does not tell them apart.
+    look = (
+        ""
+        if raised
+        else (
+            f"The same comes out of a right `{method}` where `{step}` has this mistake: "
+            f"“{PLACE.sub('', finding.fact)}” Which line of `{method}` has that effect?"
+        )
+    )
     return reworded(replace(finding, evidence=None), seen, look)
 
 

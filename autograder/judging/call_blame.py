@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.judging.call_deviation import CallDeviation
+from autograder.judging.call_deviation import CallDeviation, alike
 from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.inprocess import copied
-from autograder.judging.layer_calls import StandIn
+from autograder.judging.layer_calls import LayerCall, StandIn
 from autograder.judging.layer_ending import ending_words
 from autograder.judging.mask_fit import with_booleans
 from autograder.model.request import Returned
@@ -26,13 +26,14 @@ class CallBlame:
     """Finds the wrong call of a layer whose calls `words` describes.
 
     `cures` says whether the layer is right when a call, by its number, is answered by somebody
-    else. The learner's steps are in
-    `namespace`. Where a known mistake of the layer
-    itself, or another cause, was seen, that is `named`: only exact words outdo it.
+    else, and `calls_with` gives the calls that it makes then. The learner's steps are in
+    `namespace`. Where a known mistake of the layer itself, or another cause, was seen, that is
+    `named`: only exact words outdo it.
     """
 
     words: DeviationWords
     cures: Callable[[int, StandIn], bool]
+    calls_with: Callable[[int, StandIn], Sequence[LayerCall]]
     namespace: dict[str, Any]
     library: str
     named: bool
@@ -83,7 +84,19 @@ class CallBlame:
         return bool(deviation.places) and self.words.is_exact(deviation)
 
     def _outdoes(self, first: CallDeviation, cured: CallDeviation) -> bool:
-        return first is not cured and not self.named and self.words.is_beyond_doubt(first)
+        """Say whether the first call is to blame, though a later one cures the layer."""
+        if first is cured or self.named or not first.places:
+            return False
+        return self.words.is_beyond_doubt(first) or self._leads_to(first, cured)
+
+    def _leads_to(self, first: CallDeviation, later: CallDeviation) -> bool:
+        """Say whether a later call gets more of what it should as soon as the first is right."""
+        for _, stand_in in self._stand_ins(first):
+            calls = self.calls_with(first.number, stand_in)[later.number :]
+            if calls and calls[0].step == later.own.step and calls[0].bound:
+                pairs = list(zip(calls[0].arguments, later.right.arguments))
+                return any(alike(*pairs[n]) for n in later.places if n < len(pairs))
+        return False
 
     def _of_cured(self, deviation: CallDeviation) -> Told | None:
         """Return the words for a call whose right answer cures the layer, else None."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.call_deviation import CallDeviation, MatchedCalls, alike
-from autograder.judging.compare import FLOOR
 from autograder.judging.examples import Example
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layer_source import calling_line, named_order, unpacked_names
 from autograder.judging.mask_fit import mask_words
 from autograder.judging.single_number import whole_number
+from autograder.judging.unnamed_array import array_words, factor
 from autograder.judging.value_origin import ValueOrigin, gives
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply
@@ -49,14 +49,15 @@ class DeviationWords:
     def is_beyond_doubt(self, deviation: CallDeviation) -> bool:
         """Say whether a call is wrong, and not only part of another way to the same result.
 
-        Such ways have other shapes, or scale the numbers sooner or later.
+        Such ways have the same numbers in other shapes, or scale them sooner or later.
         """
         if self.is_exact(deviation):
             return bool(deviation.places)
         given, wanted = deviation.given, deviation.wanted
         if not isinstance(given, np.ndarray) or not isinstance(wanted, np.ndarray):
-            return False
-        return given.shape == wanted.shape and not _factor(given, wanted)
+            return bool(deviation.places)
+        same_numbers = given.size == wanted.size and alike(given.reshape(wanted.shape), wanted)
+        return not same_numbers and not (given.shape == wanted.shape and factor(given, wanted))
 
     def is_raising(self, deviation: CallDeviation) -> bool:
         """Say whether the layer ends in this very call, with an exception."""
@@ -133,6 +134,8 @@ class DeviationWords:
             plain = isinstance(number, int | float)
             what = str(number) if plain else type_words(number, self._noun)
             fact = f"{where} {what}, and {whole_number(wanted)} is expected."
+            if isinstance(wanted, bool):
+                return fact, "Which setting of the layer belongs there?"
             return fact, "Which axis, or which setting of the layer, does that number come from?"
         if name and expected:
             fact = f"{where} {name}. Expected there: {expected}."
@@ -153,19 +156,17 @@ class DeviationWords:
         added = self.difference(given, wanted)
         if added:
             return f"what is expected plus {added}"
-        if given.ndim > 1 and alike(given.swapaxes(-2, -1), wanted):
-            return "what is expected with its last two axes exchanged"
-        times = _factor(given, wanted)
-        if times:
-            return f"{times:.4g} times what is expected"
-        return _weakly_hidden(given, wanted) or "other numbers than expected"
+        return array_words(given, wanted)
 
     def difference(self, given: Value, wanted: Value) -> str:
         """Name the array by which two arrays of floats differ, "" if it has no name."""
         if not isinstance(given, np.ndarray) or not isinstance(wanted, np.ndarray):
             return ""
         floats = given.dtype.kind == wanted.dtype.kind == "f"
-        return self.origin.name(given - wanted) if floats and given.shape == wanted.shape else ""
+        if not floats or given.shape != wanted.shape:
+            return ""
+        with np.errstate(invalid="ignore"):  # of hidden scores, which may be infinite
+            return self.origin.name(given - wanted)
 
     def _look(self, deviation: CallDeviation) -> str:
         """Say where a value would come from."""
@@ -175,6 +176,8 @@ class DeviationWords:
             return self._look_at_input(deviation)
         if maker.step in self.uncalled:
             return self._not_called(maker.step, deviation)
+        if any(call is maker for call in self.matched.missing) and self.origin.of_what(maker):
+            return f"Your layer does not call `{maker.step}`{self.origin.of_what(maker)}."
         if maker.step not in {call.step for call in self.own[: deviation.number]}:
             return f"`{maker.step}` comes before `{deviation.own.step}`."
         called = next((call for call in self.own if gives(call, wanted)), None)
@@ -185,8 +188,9 @@ class DeviationWords:
         return self._what_makes_it(deviation)
 
     def _look_at_input(self, deviation: CallDeviation) -> str:
-        expected = self.origin.name(deviation.wanted)
-        if expected.startswith("the input of") and not self.origin.name(deviation.given):
+        expected, given = self.origin.name(deviation.wanted), deviation.given
+        is_array = isinstance(given, np.ndarray)
+        if expected.startswith("the input of") and is_array and not self.origin.name(given):
             return f"Expected there: {expected}, as it is. Which line changes it?"
         return self._what_makes_it(deviation)
 
@@ -218,32 +222,3 @@ class DeviationWords:
         called = {call.step for call in self.own}
         missing = dict.fromkeys(call.step for call in self.matched.missing)
         return [step for step in missing if step not in called]
-
-
-def _factor(given: np.ndarray, wanted: np.ndarray) -> float:
-    """Return the one number that turns the expected array into another, 0 if there is none.
-
-    Hidden scores stay hidden.
-    """
-    seen = wanted > FLOOR
-    if not {given.dtype.kind, wanted.dtype.kind} <= set("f") or not wanted[seen].any():
-        return 0.0
-    part, whole = given[seen], wanted[seen]
-    place = np.argmax(np.abs(whole))
-    times = float(part[place] / whole[place])
-    same = np.isfinite(times) and bool((given[~seen] <= FLOOR).all())
-    return times if same and np.isfinite(whole).all() and alike(part, times * whole) else 0.0
-
-
-def _weakly_hidden(given: np.ndarray, wanted: np.ndarray) -> str:
-    """Say which number stands for hidden scores, where all others are right."""
-    hidden = wanted <= FLOOR
-    numbers = np.unique(given[hidden])
-    if len(numbers) != 1 or numbers[0] <= FLOOR or not np.isfinite(numbers[0]):
-        return ""
-    if not alike(given[~hidden], wanted[~hidden]):
-        return ""
-    return (
-        f"{numbers[0]:.4g} for the hidden scores, of which the softmax still makes a share; the "
-        "others are right"
-    )

@@ -97,10 +97,10 @@ class LayerBlame:
             if told:
                 return placed_call(reworded(finding, *told), recorder.calls)
         if step and step in recorder.reached:
-            return placed_call(without_name(finding, method), recorder.calls)
+            return placed_call(without_name(finding, step, method), recorder.calls)
         raised = finding.outcome is Outcome.RAISED
         if step and raised and self._calls_later(example, step, recorder):
-            return without_name(finding, method)
+            return without_name(finding, step, method)
         if step:
             return in_one_place(finding, step, method)
         return placed_call(finding, recorder.calls)
@@ -121,7 +121,14 @@ class LayerBlame:
         def cures(number: int, stand_in: StandIn) -> bool:
             return self._cures(example, number, stand_in)
 
-        return CallBlame(words, cures, self.namespace, self.library, named).told(finding)
+        def calls_with(number: int, stand_in: StandIn) -> Sequence[LayerCall]:
+            recorder = self._recorder({number: stand_in})
+            self._asked(example, recorder)
+            return recorder.calls
+
+        return CallBlame(words, cures, calls_with, self.namespace, self.library, named).told(
+            finding
+        )
 
     def _calls_later(self, example: Example, step: str, recorder: CallRecorder) -> bool:
         """Say whether the layer has a call of a step that it did not come to."""

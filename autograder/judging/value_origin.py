@@ -51,17 +51,17 @@ class ValueOrigin:
         request = self.example.request
         yield from ((f"the input of `{request.method}`", each) for each in request.method_arguments)
         yield from ((f"`self.{name}`", each) for name, each in request.attributes.items())
-        steps = [call.step for call in self.example.calls]
         for call in self.example.calls:
             names = self.results_of(call.step)
             if len(names) == 1:
-                yield f"what `{call.step}` gives{self._of_what(call, steps)}", call.result
+                yield f"what `{call.step}` gives{self.of_what(call)}", call.result
             elif isinstance(call.result, tuple):
                 for name, result in zip(names, call.result):
                     yield f"the `{name}` of `{call.step}`", result
 
-    def _of_what(self, call: LayerCall, steps: Sequence[str]) -> str:
+    def of_what(self, call: LayerCall) -> str:
         """Tell the calls of one step apart by the names of their first arguments."""
+        steps = [each.step for each in self.example.calls]
         if steps.count(call.step) < 2 or not call.arguments:
             return ""
         for other in self.example.calls:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from autograder.judging.unnamed_array import array_words
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
 from support.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
@@ -184,6 +186,34 @@ def test_of_two_slips_the_first_is_told() -> None:
     assert "Your layer does not call `compute_attention_weights`." in told
 
 
+@pytest.mark.parametrize("cut", ["", ".chunk(3, dim=-1)"])
+def test_a_first_call_that_gets_other_numbers_in_other_shapes_is_told(cut: str) -> None:
+    told = words(HEADS, (SPLIT, f"queries, keys, values = self.Wqkv(x){cut}\n"))
+    assert "calls `compute_attention_scores`: as `queries` it gets a tensor of shape" in told
+    assert "Your layer does not call `split_heads`." in told
+
+
+def test_a_call_that_is_left_out_for_one_of_three_is_told() -> None:
+    told = words(VIT, ("        queries = split_heads(queries, self.num_heads)\n", ""))
+    assert "Your layer does not call `split_heads` for the `queries`." in told
+
+
+def test_a_mask_the_wrong_way_round_is_told_as_that() -> None:
+    told = words(NUMPY, ("create_causal_mask(x.shape[1]))", "1 - create_causal_mask(x.shape[1]))"))
+    assert "the wrong way round, with 1 for 0 and 0 for 1." in told
+
+
+def test_a_result_used_for_another_one_is_told_by_the_mistake_that_gives_the_same() -> None:
+    told = words(STRETCH, ("(attention_weights @ values)", "(attention_weights @ keys)"))
+    assert "where `project_two_sequences` has this mistake: “You return the keys as the" in told
+
+
+def test_an_exception_in_the_layer_itself_is_no_mistake_of_a_step_that_comes_later() -> None:
+    told = words(HEADS, (MERGED, "merge_heads(self.Wo(attention_output))"))
+    assert "Here they have 4 and 8. The shapes there: `attention_output` (3, 2, 5, 4)." in told
+    assert "You move the heads" not in told
+
+
 def test_a_layer_that_scales_sooner_is_not_blamed_for_that() -> None:
     sooner = ("scores(queries, keys)\n", "scores(queries / keys.shape[-1] ** 0.5, keys)\n")
     later = ("scale_scores(attention_scores, keys.shape[-1])", "attention_scores")
@@ -303,3 +333,11 @@ def test_what_is_told_of_a_layer_is_easy_to_read() -> None:
     told = [words(name, change) for name, change in (*changes, *MISSPELT.items(), (HEADS, BY_HAND))]
     told += [words(HEADS, change, layer=CAUSAL) for change in HIDDEN]
     assert reading_gaps([StudentText("a layer", each) for each in told], ()) == ()
+
+
+def test_arrays_with_infinite_numbers_are_compared_without_a_warning() -> None:
+    hidden = np.array([[1.0, -np.inf], [2.0, 3.0]])
+    assert array_words(2 * hidden, hidden) == "2 times what is expected"
+    assert array_words(np.maximum(hidden, -10), hidden).startswith("-10 for the hidden scores")
+    assert array_words(np.zeros((2, 2)), hidden) == "other numbers than expected"
+    assert array_words(hidden, np.full((2, 2), np.inf)) == "other numbers than expected"
