@@ -42,6 +42,7 @@ class CallBlame:
         """Return what is wrong with a call of a step, where that was seen."""
         return (
             self._of_unpacking()
+            or self._of_other_case()
             or self._of_more_calls()
             or self._of_deviations()
             or self._of_ending(finding)
@@ -54,6 +55,15 @@ class CallBlame:
             if order and self.cures(number, _answered_in(order)):
                 return self.words.unpacked(call)
         return None
+
+    def _of_other_case(self) -> Told | None:
+        """Return the words for a call that ends the layer, and belongs to other questions."""
+        last, words = self.words.own[-1], self.words
+        if last.answered or not last.bound:
+            return None
+        here = {call.step for call in words.example.calls}
+        elsewhere = {call.step for each in words.origin.examples for call in each.calls}
+        return words.in_other_case(last) if last.step in elsewhere - here else None
 
     def _of_more_calls(self) -> Told | None:
         for number in self.words.matched.more:

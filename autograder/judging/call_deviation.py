@@ -55,6 +55,11 @@ class CallDeviation:
         return tuple(want for have, want in pairs if not (same and alike(have, want)))
 
     @property
+    def misplaced(self) -> bool:
+        """Whether the call gives all that it should, in another order."""
+        return all(any(alike(have, want) for have in self.own.results) for want in self.lost)
+
+    @property
     def changes_a_layer(self) -> bool:
         """Whether another linear layer is used than the one that the class keeps."""
         return self.is_comparable and bool(self.places) and isinstance(self.given, Linear)
@@ -106,11 +111,15 @@ class MatchedCalls:
         return tuple(
             each
             for each in self.deviations
-            if each.lost and not self._made_good(self.pairs[each.number], each.lost)
+            if each.lost and not self._made_good(self.pairs[each.number], each.lost, each.misplaced)
         )
 
-    def _made_good(self, place: int, lost: Sequence[Value]) -> bool:
-        """Say whether a call after `place` gets what it should, although that comes of `lost`."""
+    def _made_good(self, place: int, lost: Sequence[Value], misplaced: bool) -> bool:
+        """Say whether a call after `place` gets what it should, although that comes of `lost`.
+
+        What is only `misplaced` may go through several calls of one step, in another order.
+        """
+        steps = [call.step for call in self.right]
         own = {right: number for number, right in self.pairs.items()}
         wrong = {each.number: each for each in self.deviations}
         for later in range(place + 1, len(self.right)):
@@ -119,10 +128,12 @@ class MatchedCalls:
             if not takers:
                 continue
             deviation = wrong.get(own[later]) if later in own else None
-            if later in own and (deviation is None or set(takers) - set(deviation.places)):
+            is_right = later in own and (deviation is None or set(takers) - set(deviation.places))
+            any_order = misplaced and steps.count(call.step) > 1
+            if is_right and not any_order:
                 return True
             onward = deviation.lost if deviation else call.results
-            if self._made_good(later, onward):
+            if self._made_good(later, onward, any_order):
                 return True
         return False
 

@@ -83,6 +83,11 @@ class DeviationWords:
         """Return what a call gets that is not as expected."""
         return self._exchanged(deviation) if deviation.order else self._other_value(deviation)
 
+    def in_other_case(self, call: LayerCall) -> Told:
+        """Return the words for a call that the right layer makes, but not of these arguments."""
+        fact = f"Line {call.line} calls `{call.step}`, which is not expected with these arguments."
+        return fact, "Under which condition is that step needed?"
+
     def once_more(self, call: LayerCall) -> Told:
         """Return the words for a call without which the layer is right."""
         fact = f"Line {call.line} calls `{call.step}` once more than is expected."
@@ -153,7 +158,7 @@ class DeviationWords:
             return type_words(given, self._noun)
         if given.shape != wanted.shape:
             return f"{type_words(given, self._noun)}, not {wanted.shape}"
-        added = self.difference(given, wanted)
+        added = "" if factor(given, wanted) else self.difference(given, wanted)
         if added:
             return f"what is expected plus {added}"
         return array_words(given, wanted)

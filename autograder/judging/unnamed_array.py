@@ -18,6 +18,9 @@ def array_words(given: np.ndarray, wanted: np.ndarray) -> str:
     times = factor(given, wanted)
     if times:
         return f"{times:.4g} times what is expected"
+    coarse = given.dtype.kind == wanted.dtype.kind == "f" and given.dtype != wanted.dtype
+    if coarse and np.allclose(given, wanted, rtol=1e-2, atol=1e-2):
+        return f"what is expected, rounded to {given.dtype.name}"
     return _weakly_hidden(given, wanted) or "other numbers than expected"
 
 

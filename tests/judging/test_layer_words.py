@@ -214,6 +214,28 @@ def test_an_exception_in_the_layer_itself_is_no_mistake_of_a_step_that_comes_lat
     assert "You move the heads" not in told
 
 
+def test_layers_in_another_order_are_told_although_each_result_goes_on_by_itself() -> None:
+    told = words(VIT, ("self.k_linear, self.v_linear)\n", "self.v_linear, self.k_linear)\n"))
+    assert "calls `project_qkv` with its arguments in another order" in told
+
+
+def test_an_order_that_is_made_good_by_the_next_line_is_not_told() -> None:
+    crossed = ("self.k_linear, self.v_linear)\n", "self.v_linear, self.k_linear)\n")
+    back = ("        queries, keys, values = project", "        queries, values, keys = project")
+    told = words(VIT, crossed, back, ("project_output(merged,", "project_output(2 * merged,"))
+    assert "as `merged` it gets 2 times what is expected." in told
+
+
+def test_a_call_that_belongs_to_another_case_is_told_as_that() -> None:
+    told = words(STRETCH, ("if lengths is not None:", "if lengths is None:"))
+    assert "calls `create_padding_mask`, which is not expected with these arguments." in told
+
+
+def test_numbers_that_were_rounded_are_told_as_that() -> None:
+    told = words(TORCH, ("project_qkv(x,", "project_qkv(x.half(),"))
+    assert "as `x` it gets what is expected, rounded to float16." in told
+
+
 def test_a_layer_that_scales_sooner_is_not_blamed_for_that() -> None:
     sooner = ("scores(queries, keys)\n", "scores(queries / keys.shape[-1] ** 0.5, keys)\n")
     later = ("scale_scores(attention_scores, keys.shape[-1])", "attention_scores")
