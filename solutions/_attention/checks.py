@@ -17,6 +17,11 @@ BARE = pytest.mark.stays(
     "a step that adds the bias of its layer by hand is right in every other check, and raises an "
     "error in a layer that has none; that error names the cause"
 )
+# Of two checks that ask the same with vectors of different widths.
+AT_TWO_WIDTHS = pytest.mark.stays(
+    "at one width, a fixed number gives the very result of some root; at a second one it does not, "
+    "so a student is told which of the two it is"
+)
 WITHOUT_BIAS = "bias=False leaves the bias out of both layers"
 
 
@@ -78,18 +83,14 @@ class StepChecks:
         return self._scaled(f"the scores are divided by the square root of {by}", *marks)
 
     def scaled_at_another_width(self, *marks):
-        stays = pytest.mark.stays(
-            "at one width, a fixed number gives the very result of some root; at a second one it "
-            "does not, so a student is told which of the two it is"
-        )
-        return self._scaled("the same, with vectors of another width", stays, *marks)
+        return self._scaled("the same, with vectors of another width", *marks)
 
     def _scaled(self, title, *marks):
         def check(student, draw):
             width = draw[self.width]
             student(draw(self.scores, scale=width**0.5), width).agrees()
 
-        return _check(check, "scale_scores", title, marks)
+        return _check(check, "scale_scores", title, (AT_TWO_WIDTHS, *marks))
 
     def attention_weight_values(self, *marks):
         def check(student, draw):

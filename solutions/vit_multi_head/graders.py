@@ -70,6 +70,7 @@ def test_split_values(student, draw):
 @pytest.mark.step("compute_scaled_scores")
 @PUBLIC(head_dim=3)
 @SQUARE
+@checks.AT_TWO_WIDTHS
 def test_scaled_score_values(student, draw):
     """entry (i, j) is query i times key j, divided by the square root of the head size"""
     student(draw("B heads N head_dim"), draw("B heads N head_dim")).agrees()
@@ -77,10 +78,7 @@ def test_scaled_score_values(student, draw):
 
 @pytest.mark.step("compute_scaled_scores")
 @PUBLIC(heads=4, head_dim=7)
-@pytest.mark.stays(
-    "at one width, a fixed number gives the very result of some root; at a second one it does not, "
-    "so a student is told which of the two it is"
-)
+@checks.AT_TWO_WIDTHS
 def test_scaled_scores_at_another_width(student, draw):
     """the same, with vectors of another width"""
     student(draw("B heads N head_dim"), draw("B heads N head_dim")).agrees()
