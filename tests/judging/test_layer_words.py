@@ -109,20 +109,32 @@ def test_no_gradient_is_missed_where_none_could_be_sent_back() -> None:
 BY_HAND = ("    return Wo(merged)", "    return merged @ Wo.weight.T + Wo.bias")
 
 
-def test_an_exception_in_a_step_that_is_right_is_told_with_its_line_and_why() -> None:
+def test_a_step_that_needs_a_bias_is_told_where_it_is_none() -> None:
     told = words(HEADS, BY_HAND)
-    assert "of `project_output`, called in line" in told and "raises `TypeError" in told
+    assert "calls your `project_output`, which does not pass its own check" in told
     assert "`Wo.bias` is None where the layer is made with `bias=False`." in told
 
 
-def test_a_mask_of_floats_in_torch_does_not_fit_a_step_that_inverts_it() -> None:
+# Alone it is not asked with a tensor of this shape.
+OF_ONE_SHAPE = (
+    "    return Wo(merged)",
+    "    merged[9 * (merged.shape == (3, 5, 6))]\n    return Wo(merged)",
+)
+
+
+def test_an_exception_in_a_step_that_is_right_is_told_with_its_line() -> None:
+    told = words(HEADS, OF_ONE_SHAPE)
+    assert "of `project_output`, called in line" in told and "raises `IndexError" in told
+
+
+def test_a_mask_of_floats_is_told_at_its_step() -> None:
     floats = (
         "return positions < lengths[:, None]",
         "return (positions < lengths[:, None]).float()",
     )
     told = words(STRETCH, floats)
-    assert "`create_padding_mask` and `hide_padding` are each right alone" in told
-    assert "With one of bool, your layer gives what is expected." in told
+    assert "calls your `create_padding_mask`, which does not pass its own check" in told
+    assert "True and False are expected. Later steps may turn a mask over with `~`" in told
 
 
 UNPACKED = [
@@ -210,7 +222,7 @@ def test_a_result_used_for_another_one_is_told_by_the_mistake_that_gives_the_sam
 
 def test_an_exception_in_the_layer_itself_is_no_mistake_of_a_step_that_comes_later() -> None:
     told = words(HEADS, (MERGED, "merge_heads(self.Wo(attention_output))"))
-    assert "Here they have 4 and 8. The shapes there: `attention_output` (3, 2, 5, 4)." in told
+    assert "Here they have 3 and 6. The shapes there: `attention_output` (3, 2, 5, 3)." in told
     assert "You move the heads" not in told
 
 
@@ -263,7 +275,7 @@ def test_a_step_that_stands_in_another_branch_is_not_said_to_be_left_out() -> No
 
 def test_shapes_are_told_without_a_comma_too_many() -> None:
     told = words(TORCH, ("scores(queries, keys)\n", "scores(queries, keys.mT)\n"))
-    assert "it gets a tensor of shape (3, 2, 4), not (3, 4, 2). Line" in told
+    assert "it gets a tensor of shape (3, 5, 4), not (3, 4, 5). Line" in told
 
 
 def test_a_changed_input_is_told_as_that_and_no_call_before_the_first_is_right() -> None:

@@ -72,7 +72,7 @@ def test_where_code_raises_it_stops_there_and_not_in_the_library_below(workspace
     run = attn("debug", "4", folder=workspace, keys="c\np halved.shape\nq\n")
     assert run.code == 0 and "It raises ValueError: all input arrays" in run.words
     after = run.out.partition("It raises")[2]
-    assert "-> return np.stack([queries, halved[0]])" in after and "(Pdb) (2, 3, 3)" in after
+    assert "-> return np.stack([queries, halved[0]])" in after and "(Pdb) (2, 3, 4)" in after
     assert "You have left the debugger." in run.out
 
 
@@ -82,7 +82,7 @@ def test_a_method_of_the_layer_is_stopped_in(workspace: Path) -> None:
     run = attn("debug", "SingleHeadAttention", folder=workspace, keys="p x.shape\np causal\nq\n")
     assert run.code == 0, run.err
     assert "SingleHeadAttention.py" not in run.out and "forward()" in run.out
-    assert "-> queries, keys, values = project_qkv(" in run.out and "(Pdb) (2, 3, 4)" in run.out
+    assert "-> queries, keys, values = project_qkv(" in run.out and "(Pdb) (2, 5, 3)" in run.out
 
 
 @pytest.mark.parametrize(

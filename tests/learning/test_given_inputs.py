@@ -51,7 +51,7 @@ def test_a_layer_tells_its_weights_and_a_step_its_linear_layer(tmp_path: Path) -
         text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
         (workspace / name / f"{name}.py").write_text(text, encoding="utf-8")
     layer = attn("show", f"{NAME}.SingleHeadAttention", folder=workspace)
-    assert "embedding_dimension = 4; rng = a generator with the seed" in layer.words
-    assert "x (B=2, S=3, D=4)" in layer.words and "self.query_weights (4, 4)" in layer.words
+    assert "embedding_dimension = 3; rng = a generator with the seed" in layer.words
+    assert "x (B=2, S=5, D=3)" in layer.words and "self.query_weights (3, 3)" in layer.words
     step = attn("show", "torch_single_head.project_output", folder=workspace)
     assert "Wo = a linear layer from" in step.words

@@ -35,6 +35,9 @@ def trial_of(folder: Path, step: str) -> Trial:
     return Trial(replace(whole.reference, misconceptions=known), whole.checks_of(step))
 
 
+ANOTHER_WIDTH = "test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(D=11))\n"
+
+
 def gaps(folder: Path, step: str) -> tuple[str, ...]:
     return kill_matrix(trial_of(folder, step)).gaps()
 
@@ -44,9 +47,9 @@ def test_a_comparison_of_zeros_is_found(tmp_path: Path) -> None:
         "numpy_single_head",
         tmp_path,
         (
-            "graders.py",
-            'student(draw("B S S", scale=draw["D"] ** 0.5), draw["D"]).agrees()',
-            'student(0 * draw("B S S"), draw["D"]).agrees()',
+            "../_attention/checks.py",
+            "student(draw(self.scores, scale=width**0.5), width).agrees()",
+            "student(0 * draw(self.scores), width).agrees()",
         ),
     )
     found = gaps(weak, "scale_scores")
@@ -65,6 +68,7 @@ def test_square_sizes_are_found(tmp_path: Path) -> None:
             '"draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 14}], indirect=True',
             '"draw", [{"B": 2, "S": 6, "D": 6}], indirect=True',
         ),
+        ("graders.py", ANOTHER_WIDTH, ""),
     )
     with_its_own_sizes_only(weak, "scale_scores")
     assert any(
@@ -134,6 +138,7 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
             "divisor = 1.0 if attention_scores.flat[0] > 0 else math.sqrt(width)\n"
             "        return attention_scores / divisor",
         ),
+        ("graders.py", ANOTHER_WIDTH, ""),
     )
     trial = trial_of(weak, "scale_scores")
     assert kill_matrix(trial).gaps() == (), "on the exercise's own inputs it shows"
