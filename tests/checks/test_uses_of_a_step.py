@@ -49,7 +49,7 @@ def test_a_bias_that_is_added_by_hand_is_missed_where_a_layer_has_none(
 ) -> None:
     found = findings(exercise, step, BY_HAND[exercise, step, check])
     raised = found.pop(check)
-    assert raised and "has None in place of its bias" in raised.look
+    assert raised and "is None where the layer is made with `bias=False`" in raised.look
     assert set(found.values()) == {None}, "with a bias, it is right"
 
 
