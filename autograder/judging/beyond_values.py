@@ -134,11 +134,21 @@ def _reaching(gradient: Value, receiver: np.ndarray) -> Value:
     return gradient - (receiver * gradient).sum(axis=-1, keepdims=True)
 
 
+def _largest(gradients: Sequence[Value]) -> float:
+    """Return the largest number in the gradients of one backward pass, at least 1.
+
+    They are sums over tokens, made of each other: one may be 0 in theory, and its rounding errors
+    are those of the largest.
+    """
+    sizes = (float(np.abs(array).max()) for array in arrays_in(tuple(gradients)) if array.size)
+    return max((1.0, *(size for size in sizes if np.isfinite(size))))
+
+
 def _gradient_finding(
     expectation: Agrees, gradients: Sequence[Value], receivers: Sequence[np.ndarray]
 ) -> Finding | None:
     names, form = expectation.gradient_names, expectation.form
-    missing = []
+    missing, size = [], _largest(expectation.gradients)
     given_gradients = _padded(gradients, len(names))
     for name, wanted, given, receiver in zip(
         names, expectation.gradients, given_gradients, receivers
@@ -148,7 +158,7 @@ def _gradient_finding(
         if given is None:
             missing.append(name)
             continue
-        spec = ResultSpec((name,), (None,), noun=form.noun, precision=form.precision)
+        spec = ResultSpec((name,), (None,), noun=form.noun, precision=form.precision, size=size)
         passed_on = Returned(_reaching(given, receiver))
         different = diagnose(passed_on, _reaching(wanted, receiver), spec, ())
         if different:

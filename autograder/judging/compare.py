@@ -45,6 +45,7 @@ class ResultSpec:
     `compare` is the step's way of making results comparable (see `exercise.Step`).
     A single array has one name and no tuple around it. `noun` is what a student calls one
     ("array" or "tensor"); `precision` is the dtype that was asked for, "" for the expected array's.
+    `size` is how large the numbers are that these were added up from, if above 1.
     """
 
     names: tuple[str, ...]
@@ -52,6 +53,7 @@ class ResultSpec:
     compare: str = "values"
     noun: str = "array"
     precision: str = ""
+    size: float = 1.0
 
 
 def arrays_of(value: Value, form: ResultSpec) -> tuple[Value, ...]:
@@ -149,15 +151,18 @@ def _arrays(
             yield name if len(parts) > 1 else "", axes, given, array
 
 
-def agree(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> np.ndarray:
+def agree(
+    returned: np.ndarray, expected: np.ndarray, precision: str = "", size: float = 1.0
+) -> np.ndarray:
     """Say per entry whether two arrays of one shape agree, within the tolerance of what was asked.
 
-    What was asked for is the dtype of `expected`, or `precision` where one is named.
+    What was asked for is the dtype of `expected`, or `precision` where one is named. `size`: see
+    `ResultSpec`; a sum in which large numbers cancel keeps their rounding errors.
     """
     relative, absolute = tolerance(returned, expected, precision)
     with np.errstate(all="ignore"):
         # As np.isclose, in a fraction of its time; NaN and infinity agree with nothing.
-        near = np.abs(returned - expected) <= absolute + relative * np.abs(expected)
+        near = np.abs(returned - expected) <= absolute * size + relative * np.abs(expected)
         return np.asarray(near & np.isfinite(expected))
 
 
@@ -169,7 +174,7 @@ def coarse(returned: Value, expected: Value, form: ResultSpec) -> Finding | None
     found: list[Finding] = []
     for name, axes, given, wanted in _arrays(returned, expected, form):
         given, wanted = comparable(given, form.compare), comparable(wanted, form.compare)
-        wrong = ~agree(given, wanted, form.precision)
+        wrong = ~agree(given, wanted, form.precision, form.size)
         if not wrong.any():
             continue
         lower = rounded_to(given[wrong], wanted[wrong], form.precision)
@@ -274,7 +279,7 @@ def _values(
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
-    wrong = ~agree(actual, expected, form.precision)
+    wrong = ~agree(actual, expected, form.precision, form.size)
     if not wrong.any():
         return None
     count = (

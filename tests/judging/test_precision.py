@@ -14,11 +14,12 @@ import pytest
 
 from autograder.grading.batch import grade_batch
 from autograder.judging.asking import ask_example
+from autograder.judging.beyond_values import judge_gradients
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.diagnosis import Candidate, diagnose
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import read_examples
-from autograder.judging.expectation import judge
+from autograder.judging.expectation import Agrees, judge
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import Request, Returned
@@ -230,3 +231,33 @@ def test_a_learner_is_told_the_same() -> None:
     first = next(example for example in examples if example.step == "softmax")
     finding = ask_example(first, InProcess(names)).finding
     assert finding and "they are float16 (half precision)" in finding.fact
+
+
+# --- gradients ----------------------------------------------------------------------------------
+
+
+def gradient_finding(arrived: np.ndarray, expected: np.ndarray, largest: float) -> Finding | None:
+    """What is found of a gradient beside another one of the same pass that has a `largest`."""
+    other = np.full(3, largest, np.float32)
+    result, names = np.ones(3, np.float32), ("a", "b")
+    request = Request("step", (expected, other), backward=result)
+    expectation = Agrees(result, FORM, gradients=(expected, other), gradient_names=names)
+    return judge_gradients(expectation, request, Returned(result, gradients=(arrived, other)), ())
+
+
+def test_a_gradient_in_which_large_numbers_cancel_may_differ_by_their_rounding() -> None:
+    cancelled = np.zeros(3, np.float32)
+    rounding = np.float32(2e-5) * np.ones(3, np.float32)  # of numbers about 20: one part in 10^6
+    assert gradient_finding(cancelled + rounding, cancelled, largest=20.0) is None
+    assert gradient_finding(cancelled + rounding, cancelled, largest=1.0)
+
+
+def test_a_gradient_that_is_wrong_by_a_thousandth_of_the_largest_is_refused() -> None:
+    expected = np.array([0.5, -0.25, 0.0], np.float32)
+    finding = gradient_finding(expected + np.float32(0.02), expected, largest=20.0)
+    assert finding and "The gradient that arrives at `a`" in finding.fact
+
+
+def test_an_infinite_gradient_allows_no_other_to_be_wrong() -> None:
+    expected = np.array([0.5, -0.25, 0.0], np.float32)
+    assert gradient_finding(expected + np.float32(0.02), expected, largest=np.inf)
