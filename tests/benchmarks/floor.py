@@ -1,9 +1,10 @@
 """Row 4, judging against the least that it could be: run with `make bench`.
 
 The floor is floor_judging.py: a warm fork with all layers, each check's call once, one frame back,
-compared. Against it stand judging alone (`grade_class` with the same hand-ins and one process) and
-a whole course (`attn grade`). Each is measured as a command of its own, in turn; the cost of one
-hand-in is the difference between a large class and a small one.
+compared. Against it stand judging alone (`grade_class` with the same hand-ins and one process), a
+whole course (`attn grade`), and questions_alone.py: what all questions cost that decide about a
+right hand-in, without a look at the answers. Each is measured as a command of its own, in turn. The
+cost of one hand-in is the difference between a large class and a small one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks.kit_class import grade_course
 from support.mixed_class import mixed_class
 
 HERE = Path(__file__).parent
+QUESTIONS = "every question asked, no answer looked at"
 
 
 def run_on(program: str, exercise_folder: Path, texts: Sequence[str], folder: Path) -> Cost:
@@ -34,7 +36,7 @@ def run_on(program: str, exercise_folder: Path, texts: Sequence[str], folder: Pa
 
 
 def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
-    """Measure the three in turn; give the costs and their ratios to the floor."""
+    """Measure the four in turn; give the costs and their ratios to the floor."""
     texts = mixed_class(exercise, arguments.hand_ins)
     few = texts[: arguments.few]
     print(f"the floor leaves out: {LEFT_OUT}")
@@ -44,16 +46,19 @@ def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> 
             return grade_course(place, exercise, some)
         return run_on(kind, exercise.folder, some, place)
 
-    costs: dict[str, list[Cost]] = {"floor_judging.py": [], "judged_class.py": [], "course": []}
+    kinds = ("floor_judging.py", "questions_alone.py", "judged_class.py", "course")
+    costs: dict[str, list[Cost]] = {kind: [] for kind in kinds}
     for turn in range(arguments.turns):
         for kind, kept in costs.items():
             small = cost(kind, few, folder / f"{turn}-few-{kind}")
             large = cost(kind, texts, folder / f"{turn}-all-{kind}")
             kept.append(large.per_hand_in(small, len(texts) - len(few)))
-    floor, judging, course = costs.values()
+    floor, questions, judging, course = costs.values()
     yield from cost_figures(4, "the floor", exercise, floor)
+    yield from cost_figures(4, QUESTIONS, exercise, questions)
     yield from cost_figures(4, "judging alone", exercise, judging)
     yield from cost_figures(4, "`attn grade` of a course", exercise, course)
+    yield from ratio_figures(4, f"{QUESTIONS} ÷ the floor", exercise, questions, floor)
     yield from ratio_figures(4, "judging alone ÷ the floor", exercise, judging, floor)
     yield from ratio_figures(4, "`attn grade` of a course ÷ the floor", exercise, course, floor)
 

@@ -10,12 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder.checks.grader_run import run_graders
+from autograder.checks.plugin import GradingPlugin
+from autograder.checks.reference import read_reference
+from autograder.model.request import Reply, Request
 from benchmarks.all_rows import BEGIN, END, HERE, PAGE, ROWS, filled, processor
 from benchmarks.cost import Cost
 from benchmarks.figures import Figure, append_figure, ratios, read_figures, table
 from benchmarks.floor_judging import Expected
 from benchmarks.growth import sizes
 from benchmarks.peak_memory import PROC, PeakMemory, below, kilobytes, parents
+from benchmarks.questions_alone import everything_asked
 
 ROOT = Path(__file__).parents[2]
 SLOWER = Figure.of(2, "one ÷ another", "numpy", [2.0, 1.5, 30.25])
@@ -105,6 +110,25 @@ def test_the_floor_compares_values_and_of_what_is_drawn_the_shape() -> None:
     assert not expected.met_by((fixed, drawn))
     assert not expected.met_by(("ValueError", drawn, 5))
     assert not expected.met_by(None)
+
+
+def test_the_questions_alone_are_all_that_decide_about_a_right_hand_in() -> None:
+    reference = read_reference(ROOT / "solutions" / "numpy_single_head")
+    seen = set()
+
+    class Heard:
+        def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+            seen.add(request.key)
+            return reference.ask(request)
+
+    def judge(plugin: GradingPlugin) -> None:
+        judged = plugin.judged_by(Heard())
+        assert all(step.passes for step in judged.steps)
+
+    run_graders(GradingPlugin(reference, judge))
+    asked = {request.key for part in everything_asked(reference) for request in part}
+    in_the_chain = len(reference.exercise.steps)
+    assert asked <= seen and 0 < len(seen - asked) <= in_the_chain < len(asked)
 
 
 def test_the_memory_of_a_command_is_seen_while_it_runs() -> None:
