@@ -68,17 +68,18 @@ def to_library(
     PyTorch, an array becomes a tensor and a linear layer a module. Floating-point numbers are cast
     to `dtype`, or left as they are when it is "".
     """
+    if isinstance(value, np.ndarray):
+        cast = dtype and value.dtype.kind == "f"
+        if library == "torch":
+            torch = sys.modules.get("torch") or importlib.import_module("torch")
+            tensor = torch.from_numpy(value)
+            return tensor.to(getattr(torch, dtype)) if cast else tensor
+        return value.astype(dtype) if cast else value
+    if isinstance(value, tuple):
+        return tuple(to_library(item, library, dtype, generators) for item in value)
     if isinstance(value, wire.Seed):
         shared = {} if generators is None else generators
         return shared.setdefault(value.seed, np.random.default_rng(value.seed))
-    if isinstance(value, tuple):
-        return tuple(to_library(item, library, dtype, generators) for item in value)
-    if library == "torch" and isinstance(value, np.ndarray):
-        torch = importlib.import_module("torch")
-        tensor = torch.from_numpy(value)
-        return tensor.to(getattr(torch, dtype)) if dtype and tensor.is_floating_point() else tensor
-    if isinstance(value, np.ndarray):
-        return value.astype(dtype) if dtype and value.dtype.kind == "f" else value
     if isinstance(value, wire.Linear):
         return _module(value, dtype)
     return value

@@ -60,7 +60,9 @@ class _Crossing:
         if self._values < 0:
             return Opaque(type_name(value))
         if torch and issubclass(kind, torch.Tensor):
-            return self._tensor(value, torch)
+            ordinary = kind in (torch.Tensor, torch.nn.Parameter)
+            array = self._ordinary(value) if ordinary else None
+            return self._tensor(value, torch) if array is None else array
         if torch and issubclass(kind, torch.nn.Linear):
             return self._linear(value, torch)
         if issubclass(kind, np.ndarray | np.generic):
@@ -90,6 +92,15 @@ class _Crossing:
         if array.dtype.kind in _EXTENDED and array.dtype.newbyteorder("<") not in wire.NAMES:
             return array.astype(_EXTENDED[array.dtype.kind])  # extended precision
         return array
+
+    def _ordinary(self, tensor: Any) -> np.ndarray | Opaque | None:
+        """Return the array that PyTorch itself makes of a tensor; None where it makes none."""
+        try:
+            array: np.ndarray = tensor.numpy(force=True)
+        except Exception:  # bfloat16, or a kind that has no numbers to give
+            return None
+        room = self._has_room(array.shape, max(4, array.itemsize))
+        return array if room else Opaque(TOO_LARGE)
 
     def _tensor(self, value: Any, torch: Any) -> np.ndarray | Opaque:
         try:

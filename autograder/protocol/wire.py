@@ -12,7 +12,6 @@ Of the kit, only this package and `worker/` are loaded beside a student's code.
 from __future__ import annotations
 
 import json
-import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +40,7 @@ DTYPES = {
     for name in "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_ARRAYS = (np.ndarray, np.generic)
 _name_of = type.__dict__["__name__"].__get__
 
 
@@ -92,15 +92,8 @@ def arrays_in(value: Value) -> Iterator[np.ndarray]:
 def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]:
     """Describe `value` as JSON facts; the bytes of its arrays are appended to `payload`."""
     # By `type`, which a student's class cannot forge, unlike what `isinstance` looks at.
-    if issubclass(type(value), np.ndarray | np.generic):
-        array = np.asarray(value)
-        little = array.dtype.newbyteorder("<") if array.dtype.kind in "biufc" else array.dtype
-        if array.ndim > MAX_AXES:
-            return {"kind": "opaque", "type": f"{type_name(value)[:40]} of {array.ndim} axes"}
-        if little in NAMES:
-            payload.append(np.ascontiguousarray(array, dtype=little).tobytes())
-            return {"kind": "array", "dtype": NAMES[little], "shape": list(array.shape)}
-        return {"kind": "opaque", "type": f"{type_name(value)[:30]} of {array.dtype}"[:80]}
+    if issubclass(type(value), _ARRAYS):
+        return _encoded_array(value, payload)
     if value is None or type(value) in (bool, str):
         return {"kind": "plain", "value": value}
     if type(value) is int and abs(value) < 1 << 63:
@@ -121,6 +114,20 @@ def encode(value: Value, payload: list[bytes], depth: int = 0) -> dict[str, Any]
     if issubclass(type(value), np.random.Generator):
         return {"kind": "seed", "seed": 0}
     return {"kind": "opaque", "type": type_name(value)}
+
+
+def _encoded_array(value: Any, payload: list[bytes]) -> dict[str, Any]:
+    array = np.asarray(value)
+    if array.ndim > MAX_AXES:
+        return {"kind": "opaque", "type": f"{type_name(value)[:40]} of {array.ndim} axes"}
+    name = NAMES.get(array.dtype)
+    if name is None and array.dtype.kind in "biufc":  # the other order of bytes, or extended
+        array = array.astype(array.dtype.newbyteorder("<"))
+        name = NAMES.get(array.dtype)
+    if name is None:
+        return {"kind": "opaque", "type": f"{type_name(value)[:30]} of {array.dtype}"[:80]}
+    payload.append(array.tobytes())
+    return {"kind": "array", "dtype": name, "shape": list(array.shape)}
 
 
 def type_name(value: Any) -> str:
@@ -203,11 +210,14 @@ def _array(facts: dict[str, Any], payload: Payload) -> np.ndarray:
         raise WireError("an array has no known dtype")
     if type(shape) is not list or len(shape) > MAX_AXES:
         raise WireError("an array has no shape, or too many axes")
-    if any(type(size) is not int or not 0 <= size <= MAX_AXIS for size in shape):
-        raise WireError("an axis has no valid size")
     dtype = DTYPES[name]
-    count = math.prod(shape) * dtype.itemsize
-    if math.prod(size for size in shape if size) > MAX_PAYLOAD:
+    count, without_empty = dtype.itemsize, 1
+    for size in shape:
+        if type(size) is not int or not 0 <= size <= MAX_AXIS:
+            raise WireError("an axis has no valid size")
+        count *= size
+        without_empty *= size or 1
+    if without_empty > MAX_PAYLOAD:
         raise WireError("an array without numbers has axes too long for NumPy")
     data = payload.take(count)
     if name == "b1" and data and np.frombuffer(data, np.uint8).max() > 1:
