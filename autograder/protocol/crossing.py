@@ -96,6 +96,8 @@ class _Crossing:
     def _ordinary(self, tensor: Any) -> np.ndarray | Opaque | None:
         """Return the array that PyTorch itself makes of a tensor; None where it makes none."""
         try:
+            if tensor.is_conj() or tensor.is_neg():  # written out first, it could be any size
+                return None
             array: np.ndarray = tensor.numpy(force=True)
         except Exception:  # bfloat16, or a kind that has no numbers to give
             return None
