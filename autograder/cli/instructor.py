@@ -174,7 +174,6 @@ def grade(
             layer_earns_steps=False if steps_earn_alone else None,
             partial_points=partial_points or None,
         ),
-        console=out(),
     )
     out().print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
     sys.exit(0 if graded.complete else 1)

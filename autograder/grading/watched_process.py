@@ -7,6 +7,7 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -22,6 +23,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.model.import_path import safe_for_a_new_process
+from autograder.model.machine_fault import fault_of
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 
@@ -75,6 +77,7 @@ class WorkProgress:
 
 
 Work = Callable[[Sequence[Any], WorkProgress], None]
+Preparation = Callable[[], None]
 
 
 def one_by_one(
@@ -119,6 +122,14 @@ class WatchedProcess:
         faults = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
         return self._process.exitcode in [-fault for fault in faults]
 
+    def prepare(self, preparation: Preparation) -> None:
+        """Have it do what its work will need, before there is any.
+
+        What fails then fails again in that work, which says so.
+        """
+        with contextlib.suppress(OSError):  # it has ended, which its first work will show
+            self.line.send(preparation)
+
     def give(self, work: Work, items: Sequence[Any], bounds: Bounds) -> None:
         """Give it a batch; raise OSError when it has ended."""
         self._bounds = bounds
@@ -137,10 +148,14 @@ class WatchedProcess:
             return f"{self._bounds.wall_seconds:g} seconds"
         return ""
 
-    def end(self) -> None:
-        """End the process and all that it has started; remove what it left on the disk."""
+    def kill(self) -> None:
+        """Have the process end, and all that it has started; `end` waits for it."""
         if self._process.is_alive():
             self._process.kill()  # its zygote and its workers die with it
+
+    def end(self) -> None:
+        """End the process and all that it has started; remove what it left on the disk."""
+        self.kill()
         self._process.join()
         self.line.close()
         remove_canaries(self._process.pid or 0)
@@ -163,14 +178,23 @@ def _serve(line: Connection) -> None:
     gc.set_threshold(_NEW_OBJECTS)
     while True:
         try:
-            work, items, megabytes = line.recv()
+            order = line.recv()
         except EOFError:
             return
+        if callable(order):
+            with contextlib.suppress(Exception):
+                order()
+            continue
+        work, items, megabytes = order
         _bound_memory(None)  # what a batch needs before its first item, such as PyTorch, is ours
         try:
             work(items, WorkProgress(line.send, megabytes))
         except KitError as error:
             line.send(Message("failed", value=error))
+        except ImportError as error:
+            if (fault := fault_of(error)) is None:
+                raise
+            line.send(Message("failed", value=fault))
         except MemoryError:
             line.send(Message("memory", value=f"{megabytes} megabytes of memory"))
             return
