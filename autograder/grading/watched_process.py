@@ -8,6 +8,7 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import multiprocessing
 import os
@@ -23,7 +24,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.model.import_path import safe_for_a_new_process
-from autograder.model.machine_fault import fault_of
+from autograder.model.machine_fault import fault_of, limit_reached
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 
@@ -172,7 +173,11 @@ def _serve(line: Connection) -> None:
     # So that nothing is found by chance in the folder where the command was typed.
     os.chdir("/")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the starter, which ends this
-    _end_with_starter()
+    try:
+        _end_with_starter()
+    except KitError as error:
+        line.send(Message("failed", value=error))  # to be heard by who gives the first work
+        return
     # Nearly all that judging makes is freed by counting: to search it for cycles after each 700
     # new objects took a twentieth of the time.
     gc.set_threshold(_NEW_OBJECTS)
@@ -221,7 +226,10 @@ def _bound_memory(megabytes: int | None) -> None:
 
 
 def _end_with_starter() -> None:
-    """End this process when its starter is killed; otherwise it would wait forever."""
+    """End this process when its starter is killed; otherwise it would wait forever.
+
+    Raises `KitError` when this user may have no thread more.
+    """
     starter = multiprocessing.parent_process()
     assert starter is not None
 
@@ -230,4 +238,9 @@ def _end_with_starter() -> None:
         remove_canaries(os.getpid())
         os._exit(1)
 
-    threading.Thread(target=watch, name="end with starter", daemon=True).start()
+    thread = threading.Thread(target=watch, name="end with starter", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:  # Python keeps no number of it; there is one reason only
+        refused = OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        raise limit_reached(refused) or error from error
