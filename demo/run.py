@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from autograder.cli.grade import GradedClass, grade_path
+from autograder.cli.class_results import GradedClass
+from autograder.cli.grade import grade_path
 from autograder.course.assignment_release import release
 from autograder.course.creation import Course, create_course
 from autograder.errors import KitError

@@ -1,52 +1,18 @@
-"""The command `attn`: its subcommands and nothing else. The work is done elsewhere.
+"""The command `attn`, and how it starts and ends.
 
-Each command imports what it needs when it runs. So `attn --help` is immediate, and a
-student's installation does not need nbgrader.
+A grader process runs the same script as its starter, and takes from this package what writes pages.
+So importing it is cheap.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import click
-
-from autograder import __version__
-from autograder.cli import after_grading, author, instructor, learner
-from autograder.cli.collect import collect
-from autograder.cli.export_marks import export
-from autograder.cli.gradescope_zip import gradescope
-from autograder.cli.kit import OUT, Kit
-from autograder.cli.student_result import result
-from autograder.model.import_path import (
-    leave_out_the_current_folder,
-    refuse_the_current_folder,
-)
+import gc
 
 
-@click.group(
-    cls=Kit,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.version_option(__version__, prog_name="attn")
-@click.pass_context
-def main(ctx: click.Context) -> None:
-    """Build attention step by step, and grade a class that does."""
-    refuse_the_current_folder()
-    leave_out_the_current_folder()
-    if ctx.invoked_subcommand is None:
-        from autograder.cli.greeting import greet
+def main() -> None:
+    """Read the command line and run the command; never returns."""
+    from autograder.cli.command_line import attn
 
-        greet(Path(), OUT)
-
-
-main.add_for("learners", learner.COMMANDS)
-main.add_for(
-    "instructors",
-    (
-        *(instructor.demo, instructor.doctor, instructor.course, instructor.release, collect),
-        *(instructor.grade, after_grading.report, after_grading.tell),
-        *(export, result, gradescope),
-    ),
-)
-main.add_for("authors", (author.build, author.verify, author.costs, author.training_costs))
+    try:
+        attn()
+    finally:
+        # The last search for cycles at the end of a process frees what the system frees anyway.
+        gc.freeze()

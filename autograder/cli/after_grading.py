@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT, example
+from autograder.cli.kit import FOLDER, example, out
 
 
 def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
@@ -77,6 +77,6 @@ def _report(class_: Path, graded: dict[str, Any], mistake: str = "", words: str 
         layer_earns_steps=False if graded["steps_earn_alone"] else None,
         partial_points=graded["partial_points"] or None,
     )
-    reported = report_class(place, options, OUT, mistake, words)
-    OUT.print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
+    reported = report_class(place, options, out(), mistake, words)
+    out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
     sys.exit(0 if reported.complete else 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT, example, exercise_folders
+from autograder.cli.kit import FOLDER, example, exercise_folders, out
 from autograder.errors import KitError
 
 
@@ -25,7 +25,7 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     folders = exercise_folders(solutions)
     if not check:
         for name, written in build_all(folders, target, examples=record_examples).items():
-            OUT.print(f"{name}: {len(written)} files in {target / name}")
+            out().print(f"{name}: {len(written)} files in {target / name}")
         for folder in folders:
             write_rungs_of(folder, target)
         return
@@ -43,7 +43,7 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
             place=str(target),
             cure="run `attn build` and commit what it writes",
         )
-    OUT.print(f"{target} is up to date")
+    out().print(f"{target} is up to date")
 
 
 @click.command(epilog=example("attn verify --exercise numpy_single_head"))
@@ -66,7 +66,7 @@ def verify(
     from autograder.verification.run import matrix_document, prove_all
 
     chosen = [find_exercise(name, solutions).folder for name in exercises]
-    proofs = prove_all(chosen or exercise_folders(solutions), seeds, OUT, mutants)
+    proofs = prove_all(chosen or exercise_folders(solutions), seeds, out(), mutants)
     if matrix:
         matrix.write_text(matrix_document(proofs), encoding="utf-8")
     sys.exit(1 if any(proof.gaps for proof in proofs) else 0)
@@ -98,7 +98,9 @@ def costs(solutions: Path, document: Path | None, weights: tuple[Path, ...]) -> 
         write_whole(exercise.folder / MISTAKE_COSTS, written_costs(found))
         if document:
             write_whole(document, costs_document(exercise.title, found))
-        OUT.print(f"{exercise.name}: {len(found.mistakes)} mistakes, right {found.right:.2f} nats")
+        out().print(
+            f"{exercise.name}: {len(found.mistakes)} mistakes, right {found.right:.2f} nats"
+        )
 
 
 @click.command("training-costs", epilog=example("attn training-costs --exercise vit_multi_head"))
@@ -128,6 +130,6 @@ def training_costs(
         found = measured_trainings(exercise.folder, steps=steps)
         write_whole(exercise.folder / MISTAKE_COSTS, written_trainings(found))
         hidden = sum(map(found.is_hidden, found.mistakes))
-        OUT.print(f"{exercise.name}: {len(found.mistakes)} mistakes, {hidden} stay hidden")
+        out().print(f"{exercise.name}: {len(found.mistakes)} mistakes, {hidden} stay hidden")
     if document:
         write_whole(document, training_document(folders))

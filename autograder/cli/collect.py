@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT, example
+from autograder.cli.kit import FOLDER, example, out
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -63,18 +63,18 @@ def collect(
     with following(around), collected(download, known, chosen, exercise) as collection:
         delivered = deliver(collection, destination)
         how = "recognised" if chosen is None else "read as"
-        OUT.print(f"{how}: {SHOWN[collection.platform]}")
+        out().print(f"{how}: {SHOWN[collection.platform]}")
         if known:
-            OUT.print(terminal_line(f"ids from the column {known.ids} of the list", 200))
+            out().print(terminal_line(f"ids from the column {known.ids} of the list", 200))
         told = _told(collection, delivered)
         records.mkdir(parents=True, exist_ok=True)
         listed = records / f"{COLLECTED}{named}.csv"
         write_collected(listed, delivered, collection.platform)
         lost = write_not_taken(records / f"{NOT_TAKEN}{named}.csv", collection)
-    OUT.print(f"who is who: {listed}", soft_wrap=True, markup=False)
-    OUT.print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
+    out().print(f"who is who: {listed}", soft_wrap=True, markup=False)
+    out().print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
     graded = f"{course or folder} --exercise {exercise or 'NAME'}"
-    OUT.print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
+    out().print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
     sys.exit(1 if told else 0)
 
 
@@ -157,7 +157,7 @@ def _told(
 
 
 def _print(line: str, bad: bool) -> None:
-    OUT.print(
+    out().print(
         terminal_line(line, 600), style="bold red" if bad else None, markup=False, soft_wrap=True
     )
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.text import Text
 
-from autograder.cli.kit import FOLDER, OUT, example
+from autograder.cli.kit import FOLDER, example, out
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -256,5 +255,7 @@ def _changes(head: str, words: list[str] | tuple[str, ...]) -> None:
 
 
 def _say(words: str) -> None:
+    from rich.text import Text
+
     indent = len(words) - len(words.lstrip())
-    OUT.print(Text(" " * indent + terminal_line(words, LONGEST)), soft_wrap=True)
+    out().print(Text(" " * indent + terminal_line(words, LONGEST)), soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.cli.kit import FOLDER, OUT, example
+from autograder.cli.kit import FOLDER, example, out
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -206,7 +206,7 @@ def _marks_of_course(
 
 
 def _print(line: str, style: str | None = None) -> None:
-    OUT.print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
+    out().print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
 
 
 def _print_some(lines: Sequence[str], what: str, style: str | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autograder.cli.instructor import SOLUTIONS
-from autograder.cli.kit import FOLDER, OUT, example, source_folders
+from autograder.cli.kit import FOLDER, example, out, source_folders
 from autograder.errors import KitError
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def gradescope(
     )
     content = GradescopeAutograder(facts, _secret(secret), options, wheel).archive()
     _write_new(target, content)
-    OUT.print(
+    out().print(
         terminal_line(f"{target}: {len(content) / 1e6:.1f} MB", 600), markup=False, soft_wrap=True
     )
-    OUT.print("  it holds the solution, the checks and the secret of the inputs: keep it private")
-    OUT.print(
+    out().print("  it holds the solution, the checks and the secret of the inputs: keep it private")
+    out().print(
         f"next: upload it to an assignment of {number(facts.points)} points, and test it there"
     )
 

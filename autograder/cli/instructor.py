@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograder.cli.course_commands import check, update
-from autograder.cli.kit import FOLDER, OUT, example, exercise_folders, source_folders
+from autograder.cli.kit import FOLDER, example, exercise_folders, out, source_folders
 
 SOLUTIONS = click.option(
     "--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit]."
@@ -61,8 +61,8 @@ def new(
         assignments=source.assignments,
         exercises=chosen,
     )
-    OUT.print(f"made the course {made.directory} with {', '.join(chosen)}")
-    OUT.print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
+    out().print(f"made the course {made.directory} with {', '.join(chosen)}")
+    out().print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
 
 
 def _not_optional(solutions: Path) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def release(
     order = ReleaseOptions(exercises, archives, github, wheel)
     source = source_folders(solutions, assignments)
     released = release(Source(source.solutions, source.assignments), order, directory)
-    OUT.print(release_summary(released, directory, github), soft_wrap=True, markup=False)
+    out().print(release_summary(released, directory, github), soft_wrap=True, markup=False)
 
 
 @click.command(epilog=example("attn grade homework --exercise numpy_single_head"))
@@ -174,9 +174,8 @@ def grade(
             layer_earns_steps=False if steps_earn_alone else None,
             partial_points=partial_points or None,
         ),
-        console=OUT,
     )
-    OUT.print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
+    out().print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
     sys.exit(0 if graded.complete else 1)
 
 
@@ -202,7 +201,7 @@ def demo(
         solutions=source.solutions,
         assignments=source.assignments,
         sample_class=sample_class or source.solutions.parent / "tests" / "sample_class",
-        console=OUT,
+        console=out(),
     )
 
 
@@ -219,5 +218,5 @@ def doctor(json_wanted: bool) -> None:
     if json_wanted:
         click.echo(as_json(found))
     else:
-        OUT.print(tell(found))
+        out().print(tell(found))
     sys.exit(0 if found.grading else 1)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console, ConsoleDimensions
-from rich.markup import escape
 
 from autograder.cli.substitutes import print_any_character
 from autograder.errors import KitError
@@ -18,30 +16,27 @@ from autograder.model.machine_fault import fault_of
 from autograder.model.origin import at_its_origin
 from autograder.model.sanitize import clean
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 FOLDER = click.Path(path_type=Path)
 LONGEST = 10_000  # characters in one part of an error
 
 
-class SizedConsole(Console):
-    """A console that asks every terminal for its size, also one that can do nothing else.
+@cache
+def out() -> Console:
+    """The terminal; only who writes to it imports Rich, for which grader processes do not wait."""
+    from autograder.cli.console import SizedConsole
 
-    rich takes a terminal with TERM=dumb, such as the shell in Emacs, for 80 columns wide.
-    """
-
-    @property
-    def size(self) -> ConsoleDimensions:
-        """The columns and lines of the terminal."""
-        if self.is_dumb_terminal:
-            return ConsoleDimensions(*shutil.get_terminal_size())
-        return super().size
-
-    @size.setter
-    def size(self, size: tuple[int, int]) -> None:
-        self.width, self.height = size
+    return SizedConsole(highlight=False)
 
 
-OUT = SizedConsole(highlight=False)
-ERRORS = SizedConsole(stderr=True, highlight=False)
+@cache
+def errors() -> Console:
+    """Where errors are told."""
+    from autograder.cli.console import SizedConsole
+
+    return SizedConsole(stderr=True, highlight=False)
 
 
 def example(command: str) -> str:
@@ -97,12 +92,14 @@ def _sentence(command: click.Command) -> str:
 
 
 def _tell(error: KitError) -> None:
+    from rich.markup import escape
+
     told = KitError(error.fact, place=at_its_origin(error.place), cure=error.cure)
     # The names of students' files may be in it.
     fact, *rest = (escape(clean(line, LONGEST)) for line in told.lines)
-    ERRORS.print(f"[bold red]error:[/] {fact}", soft_wrap=True)
+    errors().print(f"[bold red]error:[/] {fact}", soft_wrap=True)
     for line in rest:
-        ERRORS.print(line, soft_wrap=True)
+        errors().print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True)

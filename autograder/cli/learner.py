@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import ERRORS, FOLDER, OUT, example
+from autograder.cli.kit import FOLDER, errors, example, out
 
 
 class Day(click.ParamType[date]):
@@ -31,7 +31,7 @@ IN = click.option("--in", "folder", type=FOLDER, default=Path("."), help="Where 
 def _say(words: str) -> None:
     from rich.text import Text
 
-    ERRORS.print(Text(words), soft_wrap=True)
+    errors().print(Text(words), soft_wrap=True)
 
 
 @click.command(epilog=example("attn check softmax"))
@@ -49,7 +49,7 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
     """
     from autograder.learning.commands import once
 
-    sys.exit(0 if once.check(folder, task, OUT, _say, as_json=as_json) else 1)
+    sys.exit(0 if once.check(folder, task, out(), _say, as_json=as_json) else 1)
 
 
 @click.command(epilog=example("attn start my-attention"))
@@ -59,7 +59,7 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
     """Make DIRECTORY a workspace with the exercises in it. Your own work is left as it is."""
     from autograder.learning.commands import once
 
-    once.start(directory, exercises, OUT, _say)
+    once.start(directory, exercises, out(), _say)
 
 
 @click.command(epilog=example("attn hint softmax"))
@@ -74,7 +74,7 @@ def hint(step: str | None, again: bool, folder: Path) -> None:
     """
     from autograder.learning.commands import climbing
 
-    climbing.next_hint(folder, step, OUT, _say, again=again)
+    climbing.next_hint(folder, step, out(), _say, again=again)
 
 
 @click.command(epilog=example("attn puzzle softmax 3 1 4"))
@@ -88,7 +88,7 @@ def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
     """
     from autograder.learning.commands import sorting
 
-    sys.exit(0 if sorting.solve_puzzle(folder, step, order, OUT, _say) else 1)
+    sys.exit(0 if sorting.solve_puzzle(folder, step, order, out(), _say) else 1)
 
 
 @click.command(epilog=example("attn debug softmax"))
@@ -101,7 +101,7 @@ def debug(step: str | None, folder: Path) -> None:
     """
     from autograder.learning.commands import debugging
 
-    debugging.debug(folder, step, OUT, _say)
+    debugging.debug(folder, step, out(), _say)
 
 
 @click.command(epilog=example("attn review softmax"))
@@ -122,9 +122,9 @@ def review(step: str | None, day: date | None, folder: Path) -> None:
 
     today = day or date.today()
     if step is None:
-        reviewing.list_reviews(folder, today, OUT, _say)
+        reviewing.list_reviews(folder, today, out(), _say)
         return
-    sys.exit(0 if reviewing.review_step(folder, step, today, OUT, _say) else 1)
+    sys.exit(0 if reviewing.review_step(folder, step, today, out(), _say) else 1)
 
 
 @click.command("list", epilog=example("attn list"))
@@ -133,7 +133,7 @@ def list_steps(folder: Path) -> None:
     """Show how far you are: steps, points, minutes, difficulty."""
     from autograder.learning.commands import once
 
-    once.show_progress(folder, OUT, _say)
+    once.show_progress(folder, out(), _say)
 
 
 @click.command(epilog=example("attn show softmax --save softmax.png"))
@@ -144,7 +144,7 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
     """Draw STEP as heat maps: your result, the expected one, the difference, and the input."""
     from autograder.learning.commands import once
 
-    once.show_step(folder, step, save, OUT, _say)
+    once.show_step(folder, step, save, out(), _say)
 
 
 @click.command(epilog=example("attn solution softmax"))
@@ -155,7 +155,7 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
     """Show the solution of STEP, once it passes."""
     from autograder.learning.commands import once
 
-    shown = once.show_solution(folder, step, _asking(yes), OUT, _say)
+    shown = once.show_solution(folder, step, _asking(yes), out(), _say)
     sys.exit(0 if shown else 1)
 
 
@@ -167,7 +167,7 @@ def reset(task: str, yes: bool, folder: Path) -> None:
     """Put back the stub of a step or an exercise; a copy of your file is kept."""
     from autograder.learning.commands import once
 
-    sys.exit(0 if once.reset_task(folder, task, _asking(yes), OUT, _say) else 1)
+    sys.exit(0 if once.reset_task(folder, task, _asking(yes), out(), _say) else 1)
 
 
 def _asking(yes: bool) -> Callable[[str], bool]:
@@ -190,7 +190,7 @@ def watch(task: str | None, folder: Path) -> None:
     """Check every time you save; press a key for a step, a hint, a picture or the list."""
     from autograder.learning.commands import watching
 
-    watching.watch(folder, task, OUT, _say)
+    watching.watch(folder, task, out(), _say)
 
 
 @click.command(epilog=example("attn play"))
@@ -200,7 +200,7 @@ def play(task: str | None, folder: Path) -> None:
     """Let a small model speak, or learn in seconds, through your own layer."""
     from autograder.learning.commands import playing
 
-    playing.play(folder, task, OUT, _say)
+    playing.play(folder, task, out(), _say)
 
 
 @click.command(epilog=example("attn finish --save finish.html"))
@@ -214,7 +214,7 @@ def finish(task: str | None, save: Path | None, folder: Path) -> None:
     """
     from autograder.learning.commands import finishing
 
-    sys.exit(0 if finishing.finish(folder, task, save, OUT, _say) else 1)
+    sys.exit(0 if finishing.finish(folder, task, save, out(), _say) else 1)
 
 
 COMMANDS = (

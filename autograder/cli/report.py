@@ -12,16 +12,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from autograder.cli.grade import (
-    FoundClass,
-    GradedClass,
-    class_folder,
-    found_class,
-    write_results,
-)
+from autograder.cli.class_results import GradedClass, write_results
+from autograder.cli.found_class import FoundClass, class_folder, found_class
 from autograder.cli.output import lasting_output
 from autograder.errors import KitError
-from autograder.grading.class_task import GradingOptions, kept_task
+from autograder.grading.class_run import kept_task
+from autograder.grading.class_task import GradingOptions
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.model.sanitize import terminal_line

@@ -8,7 +8,6 @@ import click
 
 from autograder.cli.kit import FOLDER, example
 from autograder.errors import KitError
-from autograder.model.files import write_whole
 from autograder.model.sanitize import terminal_line
 
 FORMATS = ("gradescope", "classroom", "junit", "summary")
@@ -24,6 +23,7 @@ def result(results: Path, form: str, student: str | None, target: Path | None) -
 
     VERDICT is a file in verdicts/, or a folder of results. The points are the automatic ones.
     """
+    from autograder.model.files import write_whole
     from autograder.platforms.classroom_results import classroom_results
     from autograder.platforms.gradescope_results import gradescope_results
     from autograder.platforms.job_summary import job_summary

@@ -7,7 +7,6 @@ submissions, and again only when a zygote had to be given up.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +24,12 @@ from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.grading.input_seed import common_seed, input_seed, shared_seed, worker_seed
 from autograder.grading.journal import Journal, JournalFault, judging_key
+from autograder.grading.own_sandbox import begun_sandbox, entered_sandbox
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
 from autograder.grading.verdict_keeping import kept
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, Limits, given_text, read_exercise
+from autograder.model.exercise import Exercise, given_text, read_exercise
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict, Verdict
 from autograder.sandbox import Zygote
@@ -89,11 +89,11 @@ def grade_batch(
     if len(known) == len(submissions):
         return tuple(known[number] for number in range(len(submissions)))
     # The library is imported here while it is imported there.
-    zygote = _zygote_for(exercise, allow_process, graded).begin()
+    zygote = begun_sandbox(exercise, allow_process, graded)
     reference = replace(read_reference(folder), memories=_memories(digest))
 
     def judge(plugin: GradingPlugin) -> None:
-        _entered(zygote)
+        entered_sandbox(zygote)
         judging = Judging(plugin, reference, zygote, secret, layer_earns_steps, together, digest)
         tried = partial(_tried, judging, progress=sender)
         for number in [each for each in range(len(submissions)) if each not in known]:
@@ -106,24 +106,6 @@ def grade_batch(
 
     run_graders(GradingPlugin(reference, judge))
     return tuple(known[number] for number in range(len(submissions)))
-
-
-def enter_sandbox(exercise: Exercise, allow_process: bool, graded: Path | None = None) -> None:
-    """Start the sandbox that this process will judge `exercise` in, and measure it.
-
-    Raises `KitError` when it falls short of the demand.
-    """
-    _entered(_zygote_for(exercise, allow_process, graded))
-
-
-def _zygote_for(exercise: Exercise, allow_process: bool, graded: Path | None) -> Zygote:
-    return _zygote(
-        exercise.library,
-        exercise.limits,
-        allow_process,
-        exercise.secret_folders,
-        *((graded,) if graded else ()),
-    )
 
 
 def _found(
@@ -150,20 +132,6 @@ def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> 
 def _memories(digest: str) -> Memories:
     """Return what this process keeps for the exercise with this digest, from batch to batch."""
     return Memories()
-
-
-@cache
-def _zygote(
-    library: str, limits: Limits, allow_process: bool, secrets: tuple[Path, ...], *hidden: Path
-) -> Zygote:
-    zygote = Zygote(library, limits, allow_process, secrets=secrets, hidden=hidden)
-    atexit.register(zygote.close)
-    return zygote
-
-
-@cache
-def _entered(zygote: Zygote) -> Zygote:
-    return zygote.__enter__()
 
 
 def _judged(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:

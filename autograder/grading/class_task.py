@@ -1,32 +1,13 @@
-"""Grade one class for one exercise, with what the journal holds and a progress bar."""
+"""One class and one exercise: what there is to grade, where results go, and how it is graded."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
-from autograder.errors import KitError
-from autograder.grading.class_progress import ClassProgress
-from autograder.grading.classroom import GradingRun, JudgingPool, grade_class, read_class
-from autograder.grading.digest import exercise_hash
-from autograder.grading.grader_pool import GraderPool
-from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
-from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.roster import HandIn
 from autograder.model.exercise import Exercise
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
-from autograder.model.sanitize import terminal_line
-from autograder.model.verdict import Verdict
-from autograder.sandbox import Zygote
-from autograder.submission.reading import Submission
-
-_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -62,117 +43,3 @@ class ClassTask:
         names = [each.name for each in fields(MarkingRules)]
         chosen = {name: getattr(options, name) for name in names}
         return replace(self.rules, **{k: v for k, v in chosen.items() if v is not None})
-
-
-def grade_task(
-    task: ClassTask,
-    pool: GraderPool,
-    options: GradingOptions,
-    console: Console,
-    *,
-    judges: JudgingPool | None = None,
-) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
-    """Read and grade with a progress bar; what the journal holds is not judged again.
-
-    `pool` reads, `judges` judges (default: `pool`). Where others judge, they measure their own
-    sandboxes.
-    """
-    journal, exercise = Journal(task.output / JOURNAL), task.exercise
-    if (judges is None and not journal.path.exists()) or sys.platform != "linux":
-        _demand_protection(task, pool, options)  # a refusal leaves nothing behind
-    claim_output(task.output, task.graded, exercise.name, named=task.output_named)
-    if broken := journal.prepare():
-        console.print(Text(broken, style="yellow"))
-    submissions = read_class(pool, exercise, task.hand_ins)
-    kept = _kept(journal, task, submissions, options)
-    if kept:
-        count = f"{len(kept)} of {len(submissions)} submissions"
-        console.print(Text(f"{count} were judged before and have not changed since"))
-    left = [submission for submission in submissions if submission.student not in kept]
-    rules = task.rules_for(options)
-    run = GradingRun(
-        journal.path,
-        input_secret(task.secret),
-        options.allow_process,
-        task.graded,
-        rules.layer_earns_steps,
-    )
-    bar = ClassProgress(console, exercise.name, len(submissions), map(rules.marked, kept.values()))
-    with _usable(journal), journal.held_open(), bar:
-        judged = grade_class(
-            exercise,
-            left,
-            run=run,
-            pool=judges or pool,
-            on_verdict=lambda verdict: bar.add(rules.marked(verdict)),
-        )
-    known = kept | {verdict.student: verdict for verdict in judged}
-    return submissions, tuple(rules.marked(known[each.student]) for each in submissions)
-
-
-def kept_task(
-    task: ClassTask, pool: GraderPool, options: GradingOptions
-) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
-    """Read a class that was graded before, and return its verdicts; nobody is judged.
-
-    Raises `KitError` when somebody has not been judged, or has handed in something else since.
-    """
-    journal = Journal(task.output / JOURNAL)
-    if not journal.path.exists():
-        raise _not_judged(task, "this class has not been graded yet")
-    claim_output(task.output, task.graded, task.exercise.name, named=task.output_named)
-    submissions = read_class(pool, task.exercise, task.hand_ins)
-    kept = _kept(journal, task, submissions, replace(options, again=False))
-    if left := [each.student for each in submissions if each.student not in kept]:
-        shown = terminal_line(", ".join(left[:_MOST_NAMED]), 300)
-        more = ", ..." if len(left) > _MOST_NAMED else ""
-        changed = f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
-        raise _not_judged(task, f"{changed} ({shown}{more})")
-    marked = task.rules_for(options).marked
-    return submissions, tuple(marked(kept[submission.student]) for submission in submissions)
-
-
-def _not_judged(task: ClassTask, fact: str) -> KitError:
-    return KitError(fact, place=str(task.graded), cure="run `attn grade` on the same class first")
-
-
-def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOptions) -> None:
-    """Raise `KitError` where this machine does not isolate submissions, whatever their library.
-
-    While that is found out, the processes of `pool` start.
-    """
-    if options.allow_process and sys.platform == "linux":
-        return
-    exercise, hidden = task.exercise, (task.graded,)
-    zygote = Zygote("numpy", exercise.limits, secrets=exercise.secret_folders, hidden=hidden)
-    with closing(zygote.begin()):
-        pool.begin(len(task.hand_ins))
-        with zygote:
-            pass
-
-
-def _kept(
-    journal: Journal, task: ClassTask, submissions: Sequence[Submission], options: GradingOptions
-) -> dict[str, Verdict]:
-    """Return the verdicts that the journal holds, by student; none when all is judged again."""
-    exercise, earns = task.exercise, task.rules_for(options).layer_earns_steps
-    digest = exercise_hash(exercise.folder)
-    keys = {
-        submission.student: judging_key(submission, digest, options.allow_process, earns)
-        for submission in submissions
-    }
-    with _usable(journal):
-        if options.again:
-            journal.forget(keys.values())
-        found = {student: journal.find(key, student, exercise) for student, key in keys.items()}
-    return {student: verdict for student, verdict in found.items() if verdict}
-
-
-@contextmanager
-def _usable(journal: Journal) -> Iterator[None]:
-    try:
-        yield
-    except JournalFault as fault:
-        raise KitError(
-            str(fault), place=str(journal.path), cure="run the same command again"
-        ) from fault

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.grading.watched_process import Bounds, Message, WatchedProcess, Work
+from autograder.grading.watched_process import Bounds, Message, Preparation, WatchedProcess, Work
 from autograder.sandbox.preconditions import demand_preconditions
 
 TICK = 0.25  # seconds between two looks at the bounds
@@ -75,13 +75,25 @@ class GraderPool:
     ) -> None:
         self.close()
 
-    def begin(self, items: int) -> None:
-        """Start as many processes as `items` can use; they are ready when they are given work."""
+    def begin(self, items: int, preparation: Preparation | None = None) -> None:
+        """Start as many processes as `items` can use, and have each do the `preparation`.
+
+        They are ready when they are given work.
+        """
         missing = min(self.processes, items) - len(self._idle) - len(self._busy)
-        self._idle += [WatchedProcess() for _ in range(missing)]
+        for _ in range(missing):
+            self._idle.append(WatchedProcess())
+            if preparation:
+                self._idle[-1].prepare(preparation)
+
+    def dismiss(self) -> None:
+        """Have every process end, and do not wait for it: there is no more work."""
+        for process in (*self._idle, *self._busy):
+            process.kill()
 
     def close(self) -> None:
         """End every process."""
+        self.dismiss()
         for process in (*self._idle, *self._busy):
             process.end()
         self._idle.clear()

@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
+from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import read_exercise
+from autograder.model.exercise import Exercise, read_exercise
 
 
 @dataclass(frozen=True)
 class SandboxStart:
     """The first work of a grader process that will judge by the exercise in `folder`.
 
-    Its items are None.
+    Its items are None. All hand-ins lie in `graded`, where this is known.
     """
 
     folder: Path
     allow_process: bool
+    graded: Path | None = None
+
+    def prepare(self) -> None:
+        """Begin the sandbox, and import here what judging needs while the library loads there."""
+        from autograder.grading.own_sandbox import begun_sandbox
+
+        exercise = read_exercise(self.folder)
+        begun_sandbox(exercise, self.allow_process, self.graded)
+        import_module("autograder.grading.batch")  # with pytest, which only graders need
+        import_module(exercise.library)
 
     def __call__(self, items: Sequence[None], progress: WorkProgress) -> None:
         """Do it; raise `KitError` when the sandbox falls short of the demand."""
-        from autograder.grading.batch import enter_sandbox  # with pytest, which only graders need
+        from autograder.grading.own_sandbox import begun_sandbox, entered_sandbox
 
-        enter_sandbox(read_exercise(self.folder), self.allow_process)
+        exercise = _with_a_library(read_exercise(self.folder))
+        entered_sandbox(begun_sandbox(exercise, self.allow_process, self.graded))
         for number in range(len(items)):
             progress.done(None, number)
+
+
+def sandbox_start(task: ClassTask, options: GradingOptions) -> SandboxStart:
+    """Return how the sandbox is started that `task` is judged in."""
+    return SandboxStart(task.exercise.folder.absolute(), options.allow_process, task.graded)
+
+
+def _with_a_library(exercise: Exercise) -> Exercise:
+    """Return the exercise, with NumPy where its own library cannot be imported in this process.
+
+    What isolates does not depend on the library, and judging says best what is missing.
+    """
+    try:
+        import_module(exercise.library)
+    except Exception:  # a library may raise anything
+        return replace(exercise, library="numpy")
+    return exercise

@@ -7,6 +7,8 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import multiprocessing
 import os
@@ -22,6 +24,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.model.import_path import safe_for_a_new_process
+from autograder.model.machine_fault import fault_of, limit_reached
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 
@@ -75,6 +78,7 @@ class WorkProgress:
 
 
 Work = Callable[[Sequence[Any], WorkProgress], None]
+Preparation = Callable[[], None]
 
 
 def one_by_one(
@@ -119,6 +123,14 @@ class WatchedProcess:
         faults = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
         return self._process.exitcode in [-fault for fault in faults]
 
+    def prepare(self, preparation: Preparation) -> None:
+        """Have it do what its work will need, before there is any.
+
+        What fails then fails again in that work, which says so.
+        """
+        with contextlib.suppress(OSError):  # it has ended, which its first work will show
+            self.line.send(preparation)
+
     def give(self, work: Work, items: Sequence[Any], bounds: Bounds) -> None:
         """Give it a batch; raise OSError when it has ended."""
         self._bounds = bounds
@@ -137,10 +149,14 @@ class WatchedProcess:
             return f"{self._bounds.wall_seconds:g} seconds"
         return ""
 
-    def end(self) -> None:
-        """End the process and all that it has started; remove what it left on the disk."""
+    def kill(self) -> None:
+        """Have the process end, and all that it has started; `end` waits for it."""
         if self._process.is_alive():
             self._process.kill()  # its zygote and its workers die with it
+
+    def end(self) -> None:
+        """End the process and all that it has started; remove what it left on the disk."""
+        self.kill()
         self._process.join()
         self.line.close()
         remove_canaries(self._process.pid or 0)
@@ -157,20 +173,33 @@ def _serve(line: Connection) -> None:
     # So that nothing is found by chance in the folder where the command was typed.
     os.chdir("/")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the starter, which ends this
-    _end_with_starter()
+    try:
+        _end_with_starter()
+    except KitError as error:
+        line.send(Message("failed", value=error))  # to be heard by who gives the first work
+        return
     # Nearly all that judging makes is freed by counting: to search it for cycles after each 700
     # new objects took a twentieth of the time.
     gc.set_threshold(_NEW_OBJECTS)
     while True:
         try:
-            work, items, megabytes = line.recv()
+            order = line.recv()
         except EOFError:
             return
+        if callable(order):
+            with contextlib.suppress(Exception):
+                order()
+            continue
+        work, items, megabytes = order
         _bound_memory(None)  # what a batch needs before its first item, such as PyTorch, is ours
         try:
             work(items, WorkProgress(line.send, megabytes))
         except KitError as error:
             line.send(Message("failed", value=error))
+        except ImportError as error:
+            if (fault := fault_of(error)) is None:
+                raise
+            line.send(Message("failed", value=fault))
         except MemoryError:
             line.send(Message("memory", value=f"{megabytes} megabytes of memory"))
             return
@@ -197,7 +226,10 @@ def _bound_memory(megabytes: int | None) -> None:
 
 
 def _end_with_starter() -> None:
-    """End this process when its starter is killed; otherwise it would wait forever."""
+    """End this process when its starter is killed; otherwise it would wait forever.
+
+    Raises `KitError` when this user may have no thread more.
+    """
     starter = multiprocessing.parent_process()
     assert starter is not None
 
@@ -206,4 +238,9 @@ def _end_with_starter() -> None:
         remove_canaries(os.getpid())
         os._exit(1)
 
-    threading.Thread(target=watch, name="end with starter", daemon=True).start()
+    thread = threading.Thread(target=watch, name="end with starter", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:  # Python keeps no number of it; there is one reason only
+        refused = OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        raise limit_reached(refused) or error from error

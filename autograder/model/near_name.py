@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 ALIKE = 0.6  # of two names, as `difflib` measures it
 
@@ -13,6 +12,8 @@ def near_name(typed: str, names: Iterable[str]) -> str | None:
 
     Capitals do not matter, and neither does an end that was left out.
     """
+    from difflib import get_close_matches  # every process reads exercises, few need this
+
     plain = {name.lower(): name for name in names}
     wanted = typed.lower()
     begun = [name for name in plain if wanted and name.startswith(wanted)]

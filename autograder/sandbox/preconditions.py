@@ -16,6 +16,16 @@ from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
 _OF_PROC = ("/proc/self/statm", "/proc/self/task", "/proc/self/ns/mnt")
 
 
+def demand_linux() -> None:
+    """Raise `KitError` on a system that has no sandbox."""
+    if sys.platform != "linux":
+        raise KitError(
+            "the sandbox needs Linux",
+            place=sys.platform,
+            cure="grade in a Linux container or virtual machine (Docker, Lima)",
+        )
+
+
 def demand_preconditions() -> None:
     """Raise `KitError` without /proc, or when the limits on open files or file size are too low.
 

@@ -25,7 +25,7 @@ from autograder.sandbox.ending import Ending, cpu_seconds
 from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.measurement import Measured, demand
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
-from autograder.sandbox.preconditions import demand_preconditions, unconfined
+from autograder.sandbox.preconditions import demand_linux, demand_preconditions, unconfined
 from autograder.sandbox.sandboxed_student import SandboxedStudent
 from autograder.sandbox.worker_channel import Channel
 from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
@@ -98,12 +98,7 @@ class Zygote:
         """Start the process that will be entered; a second call does nothing."""
         if self._folder:
             return self
-        if sys.platform != "linux":
-            raise KitError(
-                "the sandbox needs Linux",
-                place=sys.platform,
-                cure="grade in a Linux container or virtual machine (Docker, Lima)",
-            )
+        demand_linux()
         demand_preconditions()
         hidden = (*_beside_the_package(), *self._secrets, *self._hidden)
         self._folders = find_package_folders(hidden)

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from autograder.cli import main
+from autograder.cli.command_line import attn as whole
 from support.learner_workspace import ATTN, NAME, attn, start
 
 
@@ -23,7 +23,7 @@ def commands(group: click.Group, *before: str) -> Iterator[tuple[tuple[str, ...]
             yield from commands(command, *before, name)
 
 
-EVERY = dict(commands(main))
+EVERY = dict(commands(whole))
 
 
 def test_attn_alone_greets_and_names_the_next_command(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_in_a_workspace_attn_alone_says_where_one_is_and_how_to_go_on(tmp_path: 
 
 
 def test_the_help_lists_the_commands_by_reader_with_whole_sentences() -> None:
-    out = CliRunner().invoke(main, ["--help"], terminal_width=80).output
+    out = CliRunner().invoke(whole, ["--help"], terminal_width=80).output
     _, learners, instructors, authors = (
         part.split() for part in out.replace("\nFor ", "\n@").split("\n@")
     )
@@ -56,7 +56,7 @@ def test_the_help_lists_the_commands_by_reader_with_whole_sentences() -> None:
     assert "watch" in learners and "grade" in instructors and "verify" in authors
     assert "..." not in " ".join(learners + instructors + authors)
     assert max(map(len, out.splitlines())) <= 80
-    for name in main.commands:
+    for name in whole.commands:
         assert out.count(f"\n  {name} ") == 1, name
 
 
@@ -64,13 +64,13 @@ def test_the_help_lists_the_commands_by_reader_with_whole_sentences() -> None:
 def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed(
     words: tuple[str, ...],
 ) -> None:
-    run = CliRunner().invoke(main, [*words, "--help"])
+    run = CliRunner().invoke(whole, [*words, "--help"])
     assert run.exit_code == 0
     *_, heading, last = run.output.rstrip().splitlines()
     assert heading.strip() == "Example:"
     program, *typed = shlex.split(last)
     assert program == Path(ATTN).name and tuple(typed[: len(words)]) == words
-    command: click.Command = main
+    command: click.Command = whole
     while isinstance(command, click.Group):
         command = command.commands[typed.pop(0)]
     with command.make_context(last, typed):  # raises when an option is not known or is missing

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.cli import grade
+from autograder.cli import class_results
+from autograder.cli.grade import grade_path
 from autograder.grading.class_task import GradingOptions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,9 +24,9 @@ def test_a_large_class_has_its_table_on_the_page_only(
     for student in ("anna", "ben"):
         code = f"def softmax(scores):\n    return scores  # {len(student)}\n"
         (handed_in / f"{student}.py").write_text(code)
-    monkeypatch.setattr(grade, "MOST_PRINTED", most)
+    monkeypatch.setattr(class_results, "MOST_PRINTED", most)
     console = Console(record=True, width=100)
-    graded = grade.grade_path(
+    graded = grade_path(
         handed_in,
         exercise=EXERCISE,
         solutions=ROOT / "solutions",

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.cli.grade import GradedClass, grade_path
+from autograder.cli.class_results import GradedClass
+from autograder.cli.grade import grade_path
 from autograder.course.creation import Course, create_course
 from autograder.errors import KitError
 from autograder.grading.class_task import GradingOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -44,6 +45,31 @@ def test_every_item_is_done_and_told_at_its_place() -> None:
 def test_a_grader_process_works_in_the_root_folder() -> None:
     found, _ = run(["anything"])
     assert found[0].endswith(" in /")
+
+
+@pytest.mark.parametrize("preparation", [grader_work.prepare, grader_work.cannot_be_prepared])
+def test_a_process_prepares_before_its_work_and_works_also_when_that_fails(
+    preparation: Callable[[], None],
+) -> None:
+    told: dict[int, Any] = {}
+    with GraderPool(1) as pool:
+        pool.begin(3, preparation)
+        pool.run(
+            grader_work.tell_prepared,
+            ["item"],
+            BOUNDS,
+            result=told.__setitem__,
+            lost=lambda place, loss: pytest.fail(loss.detail),
+        )
+    assert told == {0: preparation is grader_work.prepare}
+
+
+def test_processes_that_are_dismissed_have_ended_when_their_pool_is_closed() -> None:
+    with GraderPool(2) as pool:
+        pool.begin(2)
+        (first, second) = multiprocessing.active_children()
+        pool.dismiss()
+    assert not first.is_alive() and not second.is_alive()
 
 
 def test_what_the_work_itself_needs_is_not_bounded_by_the_batch_before() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.kit import OUT
+from autograder.cli.kit import out
 from autograder.errors import KitError
 from autograder.learning.commands import once
 from autograder.learning.runner import process
@@ -50,15 +50,15 @@ STUCK = """while True:
 CHECKING = """\
 import sys
 from pathlib import Path
-from autograder.cli.kit import OUT
+from autograder.cli.kit import out
 from autograder.learning.commands import once
-from autograder.cli.kit import OUT
+from autograder.cli.kit import out
 from autograder.errors import KitError
 from autograder.learning.commands import once
 from autograder.learning.runner import process
 from autograder.learning.terminal import screen
 process.METHODS = ("{method}",)
-once.check(Path(), None, OUT, print, as_json="--json" in sys.argv)
+once.check(Path(), None, out(), print, as_json="--json" in sys.argv)
 """
 SERVERS = """\
 import sys
@@ -274,9 +274,9 @@ def test_a_command_that_is_refused_ends_the_child_that_it_began(
     monkeypatch.setattr(once, "Child", Begun)
     with pytest.raises(KitError, match="there is neither"):
         if command == "check":
-            once.check(workspace, None, OUT, print)
+            once.check(workspace, None, out(), print)
         else:
-            once.show_step(workspace, "softmax", None, OUT, print)
+            once.show_step(workspace, "softmax", None, out(), print)
     assert len(ended) == 1
 
 

@@ -269,9 +269,9 @@ def test_a_check_leaves_no_process_behind(workspace: Path) -> None:
 
 def test_the_parent_of_a_check_loads_neither_numpy_nor_torch(workspace: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom autograder.cli import main\n"
-        "from autograder.learning.commands import once\nfrom autograder.cli.kit import OUT\n"
-        "once.check(Path(sys.argv[1]), None, OUT, print)\n"
+        "import sys\nfrom pathlib import Path\nimport autograder.cli.command_line\n"
+        "from autograder.learning.commands import once\nfrom autograder.cli.kit import out\n"
+        "once.check(Path(sys.argv[1]), None, out(), print)\n"
         "print('loaded', {'numpy', 'torch', 'pytest'} & set(sys.modules))"
     )
     run = attn("-c", code, workspace, folder=workspace, command=sys.executable)

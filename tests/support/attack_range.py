@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 
 from autograder.grading import batch
+from autograder.grading.own_sandbox import begun_sandbox
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Verdict
@@ -209,7 +210,7 @@ class Range:
         right = (right_answer(name),)
         verdict = batch.grade_batch(folder, [Submission("right", name, right, folder)])[0]
         assert verdict.points == verdict.max_points, f"{name}: the right answer is not right"
-        zygote = batch._zygote(exercise.library, exercise.limits, False, exercise.secret_folders)
+        zygote = begun_sandbox(exercise, False, None)
         self._stack.callback(zygote.close)
         before = set(descendants(zygote.pid))
         code = f"SECRET = {self.told('sibling')!r}\ndef alive():\n    return 'alive'"

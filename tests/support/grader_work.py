@@ -60,3 +60,23 @@ def ends_once(items: Sequence[str], progress: WorkProgress) -> None:
             progress.done(item)
         else:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+_prepared: list[bool] = []
+
+
+def prepare() -> None:
+    """Note that it was done."""
+    _prepared.append(True)
+
+
+def cannot_be_prepared() -> None:
+    """Fail."""
+    raise OSError("nothing can be prepared here")
+
+
+def tell_prepared(items: Sequence[str], progress: WorkProgress) -> None:
+    """Say of every item whether this process had been prepared before."""
+    for number, _ in enumerate(items):
+        progress.begin(number)
+        progress.done(bool(_prepared))

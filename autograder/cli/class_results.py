@@ -1,0 +1,114 @@
+"""The results of a class: the files of every student and of the class, and what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.cli.code_examples import code_examples
+from autograder.cli.follow_ups import find_follow_ups
+from autograder.cli.found_class import FoundClass
+from autograder.cli.similar_code import find_similar_code
+from autograder.cli.student_files import write_student_files
+from autograder.grading.class_task import ClassTask
+from autograder.grading.grader_pool import GraderPool
+from autograder.model.sanitize import terminal_line
+from autograder.model.verdict import Verdict
+from autograder.reports.class_page import ClassContext, write_class_page
+from autograder.reports.class_summary import class_summary
+from autograder.reports.drafts import write_drafts
+from autograder.reports.feedback import environment
+from autograder.reports.follow_up import write_follow_ups
+from autograder.reports.gradebook_entry import ClassGradebook, changed_marks
+from autograder.reports.grades_csv import write_grades
+from autograder.reports.misunderstandings import misunderstandings
+from autograder.reports.paragraphs import read_paragraphs
+from autograder.reports.roll import class_roll
+from autograder.reports.table import NARROW, class_table
+from autograder.submission.reading import Submission
+
+MOST_PRINTED = 1_000  # rows of the table in a terminal
+CLASS_TEMPLATE = "class.html.j2"
+MOST_LINES = 10  # sentences of a kind that is on the class page too
+
+
+@dataclass(frozen=True)
+class GradedClass:
+    """The result of a run: the verdicts, the output folder, and what could not be judged."""
+
+    verdicts: tuple[Verdict, ...]
+    output: Path
+    problems: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """True when every submission was read and judged."""
+        return not self.problems
+
+
+def make_ready() -> None:
+    """Compile the template of the class page, which can be done while nobody is judged yet."""
+    environment().get_template(CLASS_TEMPLATE)
+
+
+def write_results(
+    found: FoundClass,
+    pool: GraderPool,
+    submissions: tuple[Submission, ...],
+    verdicts: tuple[Verdict, ...],
+    gradebook: ClassGradebook,
+    console: Console,
+) -> GradedClass:
+    """Write the files of every student and of the class, and print the results."""
+    task, entries = found.task, gradebook.entries
+    exercise, paragraphs = task.exercise, read_paragraphs(task.output)
+    lost = write_student_files(pool, task.output, exercise, verdicts, entries, paragraphs)
+    found.deliver(verdicts)
+    mistakes = misunderstandings(exercise, verdicts)
+    examples = code_examples(pool, submissions, mistakes)
+    follow_ups = (*lost, *find_follow_ups(exercise, verdicts, submissions, gradebook))
+    similar = find_similar_code(pool, exercise, submissions)
+    pool.dismiss()
+    context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs, similar)
+    return _report(task, verdicts, context, console)
+
+
+def _report(
+    task: ClassTask,
+    verdicts: tuple[Verdict, ...],
+    context: ClassContext,
+    console: Console,
+) -> GradedClass:
+    """Write what is about the whole class; print its table and what waits for the instructor."""
+    exercise, output = task.exercise, task.output
+    entries, follow_ups = context.entries, context.follow_ups
+    write_drafts(output, context.mistakes, context.paragraphs)
+    # The students' pages exist by now, to which the class page has links.
+    write_class_page(output / "feedback", exercise, verdicts, context)
+    write_grades(output / "grades.csv", exercise, verdicts, entries)
+    write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
+    if len(verdicts) <= MOST_PRINTED:
+        wraps = console.width < NARROW
+        console.print(class_table(exercise, verdicts, entries, wraps=wraps))
+    else:  # nobody reads it there, and it takes as long as writing the class page
+        console.print(f"{len(verdicts):,} students: the table is on the class page.")
+    for line in class_summary(exercise, verdicts, entries):
+        console.print(Text(line))
+    _print_some(changed_marks(class_roll(exercise, verdicts), entries), "such marks", console)
+    problems = tuple(each.line for each in follow_ups if each.not_graded)
+    for problem in problems:
+        console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
+    waiting = [f"needs you: {each.line}" for each in follow_ups if not each.not_graded]
+    _print_some(waiting, "things that need you", console)
+    return GradedClass(verdicts, output, problems)
+
+
+def _print_some(lines: Sequence[str], what: str, console: Console) -> None:
+    for line in lines[:MOST_LINES]:
+        console.print(Text(terminal_line(line, 1_500)))
+    if len(lines) > MOST_LINES:
+        console.print(f"{len(lines) - MOST_LINES:,} more {what} are on the class page.")

@@ -1,0 +1,52 @@
+"""The command `attn`: its subcommands and nothing else. The work is done elsewhere.
+
+Each command imports what it needs when it runs. So `attn --help` is immediate, and a
+student's installation does not need nbgrader.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograder import __version__
+from autograder.cli import after_grading, author, instructor, learner
+from autograder.cli.collect import collect
+from autograder.cli.export_marks import export
+from autograder.cli.gradescope_zip import gradescope
+from autograder.cli.kit import Kit, out
+from autograder.cli.student_result import result
+from autograder.model.import_path import (
+    leave_out_the_current_folder,
+    refuse_the_current_folder,
+)
+
+
+@click.group(
+    cls=Kit,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="attn")
+@click.pass_context
+def attn(ctx: click.Context) -> None:
+    """Build attention step by step, and grade a class that does."""
+    refuse_the_current_folder()
+    leave_out_the_current_folder()
+    if ctx.invoked_subcommand is None:
+        from autograder.cli.greeting import greet
+
+        greet(Path(), out())
+
+
+attn.add_for("learners", learner.COMMANDS)
+attn.add_for(
+    "instructors",
+    (
+        *(instructor.demo, instructor.doctor, instructor.course, instructor.release, collect),
+        *(instructor.grade, after_grading.report, after_grading.tell),
+        *(export, result, gradescope),
+    ),
+)
+attn.add_for("authors", (author.build, author.verify, author.costs, author.training_costs))
