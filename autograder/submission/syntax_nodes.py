@@ -21,17 +21,21 @@ def nodes_in(node: ast.AST, most: int | None = None) -> list[ast.AST]:
     for each in found:  # it grows meanwhile
         if most is not None and len(found) >= most:
             return found[:most]
-        found += children_of(each)
+        for value in vars(each).values():  # a parser sets the fields in their order
+            kind = type(value)
+            if kind is list:
+                found += [item for item in value if isinstance(item, ast.AST)]
+            elif kind not in _PLAIN and isinstance(value, ast.AST):
+                found.append(value)
     return found
 
 
 def children_of(node: ast.AST) -> list[ast.AST]:
     """Return the nodes directly within one, in order."""
     found: list[ast.AST] = []
-    for value in vars(node).values():  # a parser sets the fields in their order
-        kind = type(value)
-        if kind is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
-        elif kind not in _PLAIN and isinstance(value, ast.AST):
+    for value in vars(node).values():
+        if isinstance(value, ast.AST):
             found.append(value)
+        elif type(value) is list:
+            found += [item for item in value if isinstance(item, ast.AST)]
     return found
