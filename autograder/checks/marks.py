@@ -36,9 +36,10 @@ def shares_inputs(item: pytest.Item) -> bool:
     Those are the standing checks, an author's check that is run with further parameters, and those
     that `let_share_inputs` names.
     """
-    if item.name.startswith(STANDING) or item.stash.get(_SHARES_INPUTS, False):
-        return True
-    return isinstance(item, pytest.Function) and any(_numbers_of_parameters(item))
+    if _SHARES_INPUTS not in item.stash:
+        numbers = _numbers_of_parameters(item) if isinstance(item, pytest.Function) else ()
+        item.stash[_SHARES_INPUTS] = item.name.startswith(STANDING) or any(numbers)
+    return item.stash[_SHARES_INPUTS]
 
 
 def let_share_inputs(item: pytest.Item) -> None:
