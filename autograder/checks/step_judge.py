@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import ask_together
-from autograder.checks.marks import by_purpose, shares_inputs, step_of
+from autograder.checks.marks import shares_inputs, step_of
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
@@ -53,7 +53,7 @@ class StepJudge:
         steps = takewhile(lambda step: step.name not in reference.layers, reference.exercise.steps)
         runs: list[RunningCheck] = []
         for step in steps:
-            own, _, standing = by_purpose(checks.of_step(step.name))
+            own, _, standing = checks.by_purpose(step.name)
             runs += self._begin((*own, *standing), self._terms_alone(step))
         ask_together(run.conversation for run in runs)
 
@@ -109,7 +109,7 @@ class StepJudge:
 
         Then nothing else is asked before the wrong step is answered for.
         """
-        own, _, _ = by_purpose(self.runner.checks.of_step(step.name))
+        own, _, _ = self.runner.checks.by_purpose(step.name)
         item = next((item for item in own if not shares_inputs(item)), None)
         if item is None:
             return False
@@ -155,7 +155,7 @@ class StepJudge:
         return checks
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
-        own, telling, standing = by_purpose(self.runner.checks.of_step(step.name))
+        own, telling, standing = self.runner.checks.by_purpose(step.name)
         # While it leans on all steps before it, it will hardly pass: then the rest can wait.
         hopeful = not (terms.leaning_on and terms.names)
         runs = self._asked((*own, *standing) if hopeful else own, terms)
