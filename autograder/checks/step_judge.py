@@ -73,8 +73,8 @@ class StepJudge:
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
         # those that are wrong, which are few and soon answered for. To wait twice would take the
-        # time of the steps after it.
-        if wrong and wrong != before and not waits:
+        # time of the steps after it. Where it calls none of them, that would change nothing.
+        if wrong and wrong != before and not waits and self._may_call(step, wrong):
             checks = self._leaned(step, wrong, naming=False)
             if all(check.passes for check in checks):
                 return StepVerdict.of(step, checks, leaning=True)
@@ -99,10 +99,12 @@ class StepJudge:
 
     def _may_lean(self, step: Step) -> bool:
         """Say whether right answers from the steps before could change what a step does."""
-        before = self.runner.reference.exercise.before(step.name)
-        if not before or not isinstance(self.respondent, ReadableRespondent):
-            return bool(before)
-        return self.respondent.may_call(step.name, before)
+        return self._may_call(step, self.runner.reference.exercise.before(step.name))
+
+    def _may_call(self, step: Step, others: tuple[str, ...]) -> bool:
+        if not others or not isinstance(self.respondent, ReadableRespondent):
+            return bool(others)
+        return self.respondent.may_call(step.name, others)
 
     def _fails_at_once(self, step: Step) -> bool:
         """Say whether the first check of values fails, as is likely after a wrong step.

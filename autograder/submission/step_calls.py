@@ -50,14 +50,14 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
         if name in others or name in _REACHING:
             return True
         seen.add(name)
-        for statement in statements:
-            if name in statement.binds:
-                waiting |= statement.mentions - seen
+        for statement in statements.get(name, ()):
+            waiting |= statement.mentions - seen
     return False
 
 
 @lru_cache(maxsize=1)  # a hand-in's wrong steps are asked about in turn
-def _statements(cells: tuple[str, ...]) -> list[_Statement] | None:
+def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
+    """Return the statements of `cells` by each name that they bind or change; None for too many."""
     trees = [parsed(cell) for cell in cells]
     nodes = [node for tree in trees if tree for node in tree.body]
     if not all(trees) or len(nodes) > MOST_STATEMENTS:
@@ -65,7 +65,13 @@ def _statements(cells: tuple[str, ...]) -> list[_Statement] | None:
     imports = [node for node in nodes if isinstance(node, _IMPORTS)]
     modules = frozenset(name for node in imports for name in names_bound_in(node))
     statements = [_statement(node, modules) for node in nodes]
-    return None if None in statements else [each for each in statements if each]
+    found: dict[str, list[_Statement]] = {}
+    for statement in statements:
+        if statement is None:
+            return None
+        for name in statement.binds:
+            found.setdefault(name, []).append(statement)
+    return found
 
 
 def _statement(node: ast.stmt, modules: frozenset[str]) -> _Statement | None:
