@@ -222,8 +222,7 @@ class Answer:
         request = self.request
         if request.read:
             return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
-        form = self.student.reference.form(request.target, request.method)
-        return replace(form, precision=request.dtype)
+        return self.student.reference.form(request.target, request.method, request.dtype)
 
 
 def _receiving(parameter: str, value: Value) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ of the student's: the order of the steps stands in `solution.py` and nowhere els
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -131,12 +131,16 @@ class Chain:
         result are not broken.
         """
         begun: list[Reply] = []
-        for call in self.known.passing:
-            begun.append(self._ask_student(call.request, call.reply))
-            if begun[-1] is not call.reply:
-                break
-        else:
-            if begun:
+        alike = self.known.passing
+        while alike:
+            # What was replied so far is the same in them, and so is what is asked next.
+            calls = [walk[len(begun)] for walk in alike]
+            begun.append(self._ask_student(calls[0].request, [call.reply for call in calls]))
+            alike = tuple(
+                walk for walk, call in zip(alike, calls) if self._goes_on_as(call, begun[-1])
+            )
+            if alike and len(alike[0]) == len(begun):
+                self.known.keep(alike[0])
                 return ChainVerdict(Outcome.PASSED)
         right = self.known.right = self.known.right or self._right_walk(run)
         # The replies so far are to the very requests that this walk begins with.
@@ -153,7 +157,7 @@ class Chain:
             finding = broken.finding
         if finding:
             return self._broken(right.calls, walk.calls, finding)
-        self.known.passing = tuple(walk.calls)
+        self.known.keep(tuple(walk.calls))
         return ChainVerdict(Outcome.PASSED)
 
     def _right_walk(self, run: Run) -> RightWalk:
@@ -164,13 +168,28 @@ class Chain:
             raise RuntimeError(f"the reference fails on its own chain: {broken}") from broken
         return RightWalk(tuple(own_way.calls), end)
 
-    def _ask_student(self, request: Request, known: Reply | None = None) -> Reply:
+    def _goes_on_as(self, call: StepCall, reply: Reply) -> bool:
+        """Say whether a walk goes on after a reply as it did after that of a call."""
+        if not isinstance(reply, Returned) or not isinstance(call.reply, Returned):
+            return False
+        if not reply.encoded:
+            return False
+        # A random draw is only made: the reference's own is used.
+        return reply.encoded == call.reply.encoded or bool(self._random(call.request.target))
+
+    def _ask_student(self, request: Request, known: Iterable[Reply] = ()) -> Reply:
         """Ask for one step; return the very reply that is `known` if the bytes are the same."""
-        if not isinstance(self.respondent, PipelinedRespondent):
+        if self._pipelined is None:
             return self.respondent.ask(request)
-        seen = {known.encoded: known} if isinstance(known, Returned) and known.encoded else {}
-        (reply,) = self.respondent.ask_all([request], [seen])
+        returned = (reply for reply in known if isinstance(reply, Returned))
+        seen = {reply.encoded: reply for reply in returned if reply.encoded}
+        (reply,) = self._pipelined.ask_all([request], [seen])
         return reply
+
+    @cached_property
+    def _pipelined(self) -> PipelinedRespondent | None:
+        # Looked up once: what a protocol asks for is collected at each look.
+        return self.respondent if isinstance(self.respondent, PipelinedRespondent) else None
 
     def _end(self, run: Run, walk: Walk) -> Value:
         """Return what comes out at the end; raise `ChainBroken` when the answers lead nowhere."""

@@ -67,9 +67,10 @@ class CheckRunner:
         inputs before, what it asked then is asked again. Else it is run through pytest's own
         set-up, call and tear-down, and is judged meanwhile.
         """
-        self._use_seed_of(item)
-        passing = self._passing(item, terms)
+        shared = self.seeds.shared_by(item)
+        self.reference.memories.use(shared)
         direct = _is_direct(item)
+        passing = self._passing(item, terms) if direct and shared is not None else None
         conversation = Conversation(
             terms.respondent, terms.leaning_on, eager=not direct, passing=passing
         )
@@ -184,10 +185,12 @@ class CheckRunner:
         self.reference.memories.use(self.seeds.shared_by(item))
 
     def _passing(self, item: pytest.Item, terms: CheckTerms) -> PassingReplies | None:
-        """Return the replies that passed a check before, if it is asked as it was then."""
-        if not terms.together or self.seeds.shared_by(item) is None or not _is_direct(item):
-            return None
-        if step_of(item) is None:  # what a chain asks hangs on the replies before; see `chain`
+        """Return the replies that passed a check before, if it is asked as it was then.
+
+        `item` is called directly, and hand-ins share its inputs, whose memory is in use.
+        """
+        # What a chain asks hangs on the replies before; see `chain`.
+        if not terms.together or step_of(item) is None:
             return None
         kept = self.reference.memories.now.passing
         return kept.setdefault(self.checks.place_of(item), PassingReplies())

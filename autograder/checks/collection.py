@@ -9,12 +9,13 @@ from functools import cached_property
 import pytest
 
 from autograder.checks.author_error import wrong_checks
-from autograder.checks.marks import let_share_inputs, step_of
+from autograder.checks.marks import by_purpose, let_share_inputs, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
 from autograder.judging.conditions import STANDING
 
 _CHAIN = "chain_of_steps"
+Purposes = tuple[list[pytest.Item], list[pytest.Item], list[pytest.Item]]
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,14 @@ class CollectedChecks:
     def of_step(self, name: str) -> tuple[pytest.Item, ...]:
         """Return the checks that belong to a step."""
         return self._by_step.get(name, ())
+
+    def by_purpose(self, name: str) -> Purposes:
+        """Return the checks of a step that decide, those that only tell, and the standing ones."""
+        return self._by_purpose.get(name, ([], [], []))
+
+    @cached_property
+    def _by_purpose(self) -> dict[str | None, Purposes]:
+        return {name: by_purpose(items) for name, items in self._by_step.items()}
 
     @cached_property
     def _by_step(self) -> dict[str | None, tuple[pytest.Item, ...]]:

@@ -18,10 +18,11 @@ _SHARES_INPUTS = pytest.StashKey[bool]()
 
 def step_of(item: pytest.Item) -> str | None:
     """Return the step that a check is marked with."""
-    if _STEP not in item.stash:  # to look for it takes long
+    try:
+        return item.stash[_STEP]
+    except KeyError:  # to look for it takes long
         mark = item.get_closest_marker("step")
-        item.stash[_STEP] = mark.args[0] if mark and mark.args else None
-    return item.stash[_STEP]
+        return item.stash.setdefault(_STEP, mark.args[0] if mark and mark.args else None)
 
 
 def title_of(item: pytest.Item) -> str:
@@ -36,9 +37,12 @@ def shares_inputs(item: pytest.Item) -> bool:
     Those are the standing checks, an author's check that is run with further parameters, and those
     that `let_share_inputs` names.
     """
-    if item.name.startswith(STANDING) or item.stash.get(_SHARES_INPUTS, False):
-        return True
-    return isinstance(item, pytest.Function) and any(_numbers_of_parameters(item))
+    try:
+        return item.stash[_SHARES_INPUTS]
+    except KeyError:
+        numbers = _numbers_of_parameters(item) if isinstance(item, pytest.Function) else ()
+        shares = item.name.startswith(STANDING) or any(numbers)
+        return item.stash.setdefault(_SHARES_INPUTS, shares)
 
 
 def let_share_inputs(item: pytest.Item) -> None:
@@ -87,9 +91,10 @@ def needs_only_ours(item: pytest.Function) -> bool:
 
     Not if its file has fixtures or set-up of its own, or a mark changes how it is run.
     """
-    if _NEEDS_ONLY_OURS not in item.stash:
-        item.stash[_NEEDS_ONLY_OURS] = _needs_only_ours(item)
-    return item.stash[_NEEDS_ONLY_OURS]
+    try:
+        return item.stash[_NEEDS_ONLY_OURS]
+    except KeyError:
+        return item.stash.setdefault(_NEEDS_ONLY_OURS, _needs_only_ours(item))
 
 
 def _needs_only_ours(item: pytest.Function) -> bool:

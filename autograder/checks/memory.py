@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.checks.given_answers import GivenAnswers
 from autograder.checks.known_walks import KnownWalks
 from autograder.checks.passing_replies import PassingReplies
 from autograder.judging.diagnosis import Candidate
@@ -37,10 +38,14 @@ class ReplayedMistakes:
 
 
 class Memories:
-    """A memory of the inputs of one hand-in, and one for each seed that many hand-ins share."""
+    """A memory of the inputs of one hand-in, and one for each seed that many hand-ins share.
+
+    `given` are answers to calls of students' code, which may be those of any hand-in.
+    """
 
     def __init__(self) -> None:
         self.undrawn: dict[bytes, Reply] = {}  # for requests that hold nothing drawn
+        self.given = GivenAnswers()
         self._shared: dict[int, Memory] = {}
         self.forget_hand_in()
 
@@ -56,5 +61,6 @@ class Memories:
     def clear(self) -> None:
         """Forget everything."""
         self.undrawn.clear()
+        self.given.clear()
         self._shared.clear()
         self.forget_hand_in()

@@ -119,7 +119,7 @@ class Reference:
         with np.errstate(all="ignore"):
             return InProcess(self.module.__dict__, self.exercise.library).ask(request)
 
-    @property
+    @cached_property
     def layers(self) -> tuple[str, ...]:
         """The names of the steps that are classes, in order."""
         names = (step.name for step in self.exercise.steps)
@@ -128,21 +128,21 @@ class Reference:
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The steps that are functions, by name, as they stand in the module now."""
-        names = (step.name for step in self.exercise.steps)
-        return {name: getattr(self.module, name) for name in names if name not in self.layers}
+        names, layers = (step.name for step in self.exercise.steps), self.layers
+        return {name: getattr(self.module, name) for name in names if name not in layers}
 
-    def form(self, target: str, method: str | None = None) -> ResultSpec:
+    def form(self, target: str, method: str | None = None, precision: str = "") -> ResultSpec:
         """Return what a step's result is made of, by the reference's own annotations.
 
-        Its names are the reference's `return` names when several arrays are expected. Raises
-        `KitError` when nothing is returned.
+        `precision` is the type that its inputs are cast to. Its names are the reference's `return`
+        names when several arrays are expected. Raises `KitError` when nothing is returned.
         """
         called = getattr(self.module, target)
         if method:
             called = getattr(called, method)
         compare = self.exercise.step(target).compare
         noun = "tensor" if self.exercise.library == "torch" else "array"
-        form = _form(called, compare, noun)
+        form = _form(called, compare, noun, precision)
         if not form.axes:
             raise KitError(
                 f"{called.__qualname__} is annotated as returning nothing, so there is nothing to "
@@ -169,10 +169,10 @@ class Reference:
 
 
 @cache
-def _form(called: Callable[..., Any], compare: str, noun: str) -> ResultSpec:
+def _form(called: Callable[..., Any], compare: str, noun: str, precision: str) -> ResultSpec:
     axes = signature_of(called).returns
     names = result_names(called, len(axes)) if len(axes) > 1 else ("result",)
-    return ResultSpec(names, axes, compare, noun)
+    return ResultSpec(names, axes, compare, noun, precision)
 
 
 def read_reference(folder: Path) -> Reference:

@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import ask_together
-from autograder.checks.marks import by_purpose, shares_inputs, step_of
+from autograder.checks.marks import shares_inputs, step_of
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
@@ -53,7 +53,7 @@ class StepJudge:
         steps = takewhile(lambda step: step.name not in reference.layers, reference.exercise.steps)
         runs: list[RunningCheck] = []
         for step in steps:
-            own, _, standing = by_purpose(checks.of_step(step.name))
+            own, _, standing = checks.by_purpose(step.name)
             runs += self._begin((*own, *standing), self._terms_alone(step))
         ask_together(run.conversation for run in runs)
 
@@ -73,8 +73,8 @@ class StepJudge:
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
         # those that are wrong, which are few and soon answered for. To wait twice would take the
-        # time of the steps after it.
-        if wrong and wrong != before and not waits:
+        # time of the steps after it. Where it calls none of them, that would change nothing.
+        if wrong and wrong != before and not waits and self._may_call(step, wrong):
             checks = self._leaned(step, wrong, naming=False)
             if all(check.passes for check in checks):
                 return StepVerdict.of(step, checks, leaning=True)
@@ -99,17 +99,19 @@ class StepJudge:
 
     def _may_lean(self, step: Step) -> bool:
         """Say whether right answers from the steps before could change what a step does."""
-        before = self.runner.reference.exercise.before(step.name)
-        if not before or not isinstance(self.respondent, ReadableRespondent):
-            return bool(before)
-        return self.respondent.may_call(step.name, before)
+        return self._may_call(step, self.runner.reference.exercise.before(step.name))
+
+    def _may_call(self, step: Step, others: tuple[str, ...]) -> bool:
+        if not others or not isinstance(self.respondent, ReadableRespondent):
+            return bool(others)
+        return self.respondent.may_call(step.name, others)
 
     def _fails_at_once(self, step: Step) -> bool:
         """Say whether the first check of values fails, as is likely after a wrong step.
 
         Then nothing else is asked before the wrong step is answered for.
         """
-        own, _, _ = by_purpose(self.runner.checks.of_step(step.name))
+        own, _, _ = self.runner.checks.by_purpose(step.name)
         item = next((item for item in own if not shares_inputs(item)), None)
         if item is None:
             return False
@@ -155,7 +157,7 @@ class StepJudge:
         return checks
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
-        own, telling, standing = by_purpose(self.runner.checks.of_step(step.name))
+        own, telling, standing = self.runner.checks.by_purpose(step.name)
         # While it leans on all steps before it, it will hardly pass: then the rest can wait.
         hopeful = not (terms.leaning_on and terms.names)
         runs = self._asked((*own, *standing) if hopeful else own, terms)

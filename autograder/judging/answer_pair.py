@@ -46,7 +46,7 @@ class AnswerForm:
             finding = self._misshapen(request, reply)
             if finding:
                 return finding
-        amiss, arrays = self.amiss(pair, *answers), arrays_of(self.expected, self.form)
+        amiss, arrays = self._amiss(pair, *answers), arrays_of(self.expected, self.form)
         if not amiss:
             return None
         place = f" That is seen in {_listed(amiss)}." * (len(amiss) < len(arrays))
@@ -60,6 +60,10 @@ class AnswerForm:
         """
         if any(self._misshapen(*answer) for answer in answers):
             return None
+        return self._amiss(pair, *answers)
+
+    def _amiss(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> tuple[str, ...]:
+        """Return the same of two answers that have this form."""
         first, second = (self._arrays(*answer) for answer in answers)
         return tuple(
             name

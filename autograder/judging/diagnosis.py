@@ -71,10 +71,13 @@ def diagnose(
     finding = failure(reply) if isinstance(reply, Failed) else compare(reply.value, expected, form)
     if finding is None or finding.outcome is Outcome.NOT_WRITTEN or not describe:
         return finding
-    known = [each for each in candidates if not _right(each.reply, expected, form)]
-    matching = [each for each in known if same(reply, each.reply, form)]
     if isinstance(reply, Failed):
+        known = [each for each in candidates if not _right(each.reply, expected, form)]
+        matching = [each for each in known if same(reply, each.reply, form)]
         return named(finding, matching, _names(each for each in known if _ends_alike(reply, each)))
+    # Few are the same, so whether one explains anything is looked at last.
+    alike = (each for each in candidates if same(reply, each.reply, form))
+    matching = [each for each in alike if not _right(each.reply, expected, form)]
     if _coarse(reply, expected, form):
         # Where only precision is lacking, no known mistake fits better than saying so.
         return replace(finding, evidence=Evidence(finding, _names(matching)))

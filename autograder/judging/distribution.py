@@ -146,14 +146,15 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         if np.array_equal(magnitudes[first], magnitudes[second]):
             sentence = f"`{first}` and `{second}` hold the same numbers in another order."
             return _Fault("order", second, 0.0, sentence)
-    shared = sharing(arrays) if repetitions(magnitudes.values()) else None
+    merged = np.sort(np.concatenate([*magnitudes.values()]), kind="stable")  # quick on such runs
+    shared = sharing(arrays) if repetitions(merged) else None
     if shared:
         sentence = (
             f"`{shared[0]}` and `{shared[1]}` are not separate draws: they share many numbers."
         )
         return _Fault("shared", shared[1], 0.0, sentence)
     for name, array in arrays.items():
-        if repetitions([magnitudes[name]]) > 0.1 * array.size:
+        if repetitions(magnitudes[name]) > 0.1 * array.size:
             sentence = f"The numbers of `{name}` repeat: it is not one draw."
             return _Fault("repeated", name, 0.0, sentence)
         if _is_orthogonal(array):

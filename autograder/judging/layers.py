@@ -166,7 +166,7 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
         look = "A new `nn.Linear` can be trained. Which line switches that off?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     weight = layer.weight
-    sizes = weight.size - repetitions([np.sort(np.abs(weight), axis=None)])
+    sizes = weight.size - repetitions(np.sort(np.abs(weight), axis=None))
     if weight.size > 2 and sizes < 0.9 * weight.size:
         held = "are all the same" if sizes == 1 else f"take only {sizes} values"
         fact = (
@@ -221,7 +221,7 @@ def _number_fault(name: str, part: np.ndarray) -> Finding | None:
         kind = LOWER.get(part.dtype.name, part.dtype.name)
         fact = f"`{name}` holds {kind} numbers, but float32 is expected."
         return Finding(Outcome.WRONG_TYPE, fact, right=right)
-    if not np.isfinite(part).all():
+    if np.count_nonzero(np.isfinite(part)) != part.size:
         fact = f"`{name}` holds numbers that are NaN or infinite."
         return Finding(Outcome.WRONG_VALUES, fact, right=right)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,15 +10,14 @@ import numpy as np
 _SHARE, _FEWEST = 0.05, 8
 
 
-def repetitions(ordered: Iterable[np.ndarray]) -> int:
-    """Return how many numbers of arrays that are each in order equal one before them."""
-    merged = np.sort(np.concatenate(list(ordered)), kind="stable")  # which is quick on such runs
-    return int((merged[1:] == merged[:-1]).sum())
+def repetitions(ordered: np.ndarray) -> int:
+    """Return how many numbers of an array that is in order equal one before them."""
+    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
 
 
 def sharing(arrays: Mapping[str, np.ndarray]) -> tuple[str, str] | None:
     """Return the names of the first two arrays of which one holds many numbers of the other."""
-    if repetitions(np.sort(array, axis=None) for array in arrays.values()) < _FEWEST:
+    if repetitions(np.sort(np.concatenate([each.ravel() for each in arrays.values()]))) < _FEWEST:
         return None  # as nearly always, and soon seen
     names = list(arrays)
     for place, second in enumerate(names):

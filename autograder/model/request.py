@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -21,6 +21,7 @@ from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Linear, Seed, Value, encode, to_json
 
 _UNDRAWN = (bool, int, float, str, type(None))
+_OWN_PRECISION = ("", "float64")
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,18 @@ class Request:
     earlier: tuple[EarlierCall, ...] = ()
     recording: bool = True
 
-    @cached_property
+    @property
     def alone(self) -> Request:
         """The same without conditions: with no calls before, in the exercise's own precision.
 
         float64 stays, since it is more.
         """
-        dtype = self.dtype if self.dtype == "float64" else ""
+        conditions = self.before or self.layouts or self.earlier or not self.recording
+        return self._alone if conditions or self.dtype not in _OWN_PRECISION else self
+
+    @cached_property
+    def _alone(self) -> Request:
+        dtype = self.dtype if self.dtype in _OWN_PRECISION else ""
         return replace(self, dtype=dtype, before=(), layouts=(), earlier=(), recording=True)
 
     @cached_property
@@ -111,9 +117,19 @@ class Request:
     def key(self) -> bytes:
         """A digest of all that is asked: equal requests have equal keys."""
         digest = hashlib.blake2b()
+        # Most requests leave most of it empty.
         own = vars(self)
-        _hash(tuple(own[name] for name in Request.__dataclass_fields__), digest)
+        said = ((name, own[name], default) for name, default in _DEFAULTS.items())
+        _hash(tuple((name, value) for name, value, left in said if not _is(value, left)), digest)
         return digest.digest()
+
+
+_DEFAULTS = {each.name: each.default for each in fields(Request)}
+
+
+def _is(value: object, default: object) -> bool:
+    """Say whether a field holds what it holds when nothing is said; an empty dict is made anew."""
+    return value is default or (type(value) is dict and not value)
 
 
 def _hash(value: object, digest: hashlib.blake2b) -> None:

@@ -10,6 +10,7 @@ import ast
 import symtable
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import ModuleType
 
 from autograder.judging.explanation import IMPORTS
@@ -27,20 +28,23 @@ def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str
 
     Offered are the standard ones for the `library`, and those of `given`, the exercise's text.
     """
+    standard = _standard(library)
+    wanted = _offered(given) | standard.keys()
     used: set[str] = set()
     bound: set[str] = set()
     for cell in cells:
         for table in _tables(cell):
             top = table.get_type() == "module"
-            for symbol in table.get_symbols():
+            for name in wanted.intersection(table.get_identifiers()):
+                symbol = table.lookup(name)
                 if (top or symbol.is_declared_global()) and _is_set(symbol):
-                    bound.add(symbol.get_name())
+                    bound.add(name)
                 if symbol.is_referenced() and (top or symbol.is_global()):
-                    used.add(symbol.get_name())
+                    used.add(name)
     missing = used - bound
     lines = imports_of(missing, given)
     left = missing.difference(*map(bound_names, lines))
-    return (*lines, *(line for name, line in _standard(library).items() if name in left))
+    return (*lines, *(line for name, line in standard.items() if name in left))
 
 
 def remark_on_imports(lines: Iterable[str]) -> str:
@@ -116,6 +120,14 @@ def _tables(cell: str) -> Iterator[symtable.SymbolTable]:
         table = waiting.pop()
         yield table
         waiting += table.get_children()
+
+
+@lru_cache(maxsize=8)  # an exercise's text is the same for a whole class
+def _offered(given: str) -> frozenset[str]:
+    """Return the names that the imports of the exercise's text bind."""
+    tree = parsed(given)
+    imported = (each for _, each in _imports([tree] if tree else []))
+    return frozenset((each.asname or each.name).split(".")[0] for each in imported)
 
 
 def _standard(library: str) -> dict[str, str]:

@@ -15,9 +15,14 @@ from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.model.signature import Definition
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 from autograder.submission.definitions import DefinitionNode
+from autograder.submission.syntax_nodes import children_of, nodes_in
 
 MOST_NODES = 20_000  # of one step that are looked at
-_SCOPES = (*DefinitionNode.__args__, ast.Lambda)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = frozenset((*_DEFINITIONS, ast.Lambda))
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_NAMED = (*_DEFINITIONS, ast.ExceptHandler)
+_BINDING = frozenset((ast.Name, ast.arg, *_IMPORTS, *_NAMED))
 
 
 @dataclass(frozen=True)
@@ -106,27 +111,35 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
     Without recursion: a tree can be deeper than Python's own stack.
     """
-    waiting = [*reversed(list(ast.iter_child_nodes(node)))]
+    waiting = children_of(node)[::-1]
     for _ in range(MOST_NODES):
         if not waiting:
             return
         child = waiting.pop()
         yield child
-        if not isinstance(child, _SCOPES):
-            waiting += reversed(list(ast.iter_child_nodes(child)))
+        if type(child) not in _SCOPES:
+            waiting += reversed(children_of(child))
 
 
 def names_bound_in(node: ast.AST) -> set[str]:
     """Return the names that a function sets or takes, anywhere in it."""
+    return names_bound_by(nodes_in(node))
+
+
+def names_bound_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that these nodes, each by itself, set or take."""
     bound = set()
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name) and not isinstance(child.ctx, ast.Load):
-            bound.add(child.id)
+    for child in nodes:
+        if type(child) not in _BINDING:  # as most are
+            continue
+        if isinstance(child, ast.Name):
+            if not isinstance(child.ctx, ast.Load):
+                bound.add(child.id)
         elif isinstance(child, ast.arg):
             bound.add(child.arg)
-        elif isinstance(child, ast.Import | ast.ImportFrom):
+        elif isinstance(child, _IMPORTS):
             bound |= {(each.asname or each.name).split(".")[0] for each in child.names}
-        elif isinstance(child, DefinitionNode | ast.ExceptHandler):
+        elif isinstance(child, _NAMED):
             bound.add(child.name or "")
     return bound
 

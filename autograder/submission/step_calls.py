@@ -7,13 +7,14 @@ here costs its owner no more than a judgement with right answers from the steps 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from autograder.submission.cells import parsed
 from autograder.submission.definitions import DefinitionNode
-from autograder.submission.slip import names_bound_in
+from autograder.submission.slip import names_bound_by, names_bound_in
+from autograder.submission.syntax_nodes import nodes_in
 
 MOST_STATEMENTS, MOST_NODES = 500, 20_000
 # With these, a text reaches what it does not name.
@@ -21,6 +22,9 @@ _REACHING = frozenset(
     "eval exec compile globals locals vars getattr attrgetter import_module modules inspect gc "
     "__import__ __builtins__ __dict__ __globals__".split()
 )
+_IMPORTS, _PARTS = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Subscript)
+# The kinds of nodes that tell something here: most are of none of them.
+_TELLING = frozenset((ast.Name, ast.Global, ast.Call, *_IMPORTS, *_PARTS))
 
 
 @dataclass(frozen=True)
@@ -46,63 +50,67 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
         if name in others or name in _REACHING:
             return True
         seen.add(name)
-        for statement in statements:
-            if name in statement.binds:
-                waiting |= statement.mentions - seen
+        for statement in statements.get(name, ()):
+            waiting |= statement.mentions - seen
     return False
 
 
 @lru_cache(maxsize=1)  # a hand-in's wrong steps are asked about in turn
-def _statements(cells: tuple[str, ...]) -> list[_Statement] | None:
+def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
+    """Return the statements of `cells` by each name that they bind or change; None for too many."""
     trees = [parsed(cell) for cell in cells]
     nodes = [node for tree in trees if tree for node in tree.body]
     if not all(trees) or len(nodes) > MOST_STATEMENTS:
         return None
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [node for node in nodes if isinstance(node, _IMPORTS)]
     modules = frozenset(name for node in imports for name in names_bound_in(node))
     statements = [_statement(node, modules) for node in nodes]
-    return None if None in statements else [each for each in statements if each]
+    found: dict[str, list[_Statement]] = {}
+    for statement in statements:
+        if statement is None:
+            return None
+        for name in statement.binds:
+            found.setdefault(name, []).append(statement)
+    return found
 
 
 def _statement(node: ast.stmt, modules: frozenset[str]) -> _Statement | None:
     """Return what a statement does with names; `modules` are not changed by calling them."""
-    inside = list(_first(ast.walk(node)))
+    inside = nodes_in(node, MOST_NODES)
     if len(inside) == MOST_NODES:
         return None
-    mentioned = {name for child in inside for name in _names(child)}
-    shared = {name for child in inside if isinstance(child, ast.Global) for name in child.names}
+    mentioned, shared, changed, stored = set[str](), set[str](), set[str](), set[str]()
+    for child in inside:
+        if type(child) not in _TELLING:
+            continue
+        names = _names(child)
+        mentioned.update(names)
+        if isinstance(child, ast.Global):
+            shared.update(child.names)
+        elif isinstance(child, ast.Call):
+            changed.add(_root(child.func))
+        elif isinstance(child, _PARTS) and not isinstance(child.ctx, ast.Load):
+            stored.update((_root(child), *names))
+    bound = names_bound_by(inside)
     if isinstance(node, DefinitionNode):
-        own = names_bound_in(node) - shared
-        return _Statement(frozenset({node.name} | shared), frozenset(mentioned - own))
-    changed = {_root(child.func) for child in inside if isinstance(child, ast.Call)} - modules
-    stored = {
-        name for child in inside if _is_stored(child) for name in (_root(child), *_names(child))
-    }
-    return _Statement(frozenset(names_bound_in(node) | changed | stored), frozenset(mentioned))
+        return _Statement(frozenset({node.name} | shared), frozenset(mentioned - (bound - shared)))
+    return _Statement(frozenset(bound | (changed - modules) | stored), frozenset(mentioned))
 
 
-def _first(nodes: Iterator[ast.AST]) -> Iterator[ast.AST]:
-    return (node for node, _ in zip(nodes, range(MOST_NODES)))
-
-
-def _names(node: ast.AST) -> Iterator[str]:
+def _names(node: ast.AST) -> tuple[str, ...]:
     if isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.Attribute):
-        yield node.attr
-    elif isinstance(node, ast.ImportFrom | ast.Import):
-        yield from (alias.name for alias in node.names)
-
-
-def _is_stored(node: ast.AST) -> bool:
-    kinds = ast.Attribute | ast.Subscript
-    return isinstance(node, kinds) and not isinstance(node.ctx, ast.Load)
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        return (node.attr,)
+    if isinstance(node, _IMPORTS):
+        return tuple(alias.name for alias in node.names)
+    return ()
 
 
 def _root(node: ast.AST) -> str:
     """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
     for _ in range(MOST_NODES):
-        if not isinstance(node, ast.Attribute | ast.Subscript):
+        if not isinstance(node, _PARTS):
             break
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

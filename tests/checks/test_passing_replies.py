@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from autograder.checks.chain import Chain, Run
+from autograder.checks.chain import Chain, Run, Walk
 from autograder.checks.known_walks import RightWalk
 from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
 from autograder.checks.passing_replies import PassingReplies
@@ -19,6 +19,7 @@ from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Limits, read_exercise
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Outcome, Verdict
+from autograder.protocol.wire import Value
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.submission.reading import Submission
 from autograder.verification.trial import read_trial
@@ -127,7 +128,7 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         done["walks of the reference"] += 1
         return right_walk(self, run)
 
-    def ask(self: Chain, request: Request, known: Reply | None = None) -> Reply:
+    def ask(self: Chain, request: Request, known: Iterable[Reply] = ()) -> Reply:
         done[request.target] += 1
         return asked(self, request, known)
 
@@ -153,6 +154,30 @@ def test_the_reference_walks_once_and_a_student_is_asked_for_each_step_once(
     assert [chain.outcome for chain in chains].count(Outcome.PASSED) == 4
     assert walked.pop("walks of the reference") == 1
     assert set(walked.values()) == {len(texts)}, "a step was asked twice, or not at all"
+
+
+@pytest.mark.parametrize(("folder", "library"), [(NUMPY, "np"), (TORCH, "torch")])
+def test_a_walk_is_known_beside_others_and_whatever_was_drawn(
+    folder: Path, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget(folder)
+    monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
+    walks: list[Chain] = []
+    end = Chain._end
+
+    def walked(self: Chain, run: Run, walk: Walk) -> Value:
+        walks.append(self)
+        return end(self, run, walk)
+
+    monkeypatch.setattr(Chain, "_end", walked)
+    code = (folder / "solution.py").read_text(encoding="utf-8")
+    head = f"{code}\n\n_right = apply_attention\n\ndef apply_attention(weights, values):\n"
+    rounded = f"(1 + 2 * {library}.finfo(values.dtype).eps)"
+    other = f"{head}    return _right(weights, values) * {rounded}\n"
+    texts = [code, other, f"# 1\n{code}", f"# 2\n{other}", f"# 3\n{code}"]
+    verdicts = graded(folder, handed_in(folder, texts))
+    assert all(verdict.chain.outcome is Outcome.PASSED for verdict in verdicts.values())
+    assert len(walks) == 3, "the reference's walk, and one for each way to round"
 
 
 @pytest.fixture(scope="module")
