@@ -17,7 +17,6 @@ from typing import Any
 _STEP = "  "
 
 
-
 def indented_json(value: object, left_out: Collection[str] = ()) -> str:
     """Return `value` as JSON; a dataclass is an object, without the fields named in `left_out`.
 
