@@ -103,9 +103,7 @@ def _next(name: str, folder: int, root: Path, reached: tuple[str, ...], flags: i
     except OSError as error:
         # Systems report a link by different numbers; a socket gives ENXIO.
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
-            raise NotPlain(
-                root.joinpath(*reached), is_link=error.errno != errno.ENXIO
-            ) from None
+            raise NotPlain(root.joinpath(*reached), is_link=error.errno != errno.ENXIO) from None
         raise
     if stat.S_ISLNK(os.fstat(descriptor).st_mode):  # O_PATH opens the link itself
         os.close(descriptor)
