@@ -83,7 +83,7 @@ def _release_file(course: Course, exercise: str) -> Path:
 
 
 def notebook_of(skeleton: Skeleton, submission: Submission) -> NotebookNode:
-    """Return the release of `skeleton` with the submission's code, from an .ipynb or a .py, in its cells.
+    """Return the release with the code of a submission, an .ipynb or a .py, in its cells.
 
     If the submission could not be read, the release stays as it is and the verdict says why. If
     its code cannot be put into the cells, the release stays as it is and a cell says so. Raise

@@ -57,7 +57,7 @@ def _within(begin: str, parts: Iterable[str], end: str, margin: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _names(kind: type[Any], left_out: tuple[str, ...]) -> _Names:
+def _names(kind: type[Any], left_out: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Return the fields of a dataclass that are written: their names, and these as JSON."""
     names = (field.name for field in dataclasses.fields(kind))
     return tuple((name, encode_basestring(name)) for name in names if name not in left_out)
