@@ -11,7 +11,6 @@ import ast
 import builtins
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
 
 from autograder.submission.cells import parsed
 from autograder.submission.definitions import top_level
@@ -25,6 +24,12 @@ OTHER_CODE = ""  # in place of a step, for functions that are none
 # What differs between two people who write the same: types and marks of the tree itself.
 _SKIPPED = frozenset(("annotation", "returns", "ctx", "type_comment", "type_params"))
 _TEXT = frozenset(("id", "attr", "arg"))
+# The fields of each kind of node that count, and may hold nodes.
+_FIELDS = {
+    kind: tuple(name for name in kind._fields if name not in _SKIPPED | _TEXT)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+} | {ast.Constant: ()}
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -74,7 +79,7 @@ def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     while left:
         node = left.pop()
         yield _token(node, names)
-        fields = _fields(node.__class__)
+        fields = _FIELDS[type(node)]
         if not fields:
             continue
         below: list[ast.AST] = []
@@ -87,17 +92,9 @@ def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
         left += reversed(below)
 
 
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of a kind of node that count and may hold nodes."""
-    if kind is ast.Constant:
-        return ()
-    return tuple(field for field in kind._fields if field not in _SKIPPED | _TEXT)
-
-
 def _counts(node: ast.AST) -> bool:
     """Whether a node is more than prose: a docstring, or a string in place of a comment."""
-    return node.__class__ is not ast.Expr or not isinstance(node.value, ast.Constant)  # type: ignore[attr-defined]
+    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
 def _token(node: ast.AST, names: Mapping[str, str]) -> str:
