@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import select
 import signal
 import threading
 import time
@@ -104,6 +105,12 @@ class WatchedProcess:
     def sentinel(self) -> int:
         """What becomes ready when the process has ended."""
         return self._process.sentinel
+
+    def has_said(self) -> bool:
+        """Whether it has said something that was not received yet, or has hung up."""
+        waiting = select.poll()
+        waiting.register(self.line.fileno(), select.POLLIN)
+        return bool(waiting.poll(0))
 
     @property
     def ending(self) -> str:
