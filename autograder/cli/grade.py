@@ -22,6 +22,7 @@ from autograder.grading.folder_task import folder_task
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
+from autograder.grading.rare_collection import collected_rarely
 from autograder.model.import_path import refuse_modules_in
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
@@ -90,7 +91,8 @@ def grade_path(
     graded and written, and then the error is raised.
     """
     path, output = class_folder(path), output.absolute() if output else None
-    with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
+    lock = class_lock(path, lambda: console.print(Text(WAITS)))
+    with ended_by_signals(), lock, collected_rarely():
         found = found_class(path, exercise, solutions, output)
         with GraderPool(options.processes) as pool, _judges(options, pool, console) as judges:
             judged = grade_task(found.task, pool, options, console, judges=judges)

@@ -7,7 +7,6 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import select
@@ -22,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.grading.rare_collection import collect_rarely
 from autograder.model.import_path import safe_for_a_new_process
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 
 MEGABYTE = 1 << 20
-_NEW_OBJECTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -165,9 +164,7 @@ def _serve(line: Connection) -> None:
     os.chdir("/")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the starter, which ends this
     _end_with_starter()
-    # Nearly all that judging makes is freed by counting: to search it for cycles after each 700
-    # new objects took a twentieth of the time.
-    gc.set_threshold(_NEW_OBJECTS)
+    collect_rarely()  # to search after each 700 new objects took a twentieth of the time
     while True:
         try:
             work, items, megabytes = line.recv()
