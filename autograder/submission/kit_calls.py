@@ -26,7 +26,7 @@ _CELL_MAGIC = "run_cell_magic"
 _MAIN_NAME = "__name__"
 _IMPORTED = "imported from the kit"  # which is no name
 _SHORT, _MOST_KEPT = 2_048, 256
-_MOST_NAMES = 50  # that a text is searched for, one after the other
+_MOST_NAMES = 50  # that each cell is searched for, one after the other
 _Found = TypeVar("_Found")
 
 
@@ -57,8 +57,10 @@ def without_kit_calls(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...
     In a `notebook`, what stands under `if __name__ == "__main__":` is run, as Jupyter runs it.
     """
     names = _names(cells)
+    if len(names) > _MOST_NAMES or sum(map(len, names)) > _SHORT:  # nobody needs that many
+        return tuple(_without_calls(cell, names, notebook) for cell in cells)
     return tuple(
-        _without_calls(cell, names, notebook) if _may_hold_any(cell, names) else cell
+        _without_calls_of_shared(cell, names, notebook) if _may_hold_any(cell, names) else cell
         for cell in cells
     )
 
@@ -98,15 +100,16 @@ def _bindings(cell: str) -> tuple[tuple[str, str], ...]:
 
 def _may_hold_any(cell: str, names: frozenset[str]) -> bool:
     """Whether there may be something to replace in a cell; nearly always, a look at it says no."""
-    if len(names) > _MOST_NAMES or not cell.isascii():  # Python reads some other letters as Latin
-        return True
-    return any(name in cell for name in (*names, KIT, _MAIN_NAME))
+    # Python reads some letters of other scripts as Latin ones.
+    return not cell.isascii() or any(name in cell for name in (*names, KIT, _MAIN_NAME))
 
 
-@_of_shared_cells
 def _without_calls(cell: str, names: frozenset[str], notebook: bool) -> str:
     tree = parsed(cell)
     return _edited(cell, _edits(tree, names, notebook)) if tree else cell
+
+
+_without_calls_of_shared = _of_shared_cells(_without_calls)
 
 
 def _is_kit(module: str) -> bool:
