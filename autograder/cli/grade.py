@@ -14,6 +14,7 @@ from autograder.grading.class_task import GradingOptions
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.head_start import give_head_start
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
+from autograder.grading.rare_collection import collected_rarely
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,8 @@ def grade_path(
         (console or out()).print(Text(words, style=style))
 
     path, output = class_folder(path), output.absolute() if output else None
-    with ended_by_signals(), class_lock(path, lambda: say(WAITS)):
+    lock = class_lock(path, lambda: say(WAITS))
+    with ended_by_signals(), lock, collected_rarely():
         found = found_class(path, exercise, solutions, output)
         with GraderPool(options.processes) as pool:
             give_head_start(found.task, pool, options)

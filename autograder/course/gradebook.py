@@ -86,7 +86,7 @@ def write_gradebook(
                 )
                 for each in judged[start : start + BATCH]
             ]
-            batch = graded_notebooks(course, exercise, part, staging / str(start), graders)
+            batch = graded_notebooks(course, facts, part, staging / str(start), graders)
             with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
                 students = [graded.student for graded in batch]

@@ -26,6 +26,7 @@ from autograder.course.intake import (
     notebook_of,
     nothing_of,
     release_notebook,
+    release_skeleton,
     without_code,
     write_submission,
 )
@@ -79,7 +80,7 @@ class GradedNotebook:
 
 def graded_notebooks(
     course: Course,
-    exercise: str,
+    exercise: Exercise,
     judged: Sequence[JudgedSubmission],
     staging: Path,
     pool: GraderPool,
@@ -128,30 +129,29 @@ def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:
 
 def _make_batch(
     course: Course,
-    exercise: str,
+    exercise: Exercise,
     jobs: Sequence[tuple[JudgedSubmission, Path]],
     progress: WorkProgress,
 ) -> None:
-    release, facts = release_notebook(course, exercise), course.exercise(exercise)
+    skeleton = release_skeleton(course, exercise.name)
     for number, (judged, folder) in enumerate(jobs):
         progress.begin(number)
         try:
-            notebook = notebook_of(release, judged.submission)
+            notebook = notebook_of(skeleton, judged.submission)
         except ChangedFile:
-            notebook = release
+            notebook = skeleton.release
             judged = _with_remark(judged, without_code(judged.submission), CHANGED)
-        progress.done(_graded(course, facts, judged, notebook, folder))
+        progress.done(_graded(course, exercise, judged, notebook, folder))
 
 
 def _without_code(
-    course: Course, exercise: str, judged: JudgedSubmission, folder: Path, loss: Loss
+    course: Course, exercise: Exercise, judged: JudgedSubmission, folder: Path, loss: Loss
 ) -> GradedNotebook:
     remark = f"Your code is not in this notebook: copying it was stopped ({loss.detail})."
     # The hand-in itself is not read again.
-    nothing = nothing_of(judged.submission.student, exercise)
-    release = release_notebook(course, exercise)
-    facts = course.exercise(exercise)
-    return _graded(course, facts, _with_remark(judged, nothing, remark), release, folder)
+    nothing = nothing_of(judged.submission.student, exercise.name)
+    release = release_notebook(course, exercise.name)
+    return _graded(course, exercise, _with_remark(judged, nothing, remark), release, folder)
 
 
 def _with_remark(judged: JudgedSubmission, submission: Submission, remark: str) -> JudgedSubmission:
@@ -171,7 +171,9 @@ def _graded(
     scores: dict[str, float | None] = {}
     comments: dict[str, str | None] = {}
     for cell in filled.cells:
-        facts = cell.metadata.get("nbgrader", {})
+        facts = cell["metadata"].get("nbgrader")
+        if not facts:
+            continue
         # An answer that is not shown is not an answer that was not given.
         blank = utils.is_solution(cell) and not judged.shown
         if utils.is_grade(cell):

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from nbformat.v4 import new_markdown_cell
 from nbgrader.utils import parse_utc
 
 from autograder.course.creation import Course, notebook_name, script_name
-from autograder.course.skeleton import from_script, onto_skeleton, with_own_cells
+from autograder.course.skeleton import Skeleton, from_script, with_own_cells
 from autograder.errors import KitError
 from autograder.model.files import replace_file
 from autograder.model.plain_file import opened
@@ -53,11 +55,26 @@ def release_notebook(course: Course, exercise: str) -> NotebookNode:
 
     Raise `KitError` when both are missing.
     """
+    notebook: NotebookNode = nbformat.read(_release_file(course, exercise), as_version=4)
+    return notebook
+
+
+def release_skeleton(course: Course, exercise: str) -> Skeleton:
+    """Return the skeleton of `release_notebook`, which nobody may change; raise `KitError`."""
+    return _skeleton(_release_file(course, exercise).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=2)
+def _skeleton(text: str) -> Skeleton:
+    # nbformat checks it against a schema, which takes longer than to fill it in.
+    return Skeleton.of(nbformat.reads(text, as_version=4))
+
+
+def _release_file(course: Course, exercise: str) -> Path:
     for folder in (course.release(exercise), course.source(exercise)):
         path = folder / notebook_name(exercise)
         if path.is_file():
-            notebook: NotebookNode = nbformat.read(path, as_version=4)
-            return notebook
+            return path
     raise KitError(
         f"{exercise} has no notebook",
         place=str(course.source(exercise)),
@@ -65,25 +82,20 @@ def release_notebook(course: Course, exercise: str) -> NotebookNode:
     )
 
 
-def notebook_of(release: NotebookNode, submission: Submission) -> NotebookNode:
-    """Return the release with the submission's code, from an .ipynb or a .py, in its cells.
+def notebook_of(skeleton: Skeleton, submission: Submission) -> NotebookNode:
+    """Return the release with the code of a submission, an .ipynb or a .py, in its cells.
 
     If the submission could not be read, the release stays as it is and the verdict says why. If
     its code cannot be put into the cells, the release stays as it is and a cell says so. Raise
     `ChangedFile` when the file has changed, because only the code that is judged may be shown.
     """
-    names = [
-        cell.metadata.nbgrader.grade_id
-        for cell in release.cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
-    ]
     if submission.rejected:
-        return onto_skeleton(release, NotebookNode(cells=[]))
+        return skeleton.filled(())
     text = _text(submission)
     try:
-        return onto_skeleton(release, _cells(text, submission.path, names))
+        return skeleton.filled(_cells(text, submission.path, skeleton.solutions))
     except Exception:  # one student's hand-in must not keep the others from getting grades
-        return onto_skeleton(release, NotebookNode(cells=[new_markdown_cell(NOT_SHOWN)]))
+        return skeleton.filled((new_markdown_cell(NOT_SHOWN),))
 
 
 def _text(submission: Submission) -> str:
@@ -97,17 +109,18 @@ def _text(submission: Submission) -> str:
     return read.text
 
 
-def _cells(text: str, path: Path, names: list[str]) -> NotebookNode:
+def _cells(text: str, path: Path, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the cells of the file that was handed in; raise `Unreadable`."""
     if not is_notebook(path):
-        return from_script(text, names)
-    return NotebookNode(cells=notebook_cells(text, file_name(path)))
+        cells: list[NotebookNode] = from_script(text, names).cells
+        return cells
+    return notebook_cells(text, file_name(path))
 
 
 def lay_out(release: NotebookNode, submission: Submission, target: Path) -> None:
     """Write the submission as a notebook that records which code it shows (see `same_code`)."""
     try:
-        notebook, code = notebook_of(release, submission), submission.code_hash
+        notebook, code = notebook_of(Skeleton.of(release), submission), submission.code_hash
     except ChangedFile:
         notebook, code = with_own_cells(release), "changed"
         submission = without_code(submission)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from nbgrader.utils import is_grade, is_solution, is_task
+from nbgrader.utils import is_task
 
 from autograder.course.shown_work import shown_attachments, shown_outputs
 from autograder.submission.cells import MOST_CELLS, source
@@ -26,37 +27,68 @@ EXTRA = "extra-"  # how the id begins of a cell that only the submission has
 START = -1  # the place of a cell that comes before all cells of the skeleton
 
 
-def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNode:
-    """Return `release` with the code of `submitted` in its solution cells.
+@dataclass(frozen=True)
+class Skeleton:
+    """A released notebook, with what is looked up in it for every hand-in.
 
-    Outputs and pictures stay only where somebody grades by hand. A solution cell is found by its
-    `grade_id` (the last one, if there are copies), or else by the definition of that name. Any
-    other text that is not in the release becomes a plain cell without metadata, after the cell
-    that it followed. Neither argument is changed.
+    numbers, texts: the places of its cells by `grade_id`, and by kind and text. solutions: the
+    names of its solution cells. by_hand: the places of answers that a person gives points for.
     """
-    result = with_own_cells(release)
-    numbers = {_grade_id(c): number for number, c in enumerate(result.cells) if _grade_id(c)}
-    texts = {_text(cell): number for number, cell in enumerate(result.cells)}
-    solutions = tuple(_grade_id(cell) for cell in result.cells if _is_solution(cell))
-    filled = _filled(submitted.cells, solutions)
-    extra: dict[int, list[NotebookNode]] = {}
-    work: dict[int, NotebookNode] = {}
-    place = START
-    for number, cell in enumerate(submitted.cells):
-        if number in filled:
-            place = numbers[filled[number]]
-            result.cells[place].source = source(cell)
-            if is_graded_by_hand(result.cells[place]):
-                work[place] = cell
-            continue
-        grade_id = _grade_id(cell)
-        if grade_id not in solutions:  # a copy of a solution cell stays where it was put
-            place = numbers.get(grade_id, texts.get(_text(cell), place))
-        if source(cell).strip() and _text(cell) not in texts:
-            extra.setdefault(place, []).append(cell)
-    for place, cell in enumerate(result.cells):
-        _show(cell, work.get(place, {}))
-    return _assembled(result, extra, any(map(is_task, result.cells)))
+
+    release: NotebookNode
+    numbers: Mapping[str, int]
+    texts: Mapping[tuple[str, str], int]
+    solutions: tuple[str, ...]
+    by_hand: frozenset[int]
+    has_tasks: bool
+
+    @classmethod
+    def of(cls, release: NotebookNode) -> Skeleton:
+        """Return the skeleton that `release` is; nobody may change that notebook afterwards."""
+        cells = release.cells
+        return cls(
+            release,
+            {_grade_id(cell): number for number, cell in enumerate(cells) if _grade_id(cell)},
+            {_text(cell): number for number, cell in enumerate(cells)},
+            tuple(_grade_id(cell) for cell in cells if _is_solution(cell)),
+            frozenset(number for number, cell in enumerate(cells) if is_graded_by_hand(cell)),
+            any(map(is_task, cells)),
+        )
+
+    def filled(self, submitted: Sequence[Mapping[str, Any]]) -> NotebookNode:
+        """Return the release with the code of the cells `submitted` in its solution cells.
+
+        Outputs and pictures stay only where somebody grades by hand. A solution cell is found by
+        its `grade_id` (the last one, if there are copies), or else by the definition of that name.
+        Any other text that is not in the release becomes a plain cell without metadata, after the
+        cell that it followed. Neither the release nor `submitted` is changed.
+        """
+        result = with_own_cells(self.release)
+        ids = list(map(_grade_id, submitted))
+        filled = _filled(submitted, ids, self.solutions)
+        extra: dict[int, list[Mapping[str, Any]]] = {}
+        work: dict[int, Mapping[str, Any]] = {}
+        place = START
+        for number, cell in enumerate(submitted):
+            if number in filled:
+                place = self.numbers[filled[number]]
+                result.cells[place]["source"] = source(cell)
+                if place in self.by_hand:
+                    work[place] = cell
+                continue
+            grade_id, text = ids[number], _text(cell)
+            if grade_id not in self.solutions:  # a copy of a solution cell stays where it was put
+                place = self.numbers.get(grade_id, self.texts.get(text, place))
+            if text[1] and text not in self.texts:
+                extra.setdefault(place, []).append(cell)
+        for place, cell in enumerate(result.cells):
+            _show(cell, work.get(place))
+        return _assembled(result, extra, self.has_tasks)
+
+
+def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNode:
+    """Return `release` with the code of `submitted` in its solution cells (see `Skeleton`)."""
+    return Skeleton.of(release).filled(submitted.cells)
 
 
 def with_own_cells(notebook: NotebookNode) -> NotebookNode:
@@ -86,15 +118,14 @@ def from_script(text: str, names: Sequence[str]) -> NotebookNode:
     return notebook
 
 
-def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, str]:
-    """Return which submitted cell fills which solution cell: number to name."""
-    chosen: dict[str, int] = {}
-    for number, cell in enumerate(cells):
-        if _grade_id(cell) in names:
-            chosen[_grade_id(cell)] = number
+def _filled(
+    cells: Sequence[Mapping[str, Any]], ids: Sequence[str], names: Sequence[str]
+) -> dict[int, str]:
+    """Return which submitted cell, with its `grade_id`, fills which solution cell: by number."""
+    chosen = {grade_id: number for number, grade_id in enumerate(ids) if grade_id in names}
     found: dict[str, int] = {}
-    for number, cell in enumerate(cells):
-        # Metadata can get lost; then a definition is enough. Each cell fills one name.
+    # Metadata can get lost; then a definition is enough. Each cell fills one name.
+    for number, cell in enumerate(cells) if len(chosen) < len(set(names)) else ():
         if number in chosen.values() or cell.get("cell_type") != "code":
             continue
         defined = (each.name for each in find_definitions(source(cell)) if each.name in names)
@@ -106,19 +137,21 @@ def _filled(cells: Sequence[NotebookNode], names: Sequence[str]) -> dict[int, st
 
 def is_graded_by_hand(cell: NotebookNode) -> bool:
     """Whether a cell of the release is an answer that a person gives points for."""
-    return bool(is_grade(cell) and is_solution(cell))
+    facts = cell["metadata"].get("nbgrader", {})  # as nbgrader's own functions look, but quicker
+    return bool(facts.get("grade") and facts.get("solution"))
 
 
-def _show(cell: NotebookNode, submitted: Mapping[str, Any]) -> None:
+def _show(cell: NotebookNode, submitted: Mapping[str, Any] | None) -> None:
     """Give a cell of ours what `submitted` shows besides its text, and nothing else."""
-    if cell.cell_type == "code":
-        cell.outputs, cell.execution_count = shown_outputs(submitted), None
-    elif pictures := shown_attachments(submitted):
+    if cell["cell_type"] == "code":
+        cell["outputs"] = shown_outputs(submitted) if submitted else []
+        cell["execution_count"] = None
+    elif submitted and (pictures := shown_attachments(submitted)):
         cell.attachments = NotebookNode(cell.get("attachments", {})) | pictures
 
 
 def _assembled(
-    skeleton: NotebookNode, extra: dict[int, list[NotebookNode]], by_hand: bool
+    skeleton: NotebookNode, extra: dict[int, list[Mapping[str, Any]]], by_hand: bool
 ) -> NotebookNode:
     """Return the skeleton with each extra cell after the cell that it followed.
 
@@ -136,7 +169,7 @@ def _assembled(
     return skeleton
 
 
-def _plain(cell: NotebookNode, names: Iterator[str], by_hand: bool) -> NotebookNode:
+def _plain(cell: Mapping[str, Any], names: Iterator[str], by_hand: bool) -> NotebookNode:
     make = new_code_cell if cell.get("cell_type") == "code" else new_markdown_cell
     plain: NotebookNode = make(source(cell), id=next(names))
     if by_hand:
@@ -148,7 +181,7 @@ def _is_solution(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
-def _grade_id(cell: NotebookNode) -> str:
+def _grade_id(cell: Mapping[str, Any]) -> str:
     """Return the cell's `grade_id`, or ""; a student may have put anything there."""
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
@@ -156,7 +189,7 @@ def _grade_id(cell: NotebookNode) -> str:
     return grade_id if isinstance(grade_id, str) else ""
 
 
-def _text(cell: NotebookNode) -> tuple[str, str]:
+def _text(cell: Mapping[str, Any]) -> tuple[str, str]:
     return str(cell.get("cell_type")), source(cell).strip()
 
 

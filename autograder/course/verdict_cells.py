@@ -22,7 +22,14 @@ from autograder.model.exercise import Exercise
 from autograder.model.symbols import number, step_mark
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.reports.advice import chain_finding, chain_sentence, step_note
-from autograder.reports.finding import finding_text, folded_html, html, shown, step_text
+from autograder.reports.finding import (
+    FindingText,
+    finding_text,
+    folded_html,
+    html,
+    shown,
+    step_finding,
+)
 from autograder.reports.levels import unprotected_words
 
 CHECK_PREFIX = "check_"
@@ -41,8 +48,8 @@ def check_cells(
     """
     found: dict[str, NotebookNode] = {}
     for cell in notebook.cells:
-        facts = cell.metadata.get("nbgrader", {})
-        if not facts.get("grade") or facts.get("solution") or cell.cell_type != "code":
+        facts = cell["metadata"].get("nbgrader", {})
+        if not facts.get("grade") or facts.get("solution") or cell["cell_type"] != "code":
             continue
         grade_id = facts["grade_id"]
         step = grade_id.removeprefix(CHECK_PREFIX)
@@ -87,13 +94,15 @@ def with_verdict(
             place=f"it checks {', '.join(checks) or 'none'}; the verdict has {', '.join(names)}",
             cure="run `attn build`, and in the course `attn course update`; then release it again",
         )
-    for count, cell in enumerate((c for c in result.cells if c.cell_type == "code"), start=1):
-        cell.execution_count = count
+    for count, cell in enumerate((c for c in result.cells if c["cell_type"] == "code"), start=1):
+        cell["execution_count"] = count
         if not (is_graded_by_hand(cell) or cell.get("id", "").startswith(EXTRA)):
-            cell.outputs = []
+            cell["outputs"] = []
     for step in verdict.steps:
         points = counted.points.get(step.name, 0.0) if counted else step.points
-        _write(checks[step.name], _words(step, verdict, exercise), step, points)
+        found = step_finding(step)
+        words = _words(step, found, verdict, exercise)
+        _write(checks[step.name], words, found.details, points)
     return result
 
 
@@ -123,14 +132,17 @@ def finished(path: Path) -> bool:
         return False
 
 
-def _write(cell: NotebookNode, words: tuple[str, ...], step: StepVerdict, points: float) -> None:
-    details = step_text(step).finding.details
+def _write(
+    cell: NotebookNode, words: tuple[str, ...], details: tuple[str, ...], points: float
+) -> None:
+    facts = cell.metadata.nbgrader
     page = "".join(f"<p>{html(part)}</p>" for part in words) + folded_html(
         "Click for details", details
     )
     data = {"text/plain": "\n\n".join((*words, *details)), "text/html": page}
-    score = repr(_score(step.name, points, float(cell.metadata.nbgrader["points"])))
-    cell.outputs = [
+    step = facts["grade_id"].removeprefix(CHECK_PREFIX)
+    score = repr(_score(step, points, float(facts["points"])))
+    cell["outputs"] = [
         _output("display_data", data),
         _output("execute_result", {"text/plain": score}, execution_count=cell.execution_count),
     ]
@@ -152,11 +164,13 @@ def _score(step: str, points: float, most: float) -> float:
     return min(max(float(points), 0.0), most)
 
 
-def _words(step: StepVerdict, verdict: Verdict, exercise: Exercise) -> tuple[str, ...]:
+def _words(
+    step: StepVerdict, finding: FindingText, verdict: Verdict, exercise: Exercise
+) -> tuple[str, ...]:
     points = f"{number(step.points)} of {number(step.max_points)} points"
     sign = step_mark(step)
     ended = " ".join((sign.words, step_note(exercise, verdict, step))).strip()
-    words = [f"{sign.sign} {step.name}: {ended}, {points}.", *step_text(step).finding.parts]
+    words = [f"{sign.sign} {step.name}: {ended}, {points}.", *finding.parts]
     if step.name == verdict.steps[-1].name:
         whole = "End to end" if verdict.chain.asked else "All steps"
         words.append(f"{whole}: {chain_sentence(exercise, verdict)}")

@@ -8,12 +8,12 @@ for no reason of ours is no verdict on anybody: its hand-in is tried once more, 
 from __future__ import annotations
 
 import os
+import select
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from multiprocessing import connection
 from types import TracebackType
 from typing import Any
 
@@ -135,14 +135,18 @@ class GraderPool:
             return  # it has ended, which the next look will show
 
     def _ready(self) -> list[WatchedProcess]:
-        handles = {handle: p for p in self._busy for handle in (p.line, p.sentinel)}
-        return list(dict.fromkeys(handles[each] for each in connection.wait(handles, TICK)))  # type: ignore[index]
+        # Not `connection.wait`: it sets up a selector each time, for each short piece of work.
+        owners = {end: each for each in self._busy for end in (each.line.fileno(), each.sentinel)}
+        waiting = select.poll()
+        for end in owners:
+            waiting.register(end, select.POLLIN)
+        return list(dict.fromkeys(owners[end] for end, _ in waiting.poll(TICK * 1000)))
 
     def _listen(self, process: WatchedProcess, result: Callable[[int, Any], None]) -> None:
         """Take in all that a process has said."""
         batch = self._busy[process]
         try:
-            while process in self._busy and process.line.poll():
+            while process in self._busy and process.has_said():
                 self._take(process, batch, process.line.recv(), result)
         except (EOFError, OSError):
             return  # it has ended, which its exit code shows

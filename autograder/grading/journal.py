@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -117,15 +117,21 @@ class Journal:
         Also None when the verdict is not on `exercise` as it is now, contradicts itself, or is
         larger than any that we give. Raises `JournalFault` when the journal cannot be read.
         """
-        text = self._text(key)
-        if text is None:
-            return None
-        try:
-            verdict = replace(Verdict.from_json(text.decode("utf-8")), student=student)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return None  # of no use: judge again, and replace it
-        head = _judged(verdict.exercise, verdict.code_hash, verdict.exercise_hash)
-        return verdict if key.startswith(head) and is_sound(verdict, exercise) else None
+        return self.find_all({student: key}, exercise).get(student)
+
+    def find_all(self, keys: Mapping[str, str], exercise: Exercise) -> dict[str, Verdict]:
+        """Return the verdicts of all students that `find` would return, by student.
+
+        `keys` are those of their submissions. Raises `JournalFault` when it cannot be read.
+        """
+        with self._faults(), self._open() as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+            connection.text_factory = bytes  # it need not be UTF-8
+            found = (
+                (student, _sound(_text(connection, key), key, student, exercise))
+                for student, key in keys.items()
+            )
+            return {student: verdict for student, verdict in found if verdict}
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
@@ -146,17 +152,6 @@ class Journal:
         """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""
         with self._faults(), self._open() as connection:
             connection.executemany("delete from verdicts where key = ?", [(key,) for key in keys])
-
-    def _text(self, key: str) -> bytes | None:
-        with self._faults(), self._open() as connection:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-            connection.text_factory = bytes  # it need not be UTF-8
-            query = "select verdict from verdicts where key = ?"
-            try:
-                found = connection.execute(query, (key,)).fetchone()
-            except sqlite3.DataError:  # larger than that
-                return None
-        return found[0] if found else None
 
     def _check(self) -> None:
         with self._open() as connection:
@@ -223,3 +218,23 @@ class Journal:
             yield
         except sqlite3.Error as error:
             raise JournalFault(f"the journal {self.path.name}: {error}") from error
+
+
+def _text(connection: sqlite3.Connection, key: str) -> bytes | None:
+    try:
+        found = connection.execute("select verdict from verdicts where key = ?", (key,)).fetchone()
+    except sqlite3.DataError:  # larger than any that we give
+        return None
+    return found[0] if found else None
+
+
+def _sound(text: bytes | None, key: str, student: str, exercise: Exercise) -> Verdict | None:
+    """Return the verdict in a row of the journal, None when it is of no use: then judge again."""
+    if text is None:
+        return None
+    try:
+        verdict = replace(Verdict.from_json(text.decode("utf-8")), student=student)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    head = _judged(verdict.exercise, verdict.code_hash, verdict.exercise_hash)
+    return verdict if key.startswith(head) and is_sound(verdict, exercise) else None

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import re
 import types
+from collections.abc import Callable
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -69,25 +70,45 @@ def _layer_fits(verdict: Verdict) -> bool:
 
 def _has_type(value: object, declared: Any) -> bool:
     """Whether `value` is what a field of a verdict declares, all the way down."""
-    if get_origin(declared) is types.UnionType:
-        return any(_has_type(value, kind) for kind in get_args(declared))
-    if get_origin(declared) is tuple:
-        return isinstance(value, tuple) and _have_types(value, get_args(declared))
-    if declared is float:
-        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    if type(value) is not declared:  # True is no number here
-        return False
-    if not dataclasses.is_dataclass(declared):
-        return True
-    return all(_has_type(getattr(value, name), kind) for name, kind in _fields(declared).items())
-
-
-def _have_types(values: tuple[object, ...], declared: tuple[Any, ...]) -> bool:
-    if declared[-1] is Ellipsis:
-        return all(_has_type(value, declared[0]) for value in values)
-    return len(values) == len(declared) and all(map(_has_type, values, declared))
+    return _test_of(declared)(value)
 
 
 @cache
-def _fields(declared: type) -> dict[str, Any]:
-    return get_type_hints(declared)
+def _test_of(declared: Any) -> Callable[[object], bool]:
+    """Return what tells values of a declared type; it is made once, not for each value."""
+    kinds = get_args(declared)
+    if get_origin(declared) is types.UnionType:
+        tests = tuple(map(_test_of, kinds))
+        return lambda value: any(test(value) for test in tests)
+    if get_origin(declared) is tuple:
+        return _sequence_test(kinds)
+    if declared is float:
+        return lambda value: type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if not dataclasses.is_dataclass(declared):
+        return lambda value: type(value) is declared  # True is no number here
+
+    def is_whole(value: object) -> bool:
+        if type(value) is not declared:
+            return False
+        return all(test(getattr(value, name)) for name, test in _field_tests(declared))
+
+    return is_whole
+
+
+@cache
+def _field_tests(declared: type) -> tuple[tuple[str, Callable[[object], bool]], ...]:
+    # Only when there is such a value: a finding may rest on another finding.
+    return tuple((name, _test_of(kind)) for name, kind in get_type_hints(declared).items())
+
+
+def _sequence_test(kinds: tuple[Any, ...]) -> Callable[[object], bool]:
+    if kinds[-1] is Ellipsis:
+        test = _test_of(kinds[0])
+        return lambda value: isinstance(value, tuple) and all(map(test, value))
+    tests = tuple(map(_test_of, kinds))
+
+    def fits(value: object) -> bool:
+        alike = isinstance(value, tuple) and len(value) == len(tests)
+        return alike and all(test(each) for test, each in zip(tests, value))  # type: ignore[call-overload]
+
+    return fits

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import multiprocessing
 import os
+import select
 import signal
 import threading
 import time
@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.grading.rare_collection import collect_rarely
 from autograder.model.import_path import safe_for_a_new_process
 from autograder.model.machine_fault import fault_of, limit_reached
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 
 MEGABYTE = 1 << 20
-_NEW_OBJECTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,12 @@ class WatchedProcess:
         """What becomes ready when the process has ended."""
         return self._process.sentinel
 
+    def has_said(self) -> bool:
+        """Whether it has said something that was not received yet, or has hung up."""
+        waiting = select.poll()
+        waiting.register(self.line.fileno(), select.POLLIN)
+        return bool(waiting.poll(0))
+
     @property
     def ending(self) -> str:
         """How the process ended, in words; "" while it runs."""
@@ -178,16 +184,14 @@ def _serve(line: Connection) -> None:
     except KitError as error:
         line.send(Message("failed", value=error))  # to be heard by who gives the first work
         return
-    # Nearly all that judging makes is freed by counting: to search it for cycles after each 700
-    # new objects took a twentieth of the time.
-    gc.set_threshold(_NEW_OBJECTS)
+    collect_rarely()  # to search after each 700 new objects took a twentieth of the time
     while True:
         try:
             order = line.recv()
         except EOFError:
             return
         if callable(order):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the work that needs it fails again, and says so
                 order()
             continue
         work, items, megabytes = order

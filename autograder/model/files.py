@@ -71,8 +71,12 @@ def write_whole(path: Path, text: str) -> None:
     `KitError` when the folder cannot be written to.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text.encode("utf-8", "backslashreplace"))
+        content = text.encode("utf-8", "backslashreplace")
+        try:
+            replace_file(path, content)
+        except FileNotFoundError:  # of a class, only the first file has no folder
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, content)
     except OSError as error:
         raise KitError(
             f"{path.name} cannot be written: {error.strerror}",
@@ -88,9 +92,18 @@ def replace_file(path: Path, content: bytes) -> None:
     stem = path.name if len(kept) <= _LONGEST_STEM else hashlib.sha256(kept).hexdigest()
     part = path.with_name(f".{stem}.{os.getpid()}.part")
     try:
-        part.unlink(missing_ok=True)  # left by a killed run, or a link to elsewhere
-        with part.open("xb") as stream:
-            stream.write(content)
+        _write_new(part, content)
         os.replace(part, path)
-    finally:
+    except BaseException:
         part.unlink(missing_ok=True)
+        raise
+
+
+def _write_new(part: Path, content: bytes) -> None:
+    try:
+        stream = part.open("xb")
+    except FileExistsError:  # left by a killed run, or a link to elsewhere
+        part.unlink(missing_ok=True)
+        stream = part.open("xb")
+    with stream:
+        stream.write(content)

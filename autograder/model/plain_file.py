@@ -85,30 +85,29 @@ def opened(path: Path, root: Path | None = None) -> Iterator[Opened]:
 
 
 def _descriptor(path: Path, root: Path) -> int:
-    *folders, name = path.relative_to(root).parts or (".",)
-    reached, folder = root, os.open(root, _FLAGS | _ONLY_PASSED)
+    parts = path.relative_to(root).parts or (".",)
+    folder = os.open(root, _FLAGS | _ONLY_PASSED)
     try:
-        for part in folders:
-            reached /= part
-            before, folder = folder, _next(part, folder, reached, _ONLY_PASSED)
+        for number, part in enumerate(parts[:-1], start=1):
+            before, folder = folder, _next(part, folder, root, parts[:number], _ONLY_PASSED)
             os.close(before)
-        return _next(name, folder, reached / name, 0)
+        return _next(parts[-1], folder, root, parts, 0)
     finally:
         os.close(folder)
 
 
-def _next(name: str, folder: int, path: Path, flags: int) -> int:
-    """Open `name` in an open folder; raise `NotPlain` for a link."""
+def _next(name: str, folder: int, root: Path, reached: tuple[str, ...], flags: int) -> int:
+    """Open `name` in an open folder, `reached` from `root`; raise `NotPlain` for a link."""
     try:
         descriptor = os.open(name, _FLAGS | _NO_LINK | flags, dir_fd=folder)
     except OSError as error:
         # Systems report a link by different numbers; a socket gives ENXIO.
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
-            raise NotPlain(path, is_link=error.errno != errno.ENXIO) from None
+            raise NotPlain(root.joinpath(*reached), is_link=error.errno != errno.ENXIO) from None
         raise
     if stat.S_ISLNK(os.fstat(descriptor).st_mode):  # O_PATH opens the link itself
         os.close(descriptor)
-        raise NotPlain(path, is_link=True)
+        raise NotPlain(root.joinpath(*reached), is_link=True)
     return descriptor
 
 

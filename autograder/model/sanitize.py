@@ -49,9 +49,12 @@ def clean(text: str, longest: int) -> str:
     Line ends become `\\n`; `\\n` and `\\t` stay; a byte of a file's name that is not UTF-8 is
     written out, as `\\xe9`. What is cut off shows as an ellipsis.
     """
-    text = LINE_ENDS.sub("\n", ESCAPES.sub("", text))
-    text = _seen(SURROGATES.sub(_written_out, HIDDEN.sub("", text)))
-    text = TOWERS.sub(r"\1", text)
+    if not _is_printable(text):
+        text = LINE_ENDS.sub("\n", ESCAPES.sub("", text))
+        text = _seen(SURROGATES.sub(_written_out, HIDDEN.sub("", text)))
+    elif not text.isascii():  # what is printable and hidden all the same is not ASCII
+        text = HIDDEN.sub("", text)
+    text = text if text.isascii() else TOWERS.sub(r"\1", text)
     return text if len(text) <= longest else text[: longest - 1].rstrip() + ELLIPSIS
 
 
@@ -77,8 +80,16 @@ def _written_out(surrogate: re.Match[str]) -> str:
     return f"\\x{number - 0xDC00:02x}" if number in RAW_BYTES else "\ufffd"
 
 
+def _is_printable(text: str) -> bool:
+    """Whether there is no control, escape, surrogate or end of a line but `\\n` and `\\t`.
+
+    Nearly every text is so, and this is far quicker than to look for each of them.
+    """
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
 def _seen(text: str) -> str:
-    if text.replace("\n", "").replace("\t", "").isprintable():  # nearly always, and fast
+    if _is_printable(text):
         return text
     return "".join(
         character

@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder.model.claim import Claim
 from autograder.model.exercise import Step
+from autograder.model.indented_json import indented_json
 
 
 class Outcome(enum.StrEnum):
@@ -185,6 +186,8 @@ class StepVerdict:
 
 
 def _told(checks: tuple[CheckVerdict, ...]) -> CheckVerdict | None:
+    if all(check.finding is None for check in checks):  # nearly always
+        return None
     place = telling([check.finding for check in checks])
     return None if place is None else checks[place]
 
@@ -265,8 +268,8 @@ class Verdict:
             "points": self.points,
             "max_points": self.max_points,
         }
-        facts |= asdict(self, dict_factory=_without_evidence)
-        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+        facts |= {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return indented_json(facts, LEFT_OUT) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Verdict:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 
 from autograder.model.sanitize import clean
@@ -17,6 +18,7 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 
 LONGEST = 2000  # characters of one text
 MOST_DETAILS = 12
+_SHORT = 200
 SAME = " (for the same reason)"
 # Outcomes that leave nothing for the student to look at.
 NOT_TOLD = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
@@ -63,15 +65,22 @@ class StepText:
 
 def step_text(step: StepVerdict) -> StepText:
     """Return the text of a step."""
+    if step.by_layer:  # nothing of it ran, and nothing is missed
+        return StepText(BY_LAYER, (), step_finding(step))
     checks = tuple(
         CheckText(mark(check.outcome), shown(check.title) + _repeated(step, check))
         for check in step.checks
     )
-    if step.by_layer:  # nothing of it ran, and nothing is missed
-        return StepText(BY_LAYER, (), FindingText(right=BY_LAYER.sentence))
+    return StepText(mark(step.outcome), checks, step_finding(step))
+
+
+def step_finding(step: StepVerdict) -> FindingText:
+    """Return the text of what was found in a step."""
+    if step.by_layer:
+        return FindingText(right=BY_LAYER.sentence)
     if step.outcome in NOT_TOLD:
-        return StepText(mark(step.outcome), checks, FindingText())
-    return StepText(mark(step.outcome), checks, finding_text(told(step), _others(step)))
+        return FindingText()
+    return finding_text(told(step), _others(step))
 
 
 def finding_text(finding: Finding, more: Iterable[str] = ()) -> FindingText:
@@ -92,6 +101,12 @@ def told(judged: StepVerdict | ChainVerdict) -> Finding:
 
 def shown(text: str) -> str:
     """Return `text` as plain text: cleaned, and cut if it is too long."""
+    return _short(text) if len(text) <= _SHORT else clean(text, LONGEST)
+
+
+@lru_cache(maxsize=4_096)
+def _short(text: str) -> str:
+    # Titles, signs and names are on every page, and most pages of a class say the same things.
     return clean(text, LONGEST)
 
 
@@ -124,10 +139,11 @@ def _others(step: StepVerdict) -> tuple[str, ...]:
 
 def _repeated(step: StepVerdict, check: CheckVerdict) -> str:
     """Return what to add to the title of a check that fails for the first check's reason."""
-    first, finding = step.finding, check.finding
-    if first is None or finding is None or check is step.failing:
+    finding = check.finding
+    if finding is None or check.outcome is Outcome.NOT_WRITTEN:  # the sign says so already
         return ""
-    if check.outcome is Outcome.NOT_WRITTEN:  # the sign says so already
+    first = step.finding
+    if first is None or check is step.failing:
         return ""
     same = finding.fact == first.fact or finding.message in first.details
     return SAME if same else ""

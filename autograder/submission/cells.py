@@ -91,8 +91,13 @@ def source(cell: Mapping[str, Any]) -> str:
 def source_as_it_is(cell: Mapping[str, Any]) -> str:
     """Return the text of a cell; the format allows one text or a list of lines."""
     found = cell.get("source", cell.get("input", ""))
-    lines = found if isinstance(found, list) else [found]
-    return "".join(line for line in lines if isinstance(line, str))
+    if isinstance(found, str):
+        return found
+    lines = found if isinstance(found, list) else []
+    try:
+        return "".join(lines)  # in nearly every notebook, all of them are text
+    except TypeError:
+        return "".join(line for line in lines if isinstance(line, str))
 
 
 def parsed(text: str) -> ast.Module | None:

@@ -13,7 +13,6 @@ from autograder.submission.cells import (
     notebook_cells,
     parsed,
     pieces,
-    source,
     source_as_it_is,
 )
 from autograder.submission.file_text import (
@@ -22,6 +21,7 @@ from autograder.submission.file_text import (
     Unreadable,
     is_notebook,
     is_submission,
+    plain_text,
     read_text,
     remarks_on_characters,
 )
@@ -88,11 +88,13 @@ def _texts(read: Text, file: Path) -> Texts:
         return Texts((read.text,), (), read.remarks, read.digest)
     name = file_name(file)
     cells = notebook_cells(read.text, name)
-    prose = ((_PROSE.get(str(cell.get("cell_type"))), source(cell)) for cell in cells)
+    kinds, texts = [cell.get("cell_type") for cell in cells], list(map(source_as_it_is, cells))
+    plain = list(map(plain_text, texts))
+    prose = ((_PROSE.get(str(kind)), text) for kind, text in zip(kinds, plain))
     return Texts(
-        tuple(source(cell) for cell in cells if cell.get("cell_type") == "code"),
+        tuple(text for kind, text in zip(kinds, plain) if kind == "code"),
         tuple((place, text) for place, text in prose if place),
-        (*read.remarks, *_remarks(map(source_as_it_is, cells), name)),
+        (*read.remarks, *_remarks(texts, name)),
         read.digest,
     )
 

@@ -70,15 +70,28 @@ def _text(content: bytes, file: Path) -> Text:
 
 def plain_text(text: str) -> str:
     """Return `text` with plain line ends, without null bytes and halves of characters."""
-    return SURROGATES.sub("\ufffd", with_plain_lines(text).replace("\0", ""))
+    plain = with_plain_lines(text).replace("\0", "")
+    return SURROGATES.sub("\ufffd", plain) if _has_halves(plain) else plain
 
 
 def remarks_on_characters(text: str, name: str) -> tuple[str, ...]:
     """Say what `plain_text` changes in the text of the file `name`, apart from line ends."""
-    null = f"{name} holds null bytes, which editors do not show; they are left out."
-    half = f"{name} holds halves of characters, which are not text; each was read as \ufffd."
-    found = ((null, "\0" in text), (half, SURROGATES.search(text) is not None))
-    return tuple(words for words, there in found if there)
+    found = []
+    if "\0" in text:
+        found.append(f"{name} holds null bytes, which editors do not show; they are left out.")
+    if _has_halves(text):
+        half = "halves of characters, which are not text; each was read as \ufffd."
+        found.append(f"{name} holds {half}")
+    return tuple(found)
+
+
+def _has_halves(text: str) -> bool:
+    """Whether `text` holds halves of characters, without which it can be written as UTF-8."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _content(file: Path, root: Path | None) -> bytes:

@@ -23,6 +23,13 @@ _MOST_BITS = 128  # of a number that counts by its value
 OTHER_CODE = ""  # in place of a step, for functions that are none
 # What differs between two people who write the same: types and marks of the tree itself.
 _SKIPPED = frozenset(("annotation", "returns", "ctx", "type_comment", "type_params"))
+_TEXT = frozenset(("id", "attr", "arg"))
+# The fields of each kind of node that count, and may hold nodes.
+_FIELDS = {
+    kind: tuple(name for name in kind._fields if name not in _SKIPPED | _TEXT)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+} | {ast.Constant: ()}
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -34,20 +41,24 @@ def fingerprints(cells: Sequence[str], steps: Collection[str]) -> dict[str, froz
     trees = [tree for cell in cells if (tree := parsed(cell))]
     names = _common_names(trees, steps)
     found: dict[str, set[int]] = {}
+    numbers: dict[str, int] = {}
     nodes = 0
     for tree in trees:
         for node in top_level(tree):
             step = node.name if node.name in steps else OTHER_CODE
             tokens = []
             for token in _tokens(node, names):
-                tokens.append(zlib.crc32(token.encode("utf-8", "backslashreplace")))
+                if token not in numbers:  # most of them come again and again
+                    numbers[token] = zlib.crc32(token.encode("utf-8", "backslashreplace"))
+                tokens.append(numbers[token])
                 if (nodes := nodes + 1) > MOST_NODES:
                     return {}
             # Of a step that is defined twice, the last one counts.
             mine = found.setdefault(step, set()) if step == OTHER_CODE else set()
             for value in _winnowed(tokens):
-                if len(mine) < MOST_PER_STEP:
-                    mine.add(value)
+                if len(mine) >= MOST_PER_STEP:
+                    break
+                mine.add(value)
             found[step] = mine
     return {step: frozenset(mine) for step, mine in found.items()}
 
@@ -68,12 +79,13 @@ def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     while left:
         node = left.pop()
         yield _token(node, names)
+        fields = _FIELDS[type(node)]
+        if not fields:
+            continue
         below: list[ast.AST] = []
-        for field in node._fields:
-            if field in _SKIPPED:
-                continue
+        for field in fields:
             value = getattr(node, field, None)
-            if isinstance(value, list):
+            if value.__class__ is list:
                 below += [each for each in value if isinstance(each, ast.AST) and _counts(each)]
             elif isinstance(value, ast.AST):
                 below.append(value)
@@ -86,23 +98,23 @@ def _counts(node: ast.AST) -> bool:
 
 
 def _token(node: ast.AST, names: Mapping[str, str]) -> str:
-    match node:
-        case ast.Name(id=name):
-            return names.get(name, "name")
-        case ast.Attribute(value=ast.Name(id="self")):
-            return "own attribute"
-        case ast.Attribute(attr=name):
-            return f".{name}"
-        case ast.keyword(arg=name):
-            return f"{name}="
-        case ast.Constant(value=str(text)):
-            return _letters(text)
-        case ast.Constant(value=int(number)) if number.bit_length() > _MOST_BITS:
-            return "number"  # Python refuses to write one of thousands of digits
-        case ast.Constant(value=value):
-            return repr(value)[:40]
-        case _:
-            return type(node).__name__
+    # By class, and the most frequent first: `match` tries one pattern after the other.
+    if isinstance(node, ast.Name):
+        return names.get(node.id, "name")
+    if isinstance(node, ast.Constant):
+        return _constant(node.value)
+    if isinstance(node, ast.Attribute):
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        return "own attribute" if own else f".{node.attr}"
+    return f"{node.arg}=" if isinstance(node, ast.keyword) else node.__class__.__name__
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, str):
+        return _letters(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "number"  # Python refuses to write one of thousands of digits
+    return repr(value)[:40]
 
 
 def _letters(text: str) -> str:
@@ -119,6 +131,7 @@ def _letters(text: str) -> str:
 
 def _winnowed(tokens: Sequence[int]) -> Iterator[int]:
     """Give the smallest hash of every window of neighbouring ones."""
-    hashes = [hash(tuple(tokens[at : at + GRAM])) for at in range(len(tokens) - GRAM + 1)]
-    for at in range(max(1, len(hashes) - WINDOW + 1) if hashes else 0):
-        yield min(hashes[at : at + WINDOW])
+    hashes = list(map(hash, zip(*(tokens[start:] for start in range(GRAM)))))
+    if 0 < len(hashes) < WINDOW:
+        return iter([min(hashes)])
+    return map(min, *(hashes[start:] for start in range(WINDOW)))

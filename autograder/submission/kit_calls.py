@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from autograder.submission.call_root import CallRoots
 from autograder.submission.cells import parsed
@@ -21,6 +23,11 @@ KIT = "autograder"
 _NAMES = frozenset({"check", "open_exercise", "get_ipython", "display"})
 _SCOPES = DefinitionNode | ast.Lambda
 _CELL_MAGIC = "run_cell_magic"
+_MAIN_NAME = "__name__"
+_IMPORTED = "imported from the kit"  # which is no name
+_SHORT, _MOST_KEPT = 2_048, 256
+_MOST_NAMES = 50  # that each cell is searched for, one after the other
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -34,38 +41,75 @@ class Edit:
     text: str
 
 
+def _of_shared_cells(function: Callable[..., _Found]) -> Callable[..., _Found]:
+    """Have `function` remember what it finds in a short cell: all hand-ins share the release's."""
+    remembering = lru_cache(maxsize=_MOST_KEPT)(function)
+
+    def found(cell: str, *facts: Any) -> _Found:
+        return remembering(cell, *facts) if len(cell) <= _SHORT else function(cell, *facts)
+
+    return found
+
+
 def without_kit_calls(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
     """Return cells without imports and calls of the kit and of IPython at their top level.
 
     In a `notebook`, what stands under `if __name__ == "__main__":` is run, as Jupyter runs it.
     """
-    trees = [parsed(cell) for cell in cells]
-    names = _names(tree for tree in trees if tree)
+    names = _names(cells)
+    if len(names) > _MOST_NAMES or sum(map(len, names)) > _SHORT:  # nobody needs that many
+        return tuple(_without_calls(cell, names, notebook) for cell in cells)
     return tuple(
-        _edited(cell, _edits(tree, names, notebook)) if tree else cell
-        for cell, tree in zip(cells, trees)
+        _without_calls_of_shared(cell, names, notebook) if _may_hold_any(cell, names) else cell
+        for cell in cells
     )
 
 
-def _names(trees: Iterator[ast.Module]) -> frozenset[str]:
+def _names(cells: Sequence[str]) -> frozenset[str]:
     """Return the names that mean the kit or IPython: not those that the student defines."""
-    kit, own = set(_NAMES), set()
-    roots = CallRoots()
-    for tree in trees:
-        for node in _top_level(tree):
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    own.add(node.name)
-                case ast.Import(names=found):
-                    kit |= {a.asname or KIT for a in found if _is_kit(a.name)}
-                case ast.ImportFrom(module=module, names=found) if _is_kit(module or ""):
-                    kit |= {a.asname or a.name for a in found}
-                case ast.ImportFrom(names=found) if (node.module or "").split(".")[0] != "IPython":
-                    own |= {a.asname or a.name for a in found}
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                    # `probe = open_exercise(...)` is the kit's too, by another name.
-                    (kit if roots.of(call) in kit else own).add(name)
+    kit, own = set(_NAMES), set[str]()
+    for cell in cells:
+        for name, root in _bindings(cell):
+            (kit if root == _IMPORTED or root in kit else own).add(name)
     return frozenset(kit - own)
+
+
+@_of_shared_cells
+def _bindings(cell: str) -> tuple[tuple[str, str], ...]:
+    """Return the names that a cell binds at its top level, and what is known of their values.
+
+    That is `_IMPORTED` for what comes from the kit, the name that a call begins with, or "".
+    """
+    found: list[tuple[str, str]] = []
+    tree, roots = parsed(cell), CallRoots()
+    for node in _top_level(tree) if tree else ():
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.append((node.name, ""))
+            case ast.Import(names=names):
+                found += [(a.asname or KIT, _IMPORTED) for a in names if _is_kit(a.name)]
+            case ast.ImportFrom(module=module, names=names) if _is_kit(module or ""):
+                found += [(a.asname or a.name, _IMPORTED) for a in names]
+            case ast.ImportFrom(names=names) if (node.module or "").split(".")[0] != "IPython":
+                found += [(a.asname or a.name, "") for a in names]
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                # `probe = open_exercise(...)` is the kit's too, by another name.
+                found.append((name, roots.of(call)))
+    return tuple(found)
+
+
+def _may_hold_any(cell: str, names: frozenset[str]) -> bool:
+    """Whether there may be something to replace in a cell; nearly always, a look at it says no."""
+    # Python reads some letters of other scripts as Latin ones.
+    return not cell.isascii() or any(name in cell for name in (*names, KIT, _MAIN_NAME))
+
+
+def _without_calls(cell: str, names: frozenset[str], notebook: bool) -> str:
+    tree = parsed(cell)
+    return _edited(cell, _edits(tree, names, notebook)) if tree else cell
+
+
+_without_calls_of_shared = _of_shared_cells(_without_calls)
 
 
 def _is_kit(module: str) -> bool:
@@ -113,11 +157,11 @@ def _runs_a_cell(call: ast.Call) -> bool:
 def _is_main(test: ast.expr) -> bool:
     match test:
         case ast.Compare(
-            left=ast.Name(id="__name__"),
+            left=ast.Name(id=str(name)),
             ops=[ast.Eq()],
             comparators=[ast.Constant(value="__main__")],
         ):
-            return True
+            return name == _MAIN_NAME
     return False
 
 

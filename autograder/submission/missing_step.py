@@ -90,22 +90,31 @@ def without_copied_stubs(
     copied: list[str] = []
     for cell in cells:
         tree = parsed(cell)
-        lines = cell.split("\n")
+        if tree is None:
+            known |= written([cell], exercise)
+        left_out: list[DefinitionNode] = []
         for node in top_level(tree) if tree else ():
             if not is_stub(node):
                 known |= names.intersection([node.name])
             elif node.name in known:
-                start, end = lines_of(node)
-                lines[start - 1 : end] = [""] * (end - start + 1)
-                copied.append(f"`{node.name}`")
-        known |= written([cell], exercise)
-        kept.append("\n".join(lines))
+                left_out.append(node)
+        copied += [f"`{node.name}`" for node in left_out]
+        kept.append(_without(cell, left_out))
     if not copied:
         return tuple(kept), ()
     listed = ", ".join(dict.fromkeys(copied))
     there = f"{listed} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
     words = f"Your code counts. But {there}, and the last copy is not written: delete it."
     return tuple(kept), (words,)
+
+
+def _without(cell: str, nodes: Sequence[DefinitionNode]) -> str:
+    """Return a cell with empty lines in place of these of its definitions."""
+    lines = cell.split("\n") if nodes else []
+    for node in nodes:
+        start, end = lines_of(node)
+        lines[start - 1 : end] = [""] * (end - start + 1)
+    return "\n".join(lines) if nodes else cell
 
 
 def not_run(unread: Iterable[tuple[str, str]], exercise: Exercise) -> tuple[tuple[str, str], ...]:

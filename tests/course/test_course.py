@@ -31,7 +31,7 @@ from autograder.course.intake import notebook_of, release_notebook
 from autograder.course.page import clean_markdown
 from autograder.course.preprocessors import KeepStubs
 from autograder.course.settings import course_directory, read_settings
-from autograder.course.skeleton import from_script, onto_skeleton
+from autograder.course.skeleton import Skeleton, from_script, onto_skeleton
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise, read_exercise
@@ -841,7 +841,7 @@ def test_a_link_in_a_submission_is_not_followed_into_the_graded_notebook(tmp_pat
     folder.mkdir()
     os.symlink(tmp_path / "secret.py", folder / f"{TOY}.py")
     submission = read_submission(folder, exercise, "student")
-    result = notebook_of(toy_notebook(), submission)
+    result = notebook_of(Skeleton.of(toy_notebook()), submission)
     assert cell_of(result, "double").source == STUBS["double"]
 
 

@@ -21,9 +21,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.course import intake, skeleton
+from autograder.course import intake
 from autograder.course.page import clean_markdown, highlight_code
-from autograder.course.skeleton import from_script, onto_skeleton
+from autograder.course.skeleton import Skeleton, from_script, onto_skeleton
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal, judging_key
@@ -218,12 +218,12 @@ def test_of_two_files_the_one_that_can_be_read_counts(
     assert f"{NAME}.ipynb could not be read" in remark and f"Until then, {NAME}.py counts" in remark
 
 
-@pytest.mark.parametrize("name", ["from_script", "onto_skeleton"])
+@pytest.mark.parametrize(("owner", "name"), [(intake, "from_script"), (Skeleton, "filled")])
 def test_what_cannot_be_laid_into_the_notebook_leaves_it_as_released(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
     calls: list[object] = []
-    whole = getattr(skeleton, name)
+    whole = getattr(owner, name)
 
     def fails_first(*given: object) -> object:
         calls.append(given)
@@ -231,8 +231,8 @@ def test_what_cannot_be_laid_into_the_notebook_leaves_it_as_released(
             raise RecursionError
         return whole(*given)
 
-    monkeypatch.setattr(intake, name, fails_first)
-    laid = intake.notebook_of(RELEASED, handed_in(tmp_path, SOFTMAX))
+    monkeypatch.setattr(owner, name, fails_first)
+    laid = intake.notebook_of(Skeleton.of(RELEASED), handed_in(tmp_path, SOFTMAX))
     sources = [cell.source for cell in laid.cells]
     assert intake.NOT_SHOWN in sources and SOFTMAX not in sources
     assert len(sources) == len(RELEASED.cells) + 1

@@ -613,6 +613,24 @@ def test_what_a_notebook_runs_as_the_main_program_is_run() -> None:
     assert without_kit_calls([cell], notebook=False) == (cell,)
 
 
+def test_what_is_remembered_of_a_cell_holds_for_the_names_of_its_own_hand_in() -> None:
+    call = "check(softmax)"
+    assert without_kit_calls([call], notebook=True) == ("True",)
+    own = "def check(step):\n    return step"
+    assert without_kit_calls([own, call], notebook=True) == (own, call)
+    assert without_kit_calls([call], notebook=True) == ("True",)
+
+
+def test_a_call_of_the_kit_is_found_in_letters_that_python_reads_as_latin() -> None:
+    assert without_kit_calls(["\uff43heck(softmax)"], notebook=True) == ("True",)
+
+
+def test_a_call_of_the_kit_is_found_among_very_many_names_for_it() -> None:
+    names = "\n".join(f"name_{number} = open_exercise()" for number in range(100))
+    cells = [names, "name_99(softmax)", "other(softmax)"]
+    assert without_kit_calls(cells, notebook=True)[1:] == ("True", "other(softmax)")
+
+
 # --- what is cut, and what it costs -------------------------------------------------------------
 
 
