@@ -18,6 +18,7 @@ from autograder.verification.wording import reading_gaps
 SCORES = ResultSpec(("result",), ("B h S S",))
 SUMS = ResultSpec(("result",), ("B h S D",))
 VECTORS = ResultSpec(("result",), ("B S D",))
+ROWS = ResultSpec(("result",), ("B S S",))
 PARTS = ResultSpec(("queries", "keys", "values"), ("B h S D",) * 3)
 SHAPE = (2, 3, 4, 5)
 
@@ -108,7 +109,7 @@ def test_parts_of_a_reshape_that_moves_no_axis_are_told(axis: int) -> None:
     shape.insert(axis, 3)
     wrong = tuple(np.moveaxis(projected.reshape(shape), axis, 0))
     told = first(wrong, expected, PARTS, projected)
-    assert told.kind == "reshaped only" and "A reshape or a view moves no axis" in told.fact
+    assert told.kind == "reshaped only" and "no axis has changed places" in told.fact
 
 
 def test_scores_without_an_exponential_are_told() -> None:
@@ -118,3 +119,44 @@ def test_scores_without_an_exponential_are_told() -> None:
     told = first(proportional, shares(scores), form, scores).fact
     assert "each score is divided by the sum of its row as it is" in told
     assert "sigmoid" in first(1 / (1 + np.exp(-scores)), shares(scores), form, scores).fact
+
+
+MADE_FROM_SCORES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "is each score less the smallest one.": (
+        lambda scores: scores - scores.min(axis=-1, keepdims=True)
+    ),
+    "is the square of each score.": lambda scores: scores**2,
+    "is each score without its sign.": np.abs,
+    "is each score, or 0 where that is negative.": lambda scores: scores.clip(0),
+}
+
+
+@pytest.mark.parametrize("words", MADE_FROM_SCORES)
+def test_shares_of_something_else_than_exponentials_are_told(words: str) -> None:
+    scores = np.random.default_rng(6).standard_normal((2, 6, 6))
+    made = MADE_FROM_SCORES[words](scores)
+    told = first(made / made.sum(axis=-1, keepdims=True), shares(scores), ROWS, scores)
+    assert words in told.fact and "without an exponential" in told.fact
+
+
+def test_nobody_is_asked_about_scores_that_are_given() -> None:
+    scores = np.random.default_rng(7).standard_normal((2, 4, 4))
+    other = shares(np.random.default_rng(8).standard_normal((2, 4, 4)))
+    look = "Are the scores right that go into the softmax?"
+    assert first(other, shares(scores), ROWS).look == look
+    assert first(other, shares(scores), ROWS, scores).look not in ("", look)
+
+
+def test_rows_that_do_not_sum_to_1_are_told_before_what_overflows() -> None:
+    scores = np.random.default_rng(9).standard_normal((2, 4, 4))
+    wrong = np.exp(scores) - scores.max(axis=-1, keepdims=True)
+    assert "but each is expected to sum to 1" in first(wrong, shares(scores), ROWS, scores).fact
+
+
+def test_heads_lined_up_as_tokens_are_told_by_their_shape() -> None:
+    heads = np.random.default_rng(10).standard_normal((2, 3, 4, 5))
+    expected = heads.swapaxes(1, 2).reshape(2, 4, 15)
+    told = first(heads.reshape(2, 12, 5), expected, VECTORS, heads)
+    assert told.kind == "reshaped only" and not told.leads
+    assert "reshape" not in told.fact and "view" not in told.fact
+    assert told.fact.endswith("Which axes become one, and which have to change places before?")
