@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from autograder.judging.addition_claims import about_additions
 from autograder.judging.compare import ResultSpec, agree, arrays_of
 from autograder.judging.difference import RESULT, Difference, near, numbers
 from autograder.judging.entry_claims import (
@@ -19,6 +20,7 @@ from autograder.judging.entry_claims import (
     about_rows,
     about_triangle,
 )
+from autograder.judging.joined_claims import about_joined
 from autograder.judging.masked_claims import about_allowed, about_floor, forbidden_in
 from autograder.judging.not_finite_claims import about_not_finite
 from autograder.judging.number_claims import about_numbers
@@ -32,6 +34,7 @@ from autograder.judging.row_sum_claims import about_row_sums
 from autograder.judging.score_claims import about_scores
 from autograder.judging.shape_claims import about_shape
 from autograder.judging.share_claims import about_shares
+from autograder.judging.spread_claims import about_spread
 from autograder.judging.zero_claims import about_zeros
 from autograder.model.claim import Claim
 from autograder.model.request import Request
@@ -49,6 +52,7 @@ _SAME_SHAPE: tuple[About, ...] = (
     about_zeros,
     about_order,
     about_rows,
+    about_spread,
     about_closeness,
     about_entries,
 )
@@ -74,6 +78,7 @@ def _claims(
         return
     arrays = [np.asarray(part) for part in wanted]
     yield from about_parts(given, arrays, form)
+    yield from about_joined(given, arrays, form)
     yield from about_reshaping(given, arrays, form, request)
     sizes = sizes_of(expected, form, request)
     others = False  # whether a wrong array comes before, of which there is nothing to say
@@ -92,6 +97,7 @@ def _claims(
             *_argument(seen, request),
             *about_projections(seen, request),
             *about_products(seen, request, dict(zip(form.names, arrays))),
+            *about_additions(seen, request),
             *about_scores(seen, request),
             *about_not_finite(seen, request),
             *_of_one(seen, request),

@@ -160,3 +160,53 @@ def test_heads_lined_up_as_tokens_are_told_by_their_shape() -> None:
     assert told.kind == "reshaped only" and not told.leads
     assert "reshape" not in told.fact and "view" not in told.fact
     assert told.fact.endswith("Which axes become one, and which have to change places before?")
+
+
+WEIGHED = shares(np.random.default_rng(11).standard_normal((3, 4, 4)))
+OF_WEIGHED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "in reverse order along its axis 0 (B).": lambda values: WEIGHED @ values[::-1],
+    "in reverse order along its axis 1.": lambda values: WEIGHED @ values[:, ::-1],
+    "one place too late along its axis 1.": lambda values: WEIGHED @ np.roll(values, 1, axis=1),
+    "argument number 1 stands in reverse order along its axis 0 (B).": (
+        lambda values: WEIGHED[::-1] @ values
+    ),
+    "what is expected plus argument number 2, as it was given": (
+        lambda values: values + WEIGHED @ values
+    ),
+    "what is expected less argument number 2": lambda values: WEIGHED @ values - values,
+}
+
+
+@pytest.mark.parametrize("words", OF_WEIGHED)
+def test_an_argument_in_another_order_or_added_once_more_is_told(words: str) -> None:
+    values = np.random.default_rng(12).standard_normal((3, 4, 6))
+    told = first(OF_WEIGHED[words](values), WEIGHED @ values, VECTORS, WEIGHED, values)
+    assert words in told.fact and told.look.endswith("?")
+
+
+STANDARDIZED: dict[str, tuple[int, ...]] = {
+    "Along axis 2 (S), the numbers have mean 0": (2,),
+    "Along axis 1 (S) and axis 2 (S) together, the numbers have": (1, 2),
+    "All numbers together have mean 0 and standard deviation 1": (0, 1, 2),
+}
+
+
+@pytest.mark.parametrize("words", STANDARDIZED)
+def test_numbers_brought_to_a_spread_of_their_own_are_told(words: str) -> None:
+    scores, axes = np.random.default_rng(13).standard_normal((2, 5, 5)), STANDARDIZED[words]
+    centred = scores - scores.mean(axis=axes, keepdims=True)
+    wrong = centred / np.sqrt(scores.var(axis=axes, keepdims=True) + 1e-5)
+    assert words in first(wrong, scores / 3, ROWS, scores).fact
+
+
+def test_results_that_are_still_joined_are_told() -> None:
+    form = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3, noun="tensor")
+    joined = np.random.default_rng(14).standard_normal((2, 5, 9))
+    expected = tuple(np.split(joined, 3, axis=-1))
+    held = "holds what is expected for `queries`, `keys` and `values`, side by side"
+    for wrong, subject in (((joined,) * 3, "`queries`"), (joined, "Your tensor")):
+        told = first(wrong, expected, form)
+        assert told.fact.startswith(f"{subject} {held} along axis 2 (D). ") and not told.leads
+    told = first((joined[:, :2], joined[:, 2:4], joined[:, 4:]), expected, form)
+    assert "But it has only the entries 0 to 1 along axis 1 (S). Along which axis" in told.fact
+    assert first((2 * joined,) * 3, expected, form).fact == ""
