@@ -6,20 +6,22 @@ tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from autograder.judging.addition_claims import about_additions
 from autograder.judging.compare import ResultSpec, agree, arrays_of
 from autograder.judging.difference import RESULT, Difference, near, numbers
 from autograder.judging.entry_claims import (
     about_closeness,
     about_entries,
-    about_floor,
     about_rows,
     about_triangle,
 )
+from autograder.judging.joined_claims import about_joined
+from autograder.judging.masked_claims import about_allowed, about_floor, forbidden_in
 from autograder.judging.not_finite_claims import about_not_finite
 from autograder.judging.number_claims import about_numbers
 from autograder.judging.order_claims import about_axes, about_order
@@ -28,27 +30,34 @@ from autograder.judging.precision import LOWER, asked_precision, is_lower
 from autograder.judging.product_claims import about_products
 from autograder.judging.projection_claims import about_projections
 from autograder.judging.question_sizes import sizes_of
+from autograder.judging.row_sum_claims import about_row_sums
 from autograder.judging.score_claims import about_scores
 from autograder.judging.shape_claims import about_shape
-from autograder.judging.share_claims import about_row_sums, about_shares
+from autograder.judging.share_claims import about_shares
+from autograder.judging.spread_claims import about_spread
+from autograder.judging.zero_claims import about_zeros
 from autograder.model.claim import Claim
 from autograder.model.request import Request
 from autograder.protocol.wire import Value
 
+About = Callable[[Difference], Iterator[Claim]]
+
 MOST_NUMBERS = 1 << 16  # of an array that is described
 # The most specific first: a factor says more than rows that are right.
-_SAME_SHAPE = (
+_SAME_SHAPE: tuple[About, ...] = (
     about_axes,
-    about_floor,
     about_shares,
     about_numbers,
     about_triangle,
+    about_zeros,
     about_order,
     about_rows,
+    about_spread,
     about_closeness,
     about_entries,
-    about_row_sums,
 )
+# Of a masked result, whose forbidden scores are the largest numbers by far: what counts places.
+_PLACES = (about_axes, about_order, about_entries)
 
 
 def claims_about(
@@ -69,7 +78,8 @@ def _claims(
         return
     arrays = [np.asarray(part) for part in wanted]
     yield from about_parts(given, arrays, form)
-    yield from about_reshaping(given, form, request)
+    yield from about_joined(given, arrays, form)
+    yield from about_reshaping(given, arrays, form, request)
     sizes = sizes_of(expected, form, request)
     others = False  # whether a wrong array comes before, of which there is nothing to say
     for name, axes, part, whole in zip(form.names, form.axes, given, arrays):
@@ -87,9 +97,10 @@ def _claims(
             *_argument(seen, request),
             *about_projections(seen, request),
             *about_products(seen, request, dict(zip(form.names, arrays))),
+            *about_additions(seen, request),
             *about_scores(seen, request),
             *about_not_finite(seen, request),
-            *_of_one(seen),
+            *_of_one(seen, request),
         ]
         if found:
             lower = _lower_words(part, whole, form)
@@ -113,7 +124,7 @@ def _lower_words(part: np.ndarray, whole: np.ndarray, form: ResultSpec) -> str:
     return f" Its numbers are {LOWER[part.dtype.name]}." if lower else ""
 
 
-def _of_one(seen: Difference) -> Iterator[Claim]:
+def _of_one(seen: Difference, request: Request | None) -> Iterator[Claim]:
     if seen.actual.shape != seen.expected.shape:
         for about in (about_axes, about_shape):
             for claim in about(seen):
@@ -123,8 +134,27 @@ def _of_one(seen: Difference) -> Iterator[Claim]:
         for claim in about_entries(seen):
             yield replace(claim, leads=False)
     elif not seen.agree(seen.actual, seen.expected).all():  # in its own, lower precision
-        for about in _SAME_SHAPE:
-            yield from about(seen)
+        masked = forbidden_in(seen).any() and not forbidden_in(seen).all()
+        yield from _of_masked(seen, request) if masked else _of_all(seen, _SAME_SHAPE)
+        yield from about_row_sums(seen, request)
+
+
+def _of_masked(seen: Difference, request: Request | None) -> Iterator[Claim]:
+    """Give what is true of a masked result: of the forbidden or the allowed scores alone, first."""
+    right, forbidden = seen.agree(seen.actual, seen.expected), forbidden_in(seen)
+    yield from about_floor(seen)
+    yield from about_triangle(seen)
+    yield from about_allowed(seen, request)
+    if not right[forbidden].all() and not right[~forbidden].all():
+        yield from _of_all(seen, (about_shares, about_numbers))
+    elif (seen.actual == seen.actual.flat[0]).all():
+        yield from about_numbers(seen)
+    yield from _of_all(seen, _PLACES)
+
+
+def _of_all(seen: Difference, abouts: Sequence[About]) -> Iterator[Claim]:
+    for about in abouts:
+        yield from about(seen)
 
 
 def _argument(seen: Difference, request: Request | None) -> Iterator[Claim]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
 from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.draw_words import draw_words
 from autograder.judging.precision import LOWER
 from autograder.judging.shared_numbers import repetitions, sharing
 from autograder.model.request import Failed, Reply, Returned
@@ -41,7 +42,8 @@ class Distributed:
 class _Fault:
     """What is wrong with a set of draws: what kind of fault, in which arrays, and how far off.
 
-    `array` is the one whose spread is wrong, which other draws may have for other reasons.
+    `array` is the one whose spread is wrong, which other draws may have for other reasons. `look`
+    says what else is true of it.
     """
 
     kind: str
@@ -49,6 +51,7 @@ class _Fault:
     measure: float
     sentence: str
     array: np.ndarray | None = None
+    look: str = ""
 
 
 def judge_distribution(
@@ -64,7 +67,10 @@ def judge_distribution(
     if fault is None:
         return None
     finding = Finding(
-        Outcome.WRONG_VALUES, fault.sentence, right="The arrays and their shapes are right."
+        Outcome.WRONG_VALUES,
+        fault.sentence,
+        right="The arrays and their shapes are right.",
+        look=fault.look,
     )
     known = list(candidates)
     return named(
@@ -133,10 +139,12 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             sentence = (
                 f"The standard deviation of `{name}` is {spread:.3g}, but {deviation} is expected."
             )
-            return _Fault("spread", name, spread / deviation, sentence, array)
+            look = draw_words(array, mean)
+            return _Fault("spread", name, spread / deviation, sentence, array, look)
         if abs(array.mean() - mean) > ERRORS * deviation / np.sqrt(array.size):
             sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
-            return _Fault("mean", name, float(array.mean()) / deviation, sentence)
+            off = float(array.mean()) / deviation
+            return _Fault("mean", name, off, sentence, look=draw_words(array, mean, "mean"))
     tied = _tied(arrays)
     if tied is not None:
         return tied
@@ -164,7 +172,7 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         error = np.sqrt(24 / array.size)
         if not 3 - ERRORS * error < tails < 3 + UPPER_TAIL_ERRORS * error:
             sentence = f"The numbers of `{name}` do not follow a normal distribution."
-            return _Fault("normal", name, tails, sentence)
+            return _Fault("normal", name, tails, sentence, look=draw_words(array, mean))
     return None
 
 

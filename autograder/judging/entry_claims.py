@@ -6,38 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autograder.judging.compare import FLOOR
 from autograder.judging.difference import Difference
 from autograder.model.claim import Claim
 
-GRADIENT = ".grad"  # behind the name of a parameter
 MOST_PLACES = 6  # that are listed one by one
-
-
-def about_floor(seen: Difference) -> Iterator[Claim]:
-    """Give what is true of forbidden scores, where all the others are right."""
-    forbidden = seen.expected == FLOOR  # where scores are compared, what is lower was raised to it
-    if not forbidden.any() or forbidden.all():
-        return
-    wrong = forbidden & ~seen.agree(seen.actual, seen.expected)
-    if not wrong.any() or not seen.agree(seen.actual, seen.expected)[~forbidden].all():
-        return
-    held = _range(seen.actual[wrong])
-    fact = (
-        f"The allowed scores are right. Forbidden ones hold {held}, but a very negative number "
-        "such as -1e9 is expected there."
-    )
-    look = "What share does such a score get in the softmax?"
-    yield Claim("floor", fact, look)
-
-
-def _range(array: np.ndarray) -> str:
-    if np.isnan(array).any():
-        return "NaN"
-    low, high = (float(end) + 0.0 for end in (array.min(), array.max()))  # 0 and not -0
-    if low == high:
-        return "plus infinity" if low == np.inf else f"{low:.4g}"
-    return f"numbers from {low:.4g} to {high:.4g}"
 
 
 def about_rows(seen: Difference) -> Iterator[Claim]:
@@ -147,12 +119,15 @@ def about_triangle(seen: Difference) -> Iterator[Claim]:
     hit = [words for words, side in sides.items() if (wrong & side).any()]
     if len(hit) == 1 and size > 2:
         fact = f"{seen.label} is right except {hit[0]}."
-        look = "There, a query meets the key of its own token."
-        if hit[0] == "above the diagonal":
-            look = "There, a query meets the keys of later tokens."
-        if hit[0] == "below the diagonal":
-            look = "There, a query meets the keys of earlier tokens."
-        yield Claim(hit[0], fact, look)
+        if not seen.actual[np.broadcast_to(sides[hit[0]], wrong.shape)].any():
+            fact = (
+                f"{seen.label} is 0 everywhere {hit[0]}, but other numbers are expected there too. "
+                "All the others are right."
+            )
+        meets = {"above the diagonal": "the keys of later tokens"}
+        meets["below the diagonal"] = "the keys of earlier tokens"
+        key = meets.get(hit[0], "the key of its own token")
+        yield Claim(hit[0], fact, f"There, a query meets {key}. What does your code do there?")
 
 
 def about_entries(seen: Difference) -> Iterator[Claim]:
@@ -162,56 +137,14 @@ def about_entries(seen: Difference) -> Iterator[Claim]:
         others = tuple(other for other in range(seen.expected.ndim) if other != axis)
         whole = right.all(axis=others)
         if 0 < whole.sum() < whole.size:
-            zero = _zero(seen, axis, np.asarray(~whole))
-            if zero:
-                yield zero
-            entries = _entries([int(place) for place in np.flatnonzero(whole)], whole.size)
+            right_ones = entries([int(place) for place in np.flatnonzero(whole)], whole.size)
             along = f"Along {seen.axis(axis)}{seen.of_label}"
-            fact = f"{along}, {entries} right, but the others are not."
+            fact = f"{along}, {right_ones} right, but the others are not."
             yield Claim(f"entries {axis}", fact, weak=True)
             return
 
 
-def _zero(seen: Difference, axis: int, wrong: np.ndarray) -> Claim | None:
-    """Claim that the wrong entries along an axis hold nothing but 0, if that is so."""
-    held, wanted = (np.compress(wrong, each, axis) for each in (seen.actual, seen.expected))
-    if held.any() or not wanted.any():
-        return None
-    places = [int(place) for place in np.flatnonzero(wrong)]
-    parameter = seen.label.removesuffix(f"{GRADIENT}`")
-    if parameter == seen.label or axis:
-        fact = f"{_entries(places, wrong.size)} 0 everywhere, and the others are right."
-        return Claim(
-            f"zero {axis}",
-            f"Along {seen.axis(axis)}{seen.of_label}, {fact}",
-            "Which line leaves these entries out?",
-        )
-    third = _share_of(places, wrong.size)
-    rows = f"row {places[0]}{third} gets" if len(places) == 1 else f"{_listed(places)}{third} get"
-    return Claim(
-        f"zero {axis}",
-        f"In {parameter}`, {rows} no gradient. The others get the right one.",
-        "Which result is made with these rows? Where is its way to the output cut?",
-    )
-
-
-def _listed(places: list[int]) -> str:
-    if places == list(range(places[0], places[-1] + 1)) and len(places) > 2:
-        return f"the rows {places[0]} to {places[-1]}"
-    if len(places) <= MOST_PLACES:
-        return f"the rows {', '.join(map(str, places[:-1]))} and {places[-1]}"
-    return f"{len(places)} of the rows"
-
-
-def _share_of(places: list[int], count: int) -> str:
-    """Say which third of the rows these are, where they are one."""
-    for number, words in enumerate(("first", "second", "last")):
-        if count % 3 == 0 and places == list(range(number * count // 3, (number + 1) * count // 3)):
-            return f", the {words} third of all rows,"
-    return ""
-
-
-def _entries(places: list[int], count: int) -> str:
+def entries(places: list[int], count: int) -> str:
     """Name the entries at `places` of `count`; when they are too many to list, say how many."""
     if len(places) == 1:
         return f"entry {places[0]} is"
@@ -224,16 +157,23 @@ def _entries(places: list[int], count: int) -> str:
 
 
 def about_closeness(seen: Difference) -> Iterator[Claim]:
-    """Give to how many digits a result agrees, where it is nearly right."""
-    size = float(np.abs(seen.expected).max(initial=0.0))
-    off = float(np.abs(seen.actual - seen.expected).max(initial=0.0))
-    if size == 0 or not 0 < off < 5e-3 * size:
+    """Give by how much a result is off, where it is nearly right."""
+    off, sizes = np.abs(seen.actual - seen.expected), np.abs(seen.expected)
+    # A few large numbers would make all the others look right.
+    small = min(float(sizes.max(initial=0.0)), 4 * float(np.median(sizes)) if sizes.size else 0.0)
+    largest = float(off.max(initial=0.0))
+    if not 0 < largest < 5e-3 * small:
         return
-    digits = int(np.floor(-np.log10(off / size)))
     yield Claim(
         "close",
-        f"{seen.label} is nearly right: its numbers agree with the expected ones to about {digits} "
-        "digits, which is not enough.",
+        f"{seen.label} is nearly right: no number is off by more than {_rounded_up(largest)}. But "
+        "that is too much.",
         "Where is a small number added, a large one cut off, or precision lost?",
         weak=True,
     )
+
+
+def _rounded_up(number: float) -> str:
+    """Write a number with two digits, and not less than it is."""
+    unit = 10.0 ** (np.floor(np.log10(number)) - 1)
+    return f"{np.ceil(number / unit) * unit:.2g}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autograder.judging.call_words import call_words
 from autograder.judging.library_words import of_axes, of_writing
+from autograder.judging.lost_axis import lost_axis_words
 from autograder.judging.syntax_words import syntax_words
 
 if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
@@ -143,8 +144,11 @@ def meaning(exception: ExceptionReport) -> str:
         return own
     sentence = of_shapes(exception) or of_axes(exception)
     if sentence:
-        product = PRODUCT if "line up" in sentence and TIMES.search(exception.code) else ""
-        return " ".join(filter(None, (sentence, product, shapes(exception))))
+        words = ""
+        if "line up" in sentence:
+            words = lost_axis_words(exception.code, exception.shapes)
+            words = words or (PRODUCT if TIMES.search(exception.code) else "")
+        return " ".join(filter(None, (sentence, words, shapes(exception))))
     return cause(exception) or of_writing(exception) or shapes(exception)
 
 

@@ -174,14 +174,32 @@ def _dropped(seen: Difference) -> Claim | None:
     dropped = int(((actual == 0) & (expected != 0)).sum())
     if not dropped or kept.sum() < 3 or ((actual != 0) & (expected == 0)).any():
         return None
-    middle = float(np.median(actual[kept] / expected[kept]))
-    if not (middle > 1 and seen.agree(actual[kept], expected[kept] * middle).all()):
+    times = float(np.median(actual[kept] / expected[kept]))
+    if times < 1 + _NEARLY or not seen.agree(actual[kept], expected[kept] * times).all():
         return None
+    fact = (
+        f"{seen.label} has {int((actual == 0).sum())} zeros, and its other numbers are "
+        f"{times:.4g} times what is expected"
+    )
+    if _in_a_pattern(actual == 0):
+        return Claim("zeros and factor", f"{fact}.", "Which line leaves numbers out?")
     return Claim(
         "dropout",
-        f"{seen.label} has {int((actual == 0).sum())} zeros, and its other numbers are "
-        f"{middle:.4g} times what is expected, the way dropout leaves them.",
+        f"{fact}, the way a dropout of {1 - 1 / times:.2g} leaves them.",
+        "Which line draws at random which numbers stay?",
     )
+
+
+def _in_a_pattern(zero: np.ndarray) -> bool:
+    """Say whether zeros fill whole entries along an axis, or one side of a square's diagonal."""
+    for axis in range(zero.ndim):
+        others = tuple(other for other in range(zero.ndim) if other != axis)
+        if zero.ndim > 1 and (zero == zero.all(axis=others, keepdims=True)).all():
+            return True
+    if zero.ndim < 2 or zero.shape[-1] != zero.shape[-2]:
+        return False
+    above = np.triu(np.ones(zero.shape[-2:], bool), k=1)
+    return any((zero == side).all() for side in (above, above.T, above | above.T))
 
 
 def _clipped(seen: Difference) -> Claim | None:

@@ -78,7 +78,10 @@ def _exchanged(
 
 
 def about_reshaping(
-    given: Sequence[Value], form: ResultSpec, request: Request | None
+    given: Sequence[Value],
+    wanted: Sequence[np.ndarray],
+    form: ResultSpec,
+    request: Request | None,
 ) -> Iterator[Claim]:
     """Claim that results hold all numbers of an argument, one after the other as they came."""
     arrays = [part for part in given if isinstance(part, np.ndarray) and part.dtype.kind == "f"]
@@ -88,14 +91,25 @@ def about_reshaping(
         return
     for number, value in enumerate(request.arguments, start=1):
         if isinstance(value, np.ndarray) and _in_one_piece(arrays, value):
-            whose = "your results together" if len(arrays) > 1 else "your result"
-            yield Claim(
-                "reshaped only",
-                f"The numbers of argument number {number} stand in {whose} in the order in "
-                "which they came. A reshape or a view moves no axis.",
-                "Which axis should be cut, and which axes have to change places afterwards?",
-            )
+            yield _reshaped_only(number, value, arrays[0], wanted[0], len(arrays))
             return
+
+
+def _reshaped_only(
+    number: int, whole: np.ndarray, part: np.ndarray, wanted: np.ndarray, count: int
+) -> Claim:
+    whose = "your results together" if count > 1 else "your result"
+    fact = (
+        f"The numbers of argument number {number} stand in {whose} in the order in which they "
+        "came: no axis has changed places with another."
+    )
+    if wanted.ndim < whole.ndim:
+        look = "Which axes become one, and which have to change places before?"
+    else:
+        look = "Which axis should be cut, and which axes have to change places afterwards?"
+    if part.shape != wanted.shape:
+        return Claim("reshaped only", f"{fact} {look}", leads=False)
+    return Claim("reshaped only", fact, look)
 
 
 def _in_one_piece(parts: Sequence[np.ndarray], whole: np.ndarray) -> bool:

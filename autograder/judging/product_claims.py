@@ -85,6 +85,37 @@ def _along(array: np.ndarray, axis: int) -> Iterator[tuple[str, str, np.ndarray]
         yield f"{name} entry", f"{name} entry of", whole * array.take([entry], axis=axis)
 
 
+def _reordered(seen: Difference, expected: MatrixProduct) -> Claim | None:
+    """Claim that one factor has its entries along an axis reversed, or moved on by one."""
+    left, right = expected.left, expected.right
+    paired = {id(left): left.array.ndim - 1}  # the axis that the product pairs up
+    paired[id(right)] = right.array.ndim - (1 if expected.turned else 2)
+    for factor in (right, left):
+        named = factor.array.ndim == seen.expected.ndim
+        for axis in (*range(factor.array.ndim - 2), paired[id(factor)]):
+            where = seen.axis(axis) if named and axis < factor.array.ndim - 2 else f"axis {axis}"
+            for words, array in _in_other_orders(factor.array, axis):
+                factors = (left.array, array) if factor is right else (array, right.array)
+                result = expected.of(*factors)
+                if result is not None and seen.holds(result.astype(seen.expected.dtype)):
+                    return Claim(
+                        f"{words} {factor.words}",
+                        f"{seen.label} multiplies the right arguments, but {factor.words} stands "
+                        f"{words} along its {where}.",
+                        "Which line changes their order there?",
+                    )
+    return None
+
+
+def _in_other_orders(array: np.ndarray, axis: int) -> Iterator[tuple[str, np.ndarray]]:
+    if array.shape[axis] < 2:
+        return
+    yield "in reverse order", np.flip(array, axis)
+    if array.shape[axis] > 2:
+        yield "one place too late", np.roll(array, 1, axis)
+        yield "one place too early", np.roll(array, -1, axis)
+
+
 def _directions(seen: Difference, expected: MatrixProduct) -> Claim | None:
     """Claim that vectors are divided by their lengths before they are multiplied."""
     left, right = expected.left.array, expected.right.array
@@ -184,4 +215,4 @@ def _projected(array: np.ndarray, by: Value) -> np.ndarray | None:
     return None
 
 
-_CLAIMS = (_turned_over, _summed, _directions, _distances, _largest_only)
+_CLAIMS = (_turned_over, _summed, _reordered, _directions, _distances, _largest_only)

@@ -23,7 +23,7 @@ def about_scores(seen: Difference, request: Request | None) -> Iterator[Claim]:
     if seen.actual.shape != seen.expected.shape:
         return
     arrays = [array for array in arrays_in(request.arguments) if array.dtype.kind == "f"]
-    scores = next((array for array in arrays if array.shape == seen.expected.shape), None)
+    scores = given_scores(seen, request)
     if scores is not None:
         yield from _by_itself(seen, scores)
         yield from _lost_rows(seen, scores)
@@ -32,6 +32,14 @@ def about_scores(seen: Difference, request: Request | None) -> Iterator[Claim]:
     if np.isnan(seen.actual).any():
         for words in filter(None, map(_large, arrays[:1])):
             yield Claim("large scores", f"{words} {_SHIFT}", leads=False)
+
+
+def given_scores(seen: Difference, request: Request | None) -> np.ndarray | None:
+    """Return the argument of a function that has the shape of the shares, as their scores have."""
+    if request is None or request.method is not None:
+        return None
+    arrays = (array for array in arrays_in(request.arguments) if array.dtype.kind == "f")
+    return next((array for array in arrays if array.shape == seen.expected.shape), None)
 
 
 def _by_itself(seen: Difference, scores: np.ndarray) -> Iterator[Claim]:
@@ -44,6 +52,19 @@ def _by_itself(seen: Difference, scores: np.ndarray) -> Iterator[Claim]:
             "shares may be negative, or larger than 1.",
             "Which function makes every number positive first?",
         )
+    for words, numbers in (
+        ("each score less the smallest one", wide - wide.min(axis=-1, keepdims=True)),
+        ("the square of each score", wide * wide),
+        ("each score without its sign", np.abs(wide)),
+        ("each score, or 0 where that is negative", np.maximum(wide, 0.0)),
+    ):
+        if seen.holds((numbers / numbers.sum(axis=-1, keepdims=True)).astype(seen.expected.dtype)):
+            yield Claim(
+                "no exponential",
+                "Each row sums to 1, but without an exponential. What is divided by the sum of the "
+                f"row is {words}.",
+                "What makes every number positive, and grows with the score?",
+            )
     if seen.holds(0.5 + 0.5 * np.tanh(wide / 2)):
         yield Claim(
             "sigmoid",

@@ -23,7 +23,7 @@ def about_shares(seen: Difference) -> Iterator[Claim]:
     found = _temperature(seen) or _equal_shares(seen)
     if found:
         yield found
-    elif _sums_to_one(seen, (seen.expected.ndim - 1,)):
+    elif sums_to_one(seen, (seen.expected.ndim - 1,)):
         yield from _shifted(seen)
         yield from _masked(seen)
         yield from _some_kept(seen)
@@ -34,8 +34,10 @@ def about_shares(seen: Difference) -> Iterator[Claim]:
 
 def _too_soon(seen: Difference) -> Iterator[Claim]:
     """Claim that a result holds shares where none are expected."""
+    if np.isin(seen.expected, (0, 1)).all() and np.isin(seen.actual, (0, 1)).all():
+        return  # a mask may have a single 1 in each row
     several = seen.actual.ndim > 1 and seen.actual.shape[-1] > 2
-    if several and not (seen.actual < 0).any() and _sums_to_one(seen, (seen.actual.ndim - 1,)):
+    if several and not (seen.actual < 0).any() and sums_to_one(seen, (seen.actual.ndim - 1,)):
         yield Claim(
             "shares too soon",
             "Each row of your result sums to 1, as after a softmax. No shares are expected here.",
@@ -119,37 +121,6 @@ def _equal_shares(seen: Difference) -> Claim | None:
     )
 
 
-def about_row_sums(seen: Difference) -> Iterator[Claim]:
-    """Give how shares of the right sum differ from the expected ones, where nothing else does."""
-    if not seen.shares or (seen.actual < 0).any():
-        return
-    if not _sums_to_one(seen, (seen.expected.ndim - 1,)):
-        return
-    ours, theirs = seen.actual.max(axis=-1), seen.expected.max(axis=-1)
-    differ = ~seen.agree(ours, theirs)
-    if differ.all() and differ.size > 3 and (ours < theirs).all():
-        yield Claim(
-            "flat",
-            "Each row sums to 1, but is too flat: its largest share is too small.",
-            "What makes the scores too small, or the shares too equal?",
-            weak=True,
-        )
-    elif differ.all() and differ.size > 3 and (ours > theirs).all():
-        yield Claim(
-            "sharp",
-            "Each row sums to 1, but is too sharp: its largest share is too large.",
-            "What makes the scores too large, or drops shares?",
-            weak=True,
-        )
-    else:
-        yield Claim(
-            "rows sum to 1",
-            "Each row sums to 1, as expected, but the shares in it are not the right ones.",
-            "Are the scores right that go into the softmax?",
-            weak=True,
-        )
-
-
 def _masked(seen: Difference) -> Iterator[Claim]:
     """Give what is true of the keys that a query may not see, in a square of shares."""
     size = seen.expected.shape[-1]
@@ -221,7 +192,7 @@ def _other_sums(seen: Difference) -> Iterator[Claim]:
     for many in range(1, count + 1):
         for axes in combinations(range(count), many):
             entries = int(np.prod([seen.expected.shape[axis] for axis in axes]))
-            if entries > 1 and seen.actual.size >= 3 and _sums_to_one(seen, axes):
+            if entries > 1 and seen.actual.size >= 3 and sums_to_one(seen, axes):
                 yield _summed_over(seen, axes)
                 return
 
@@ -239,6 +210,6 @@ def _summed_over(seen: Difference, axes: tuple[int, ...]) -> Claim:
     )
 
 
-def _sums_to_one(seen: Difference, axes: tuple[int, ...]) -> bool:
+def sums_to_one(seen: Difference, axes: tuple[int, ...]) -> bool:
     sums = np.asarray(seen.actual.sum(axis=axes))
     return bool(seen.agree(sums, np.ones_like(sums)).all())

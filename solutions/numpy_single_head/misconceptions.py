@@ -313,7 +313,8 @@ class apply_mask:
     def allowed_scores_masked(scaled_scores, causal_mask):
         """You make the allowed scores very negative and keep the forbidden ones.
 
-        The mask is 1 where a query may see a key. Which positions does your condition pick?
+        The mask is 1 where a query may see a key. What does it hold where a score of yours gets very
+        negative?
         """
         return np.where(causal_mask == 1, -1e9, scaled_scores)
 

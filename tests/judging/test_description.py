@@ -318,7 +318,6 @@ RANDOM: tuple[tuple[ResultSpec, Callable[[Drawn], np.ndarray], Wrong], ...] = (
     (VECTORS, lambda d: d.vectors, lambda d: d.vectors * d.rng.random(d.vectors.shape)),
     (VECTORS, lambda d: d.vectors, lambda d: d.rng.standard_normal(d.vectors.shape[1:])),
     (VECTORS, lambda d: d.vectors, lambda d: d.rng.integers(0, 9, d.vectors.shape) / 4),
-    (SCORES, lambda d: softmax(d.scores), lambda d: d.rng.random(d.scores.shape)),
     (MASKED, lambda d: d.masked, lambda d: d.rng.standard_normal(d.scores.shape)),
 )
 
@@ -341,6 +340,17 @@ def test_random_shares_are_only_said_to_sum_to_1() -> None:
         other = softmax(given.rng.standard_normal(given.scores.shape))
         claims = claims_about(other, softmax(given.scores), SCORES)
         assert {claim.kind for claim in claims} <= true_of_all
+
+
+def test_random_numbers_in_place_of_shares_are_only_told_by_their_sums() -> None:
+    for seed in range(60):
+        given = drawn(SIZES[seed % 3], 3000 + seed)
+        other = given.rng.random(given.scores.shape)
+        claims = claims_about(other, softmax(given.scores), SCORES)
+        assert {claim.kind for claim in claims} <= {"no row sums to 1"}
+        if claims:
+            sums = other.sum(axis=-1)
+            assert f"from {sums.min():.4g} to {sums.max():.4g}" in claims[0].fact
 
 
 def test_what_is_wrong_in_half_precision_is_not_taken_for_more() -> None:

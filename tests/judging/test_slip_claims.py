@@ -18,6 +18,7 @@ from autograder.verification.wording import reading_gaps
 SCORES = ResultSpec(("result",), ("B h S S",))
 SUMS = ResultSpec(("result",), ("B h S D",))
 VECTORS = ResultSpec(("result",), ("B S D",))
+ROWS = ResultSpec(("result",), ("B S S",))
 PARTS = ResultSpec(("queries", "keys", "values"), ("B h S D",) * 3)
 SHAPE = (2, 3, 4, 5)
 
@@ -108,7 +109,7 @@ def test_parts_of_a_reshape_that_moves_no_axis_are_told(axis: int) -> None:
     shape.insert(axis, 3)
     wrong = tuple(np.moveaxis(projected.reshape(shape), axis, 0))
     told = first(wrong, expected, PARTS, projected)
-    assert told.kind == "reshaped only" and "A reshape or a view moves no axis" in told.fact
+    assert told.kind == "reshaped only" and "no axis has changed places" in told.fact
 
 
 def test_scores_without_an_exponential_are_told() -> None:
@@ -118,3 +119,94 @@ def test_scores_without_an_exponential_are_told() -> None:
     told = first(proportional, shares(scores), form, scores).fact
     assert "each score is divided by the sum of its row as it is" in told
     assert "sigmoid" in first(1 / (1 + np.exp(-scores)), shares(scores), form, scores).fact
+
+
+MADE_FROM_SCORES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "is each score less the smallest one.": (
+        lambda scores: scores - scores.min(axis=-1, keepdims=True)
+    ),
+    "is the square of each score.": lambda scores: scores**2,
+    "is each score without its sign.": np.abs,
+    "is each score, or 0 where that is negative.": lambda scores: scores.clip(0),
+}
+
+
+@pytest.mark.parametrize("words", MADE_FROM_SCORES)
+def test_shares_of_something_else_than_exponentials_are_told(words: str) -> None:
+    scores = np.random.default_rng(6).standard_normal((2, 6, 6))
+    made = MADE_FROM_SCORES[words](scores)
+    told = first(made / made.sum(axis=-1, keepdims=True), shares(scores), ROWS, scores)
+    assert words in told.fact and "without an exponential" in told.fact
+
+
+def test_nobody_is_asked_about_scores_that_are_given() -> None:
+    scores = np.random.default_rng(7).standard_normal((2, 4, 4))
+    other = shares(np.random.default_rng(8).standard_normal((2, 4, 4)))
+    look = "Are the scores right that go into the softmax?"
+    assert first(other, shares(scores), ROWS).look == look
+    assert first(other, shares(scores), ROWS, scores).look not in ("", look)
+
+
+def test_rows_that_do_not_sum_to_1_are_told_before_what_overflows() -> None:
+    scores = np.random.default_rng(9).standard_normal((2, 4, 4))
+    wrong = np.exp(scores) - scores.max(axis=-1, keepdims=True)
+    assert "but each is expected to sum to 1" in first(wrong, shares(scores), ROWS, scores).fact
+
+
+def test_heads_lined_up_as_tokens_are_told_by_their_shape() -> None:
+    heads = np.random.default_rng(10).standard_normal((2, 3, 4, 5))
+    expected = heads.swapaxes(1, 2).reshape(2, 4, 15)
+    told = first(heads.reshape(2, 12, 5), expected, VECTORS, heads)
+    assert told.kind == "reshaped only" and not told.leads
+    assert "reshape" not in told.fact and "view" not in told.fact
+    assert told.fact.endswith("Which axes become one, and which have to change places before?")
+
+
+WEIGHED = shares(np.random.default_rng(11).standard_normal((3, 4, 4)))
+OF_WEIGHED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "in reverse order along its axis 0 (B).": lambda values: WEIGHED @ values[::-1],
+    "in reverse order along its axis 1.": lambda values: WEIGHED @ values[:, ::-1],
+    "one place too late along its axis 1.": lambda values: WEIGHED @ np.roll(values, 1, axis=1),
+    "argument number 1 stands in reverse order along its axis 0 (B).": (
+        lambda values: WEIGHED[::-1] @ values
+    ),
+    "what is expected plus argument number 2, as it was given": (
+        lambda values: values + WEIGHED @ values
+    ),
+    "what is expected less argument number 2": lambda values: WEIGHED @ values - values,
+}
+
+
+@pytest.mark.parametrize("words", OF_WEIGHED)
+def test_an_argument_in_another_order_or_added_once_more_is_told(words: str) -> None:
+    values = np.random.default_rng(12).standard_normal((3, 4, 6))
+    told = first(OF_WEIGHED[words](values), WEIGHED @ values, VECTORS, WEIGHED, values)
+    assert words in told.fact and told.look.endswith("?")
+
+
+STANDARDIZED: dict[str, tuple[int, ...]] = {
+    "Along axis 2 (S), the numbers have mean 0": (2,),
+    "Along axis 1 (S) and axis 2 (S) together, the numbers have": (1, 2),
+    "All numbers together have mean 0 and standard deviation 1": (0, 1, 2),
+}
+
+
+@pytest.mark.parametrize("words", STANDARDIZED)
+def test_numbers_brought_to_a_spread_of_their_own_are_told(words: str) -> None:
+    scores, axes = np.random.default_rng(13).standard_normal((2, 5, 5)), STANDARDIZED[words]
+    centred = scores - scores.mean(axis=axes, keepdims=True)
+    wrong = centred / np.sqrt(scores.var(axis=axes, keepdims=True) + 1e-5)
+    assert words in first(wrong, scores / 3, ROWS, scores).fact
+
+
+def test_results_that_are_still_joined_are_told() -> None:
+    form = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3, noun="tensor")
+    joined = np.random.default_rng(14).standard_normal((2, 5, 9))
+    expected = tuple(np.split(joined, 3, axis=-1))
+    held = "holds what is expected for `queries`, `keys` and `values`, side by side"
+    for wrong, subject in (((joined,) * 3, "`queries`"), (joined, "Your tensor")):
+        told = first(wrong, expected, form)
+        assert told.fact.startswith(f"{subject} {held} along axis 2 (D). ") and not told.leads
+    told = first((joined[:, :2], joined[:, 2:4], joined[:, 4:]), expected, form)
+    assert "But it has only the entries 0 to 1 along axis 1 (S). Along which axis" in told.fact
+    assert first((2 * joined,) * 3, expected, form).fact == ""
