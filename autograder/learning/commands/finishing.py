@@ -23,7 +23,7 @@ from autograder.reports.finish_page import finish_page
 
 SUFFIX = ".html"
 UNKNOWN = (
-    "What you did before the first check is not noted, and neither are checks in a notebook.",
+    "What you did before the first check is not noted.",
     "Mistakes that have no name, and those that you saw before any check, are not counted.",
 )
 
