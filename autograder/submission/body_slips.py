@@ -13,6 +13,8 @@ from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"
+# What is seen of a generator: it is unpacked, as far as it may be.
+_SEQUENCE = r"returns (a list or tuple of \d|\d+ values|an object of type generator)"
 _MEASURES = ("size", "dim", "numel", "stride", "ndim", "shape", "type", "item")
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
@@ -22,6 +24,7 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
     for name, node in step.functions:
         yield from _leftover(step, name, node)
         if not name.endswith(".__init__"):
+            yield from _generator(step, name, node)
             yield from _too_early(step, node)
             yield from _nothing_returned(step, name, node)
         yield from _lists(step, node)
@@ -49,6 +52,23 @@ def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
             )
             look = "Where must the `return` stand, so that every round runs?"
             yield Slip(_WRONG, "", fact, look)
+
+
+def _generator(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
+    """A `yield`, or a loop in round brackets: what comes back gives its values one by one."""
+    look = "A generator gives its values later, one at a time. What is asked for is the result."
+    for item in own_nodes(node):
+        fact = ""
+        if isinstance(item, ast.Yield | ast.YieldFrom):
+            word = "yield" if isinstance(item, ast.Yield) else "yield from"
+            fact = f"{capitalized(step.line(item))} has `{word}`, so {quoted(name)} returns a "
+            fact += "generator."
+        elif isinstance(item, ast.Return) and isinstance(item.value, ast.GeneratorExp):
+            fact = f"{capitalized(step.line(item))} returns a generator: it has a `for` in round "
+            fact += "brackets."
+        if fact:
+            yield Slip((Outcome.WRONG_TYPE,), _SEQUENCE, fact, look)
+            return
 
 
 def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
