@@ -23,6 +23,7 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
     """Yield the slips inside the functions of a step."""
     for name, node in step.functions:
         yield from _leftover(step, name, node)
+        yield from _breakpoint(step, node)
         if not name.endswith(".__init__"):
             yield from _generator(step, name, node)
             yield from _too_early(step, node)
@@ -39,6 +40,28 @@ def _leftover(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
     words = f"{capitalized(step.line(left))} still raises `NotImplementedError`: delete it."
     seen = "|".join(f"^{not_written(each)}" for each in (name, step.name))
     yield Slip((Outcome.NOT_WRITTEN,), seen, words, becomes=Outcome.RAISED)
+
+
+def _breakpoint(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """A stop for a debugger, which ends the function where nobody can type."""
+    for item in own_nodes(node):
+        called = _stop(item)
+        if not called:
+            continue
+        fact = f"{capitalized(step.line(item))} calls `{called}()`, which waits for your keys."
+        look = "A check has no keyboard, so the call ends there. Take that line out: "
+        look += f"`attn debug {step.name}` stops in your function and listens to your keys."
+        yield Slip((Outcome.RAISED,), r"BdbQuit", fact, look)
+        return
+
+
+def _stop(item: ast.AST) -> str:
+    match item:
+        case ast.Call(func=ast.Name(id="breakpoint" | "set_trace" as called)):
+            return called
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="pdb"), attr="set_trace")):
+            return "pdb.set_trace"
+    return ""
 
 
 def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
