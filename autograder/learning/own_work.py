@@ -12,8 +12,9 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.shipped import handed_out
 from autograder.model.symbols import HIDDEN
-from autograder.submission.missing_step import written
+from autograder.submission.missing_step import worked_on
 from autograder.submission.reading import Submission, read_submission
 
 LEARNER = "you"
@@ -36,7 +37,7 @@ WORK = (".ipynb", ".py")  # what a learner writes in
 
 @dataclass(frozen=True)
 class OwnFile:
-    """One of the two files of an exercise, read: how many steps are written, when it was saved.
+    """One of the two files of an exercise, read: how many steps hold work, when it was saved.
 
     saved: nanoseconds since 1970.
     """
@@ -92,15 +93,19 @@ def has_say(exercise: Exercise, file: Path) -> bool:
 def _counting(exercise: Exercise) -> Submission:
     handed_in = read_submission(exercise.folder, exercise, LEARNER)
     own = sorted(_own_files(exercise), key=lambda each: (each.saved, each.steps), reverse=True)
-    begun = [each for each in own if each.steps]
-    if handed_in.path.stem != exercise.name or len(own) < 2 or len(begun) == 1:
+    worked = [each for each in own if each.steps]
+    if handed_in.path.stem != exercise.name or len(own) < 2:
         return handed_in
-    if not begun:
+    if len(worked) == 1:
+        (only,) = worked
+        at_hand = _is_handed_in(exercise) or only.submission.path == handed_in.path
+        return handed_in if at_hand else only.submission
+    if not worked:
         return _with_remark(own[0].submission, _nothing_written(own))
     if _is_handed_in(exercise):
-        counts = next(each for each in begun if each.submission.path == handed_in.path)
-        return _with_remark(counts.submission, _counts_in_class(counts, begun, exercise))
-    return _with_remark(begun[0].submission, _saved_last(*begun))
+        counts = next(each for each in worked if each.submission.path == handed_in.path)
+        return _with_remark(counts.submission, _counts_in_class(counts, worked, exercise))
+    return _with_remark(worked[0].submission, _saved_last(*worked))
 
 
 def _is_handed_in(exercise: Exercise) -> bool:
@@ -136,10 +141,12 @@ def _others(exercise: Exercise) -> list[Path]:
 
 def _own_files(exercise: Exercise) -> Iterator[OwnFile]:
     """Read those of the two files that can be read."""
+    given = handed_out(exercise)
     for path in _own_paths(exercise):
         submission = read_submission(path, exercise, LEARNER)
         if not submission.rejected:
-            steps = len(written(submission.cells, exercise))
+            unread = {name for name, _ in submission.not_run}
+            steps = len(worked_on(submission.cells, exercise, given) | unread)
             yield OwnFile(submission, steps, path.stat().st_mtime_ns)
 
 

@@ -92,8 +92,7 @@ class Check:
         report = replace(report, remark=remark)
         passes, finding = report.verdict.passes, report.verdict.finding
         self.record.note(name, finding.misconception if finding else None, passes=passes)
-        if _watched():
-            note_in_workspace(self.exercise, report.verdict)
+        note_in_workspace(self.exercise, report.verdict)
         if not passes:
             note_mistake(finding)
             report = replace(report, verdict=self.code.told(name, step, report.verdict))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from autograder.model.exercise import Exercise
 from autograder.notebook.kernel_record import KernelRecord
 from autograder.reports.finding import html
-from autograder.reports.finish import Finish, FinishedStep, mistake_line, needed_steps, took_words
+from autograder.reports.finish import Finish, FinishedStep, mistake_lines, needed_steps, took_words
 from autograder.reports.finish_page import finish_body
 
 WIDTH = 72
@@ -28,19 +28,18 @@ def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]
     """Return what is known of an exercise that is done; None when a step with points is left."""
     if not all(record.passed.get(step.name) for step in needed_steps(exercise)):
         return None
+    met = [record.mistakes.get(step.name, ()) for step in exercise.steps]
     steps = tuple(
         FinishedStep(
             number,
             step.name,
             step.title,
-            tuple(
-                mistake_line(words[name])
-                for name in record.mistakes.get(step.name, ())
-                if name in words
-            ),
+            lines,
             open=not record.passed.get(step.name),
         )
-        for number, step in enumerate(exercise.steps, start=1)
+        for number, (step, lines) in enumerate(
+            zip(exercise.steps, mistake_lines(met, words)), start=1
+        )
     )
     return Finish(
         title=exercise.title,

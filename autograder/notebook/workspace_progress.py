@@ -1,7 +1,7 @@
 """A check in a notebook is noted where `attn` keeps a learner's progress, if there is such a place.
 
-Only `attn` makes that place, so nothing is written for a course or by its graders, and nothing when
-nobody watches the cell run.
+Only `attn` makes that place, so nothing is written for a course or by its graders. It does not
+matter who runs the cell: a person in JupyterLab, or a command that executes the whole notebook.
 """
 
 from __future__ import annotations

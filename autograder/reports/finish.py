@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from autograder.model.closing import FurtherReading
@@ -100,6 +101,21 @@ def took_words(exercise: Exercise, time_spent: WorkTime) -> tuple[str, ...]:
         f"Between them you worked for {_minutes(time_spent.seconds)}, where a pause of more than "
         f"{_PAUSE} minutes does not count. {estimate}",
     )
+
+
+def mistake_lines(
+    met: Iterable[Iterable[str]], words: Mapping[str, str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield for each step, in order, a line about every mistake that was met there first.
+
+    A layer calls the steps, so its checks name their mistakes once more. met: for each step the
+    names of mistakes. words: what is said of each.
+    """
+    told: set[str] = set()
+    for names in met:
+        new = [name for name in dict.fromkeys(names) if name in words and name not in told]
+        told.update(new)
+        yield tuple(mistake_line(words[name]) for name in new)
 
 
 def mistake_line(words: str) -> str:

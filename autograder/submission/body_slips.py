@@ -13,6 +13,8 @@ from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"
+# What is seen of a generator: it is unpacked, as far as it may be.
+_SEQUENCE = r"returns (a list or tuple of \d|\d+ values|an object of type generator)"
 _MEASURES = ("size", "dim", "numel", "stride", "ndim", "shape", "type", "item")
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
@@ -21,7 +23,9 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
     """Yield the slips inside the functions of a step."""
     for name, node in step.functions:
         yield from _leftover(step, name, node)
+        yield from _breakpoint(step, node)
         if not name.endswith(".__init__"):
+            yield from _generator(step, name, node)
             yield from _too_early(step, node)
             yield from _nothing_returned(step, name, node)
         yield from _lists(step, node)
@@ -38,6 +42,28 @@ def _leftover(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
     yield Slip((Outcome.NOT_WRITTEN,), seen, words, becomes=Outcome.RAISED)
 
 
+def _breakpoint(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """A stop for a debugger, which ends the function where nobody can type."""
+    for item in own_nodes(node):
+        called = _stop(item)
+        if not called:
+            continue
+        fact = f"{capitalized(step.line(item))} calls `{called}()`, which waits for your keys."
+        look = "A check has no keyboard, so the call ends there. Take that line out: "
+        look += f"`attn debug {step.name}` stops in your function and listens to your keys."
+        yield Slip((Outcome.RAISED,), r"BdbQuit", fact, look)
+        return
+
+
+def _stop(item: ast.AST) -> str:
+    match item:
+        case ast.Call(func=ast.Name(id="breakpoint" | "set_trace" as called)):
+            return called
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="pdb"), attr="set_trace")):
+            return "pdb.set_trace"
+    return ""
+
+
 def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
     for loop in own_nodes(node):
         found = loop.body if isinstance(loop, _LOOPS) else []
@@ -49,6 +75,23 @@ def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
             )
             look = "Where must the `return` stand, so that every round runs?"
             yield Slip(_WRONG, "", fact, look)
+
+
+def _generator(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
+    """A `yield`, or a loop in round brackets: what comes back gives its values one by one."""
+    look = "A generator gives its values later, one at a time. What is asked for is the result."
+    for item in own_nodes(node):
+        fact = ""
+        if isinstance(item, ast.Yield | ast.YieldFrom):
+            word = "yield" if isinstance(item, ast.Yield) else "yield from"
+            fact = f"{capitalized(step.line(item))} has `{word}`, so {quoted(name)} returns a "
+            fact += "generator."
+        elif isinstance(item, ast.Return) and isinstance(item.value, ast.GeneratorExp):
+            fact = f"{capitalized(step.line(item))} returns a generator: it has a `for` in round "
+            fact += "brackets."
+        if fact:
+            yield Slip((Outcome.WRONG_TYPE,), _SEQUENCE, fact, look)
+            return
 
 
 def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:

@@ -40,6 +40,33 @@ def written(cells: Iterable[str], exercise: Exercise) -> frozenset[str]:
     return frozenset(found.intersection(step.name for step in exercise.steps))
 
 
+def worked_on(cells: Sequence[str], exercise: Exercise, given: str) -> frozenset[str]:
+    """Return the steps that somebody works on, be it where or how they do not count.
+
+    Those that are written, those whose name is given to something else that can be called, such as
+    a `lambda`, and those that stand under a similar name or inside something else. `given` is the
+    text that was handed out.
+    """
+    trees = [tree for cell in cells if (tree := parsed(cell))]
+    bound = {name for tree in trees for node in tree.body for name in _assigned(node)}
+    handed_out = parsed(given)
+    originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
+    known = bound.intersection(step.name for step in exercise.steps)
+    return written(cells, exercise) | known | misplaced(cells, exercise, originals).keys()
+
+
+def _assigned(node: ast.stmt) -> set[str]:
+    """Return the names that a statement outside functions sets or imports."""
+    match node:
+        case ast.Assign() | ast.AnnAssign(value=ast.expr()):
+            parts = list(ast.walk(node))
+            names = [each for each in parts if isinstance(each, ast.Name)]
+            return {each.id for each in names if isinstance(each.ctx, ast.Store)}
+        case ast.ImportFrom(names=names):
+            return {each.asname or each.name for each in names}
+    return set()
+
+
 def is_stub(node: DefinitionNode) -> bool:
     """Whether a definition does nothing yet."""
     if isinstance(node, ast.ClassDef):

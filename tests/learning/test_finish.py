@@ -13,7 +13,7 @@ import pytest
 from autograder.model.closing import Closing
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.work_time import LONGEST_PAUSE, WorkTime, read_work_time
-from autograder.reports.finish import Finish, FinishedStep, took_words
+from autograder.reports.finish import Finish, FinishedStep, mistake_lines, took_words
 from autograder.reports.finish_page import finish_body, finish_page
 from autograder.verification.student_text import terms_of, written_texts
 from autograder.verification.trial import read_trial
@@ -46,6 +46,12 @@ def solve(workspace: Path, name: str = NAME, old: str = "", new: str = "") -> No
 
 def exercise(name: str = NAME) -> Exercise:
     return read_exercise(ROOT / "solutions" / name)
+
+
+def test_a_mistake_is_filed_under_the_first_step_that_met_it() -> None:
+    words = {"columns": "It runs down the columns.\nMore.", "mask": "It hides too much."}
+    lines = tuple(mistake_lines([("columns",), (), ("unknown", "columns", "mask")], words))
+    assert lines == (("It runs down the columns.",), (), ("It hides too much.",))
 
 
 def test_before_the_last_step_it_names_the_next_one(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from autograder.learning.runner.results import GivenInput
+from autograder.learning.terminal.drawing import _input_panel
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, attn, start, stub_file, written
 
 
@@ -31,9 +34,53 @@ def test_the_input_is_drawn_at_the_entry_that_the_results_are_drawn_at(workspace
     assert len(drawn) == 3 and drawn == yours  # the mistake returns its input
 
 
-def test_an_annotation_that_was_changed_costs_the_names_of_axes_and_no_more(
-    workspace: Path,
+WRONG = "np.exp(scores) / np.exp(scores).sum(1, keepdims=True)"
+PLAIN = {  # the same code without the annotations that were handed out
+    "no annotations": f"def softmax(scores):\n    return {WRONG}",
+    "a lambda": f"softmax = lambda scores: {WRONG}",
+    "any number": f"def softmax(*all):\n    (scores,) = all\n    return {WRONG}",
+    "an object": "class Rows:\n    def __call__(self, scores):\n"
+    f"        return {WRONG}\n\n\nsoftmax = Rows()",
+    "another annotation": f'def softmax(scores: Float[np.ndarray, "S D B"]):\n    return {WRONG}',
+    "no Python in quotes": f"def softmax(scores: '5 //'):\n    return {WRONG}",
+}
+
+
+@pytest.mark.parametrize("code", PLAIN.values(), ids=PLAIN)
+def test_the_axes_are_those_of_the_exercise_whatever_the_learner_writes(
+    workspace: Path, code: str
 ) -> None:
+    file = stub_file(workspace)
+    before, _, after = file.read_text(encoding="utf-8").partition("def softmax")
+    _, mark, rest = after.partition("# %%")
+    file.write_text(f"{before}{code}\n\n\n{mark}{rest}", encoding="utf-8")
+    run = attn("show", "softmax", folder=workspace, COLUMNS="80")
+    result, _, given = run.out.partition("The input: ")
+    name = "all" if "*all" in code else "scores"
+    assert f"{name} (B=4, S=3, S=3)." in given, run.out
+    (entry,) = set(re.findall(r"shown: (B\[\d\] of 4)", result))
+    assert f"shown: {entry}" in given
+    yours, drawn = (
+        np.array([line.split()[1:4] for line in text.splitlines() if re.match("[012] ", line)])
+        for text in (result, given)
+    )
+    powers = np.exp(drawn.astype(float))
+    assert np.abs(powers / powers.sum(0) - yours.astype(float)).max() < 0.02  # as drawn, rounded
+
+
+def test_without_names_the_input_is_drawn_at_the_entry_of_the_result() -> None:
+    numbers = np.arange(36.0).reshape(4, 3, 3)
+    given = GivenInput("scores", None, "scores (4, 3, 3)", numbers.tolist())
+    drawn = _input_panel(given, {"B": 2})
+    assert drawn.notes == ("shown: axis 0[2] of 4",) and (drawn.values == numbers[2]).all()
+
+
+def test_a_result_of_another_shape_keeps_the_names_of_its_axes(workspace: Path) -> None:
+    put(workspace, softmax="    return scores[:2]")
+    assert "shown: B[0] of 2" in attn("show", "softmax", folder=workspace, COLUMNS="80").out
+
+
+def test_an_annotation_that_was_changed_stops_nothing(workspace: Path) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
     file = stub_file(workspace)
     text = file.read_text(encoding="utf-8")

@@ -110,6 +110,31 @@ def test_before_the_first_line_both_files_are_named(tmp_path: Path) -> None:
     assert attn("check", folder=made).out.startswith(f"checking {SCRIPT}\n")
 
 
+RIGHT = "np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)"
+OTHERWISE = {  # work that is no function of the right name
+    "a lambda": f"softmax = lambda scores: {RIGHT}",
+    "an object": "class Rows:\n    def __call__(self, scores):\n"
+    f"        return {RIGHT}\n\n\nsoftmax = Rows()",
+    "a misspelt name": f"def sofmax(scores):\n    return {RIGHT}",
+    "another name": f"def mine(scores):\n    return {RIGHT}",
+    "an import": "from numpy import exp as softmax",
+}
+
+
+@pytest.mark.parametrize("code", OTHERWISE.values(), ids=OTHERWISE)
+def test_work_of_another_form_is_work_and_its_file_counts(tmp_path: Path, code: str) -> None:
+    made = start(tmp_path / "work")
+    file = stub_file(made)
+    before, _, after = file.read_text(encoding="utf-8").partition("def softmax")
+    _, mark, rest = after.partition("# %%")
+    save(file, f"{before}{code}\n\n\n{mark}{rest}", 1)
+    notebook = made / NAME / NOTEBOOK
+    save(notebook, notebook.read_text(encoding="utf-8"), 2)  # only opened and saved
+    run = attn("check", "softmax", folder=made)
+    assert "Nothing is written yet" not in run.words
+    assert run.out.startswith(f"checking {SCRIPT}\n"), run.out
+
+
 def test_a_reset_asks_with_the_name_of_the_file_and_says_what_counts_then(workspace: Path) -> None:
     stray_line(workspace / NAME, 3)
     asked = attn("reset", NAME, folder=workspace, keys="n\n")

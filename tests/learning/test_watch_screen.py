@@ -79,6 +79,25 @@ def test_p_and_numbers_go_back_to_earlier_steps_and_forward_again(
     terminal.frame("Step 9 of 11")  # what was chosen stays while it is open
 
 
+def test_n_and_p_go_one_step_each_way_past_steps_that_pass(
+    workspace: Path, terminal: Terminal
+) -> None:
+    assert "n next step  p step before" in " ".join(terminal.frame("q quit", "Step 1 of 11"))
+    mask = "    return np.tril(np.ones((sequence_length, sequence_length)))"
+    put(workspace, create_causal_mask=mask)
+    terminal.frame("checked: your save of")
+    terminal.press("5n")
+    assert "  This step is right." in terminal.frame("Step 6 of 11: create_causal_mask")
+    terminal.press("n")
+    terminal.frame("Step 7 of 11")
+    terminal.press("p")
+    terminal.frame("Step 6 of 11")
+    terminal.press("11n")
+    terminal.frame("Step 11 of 11", "This is the last step. Step 1, softmax, is the first that")
+    terminal.press("p")
+    terminal.frame("Step 10 of 11")
+
+
 def test_what_python_cannot_read_is_told_once(workspace: Path, terminal: Terminal) -> None:
     terminal.frame("q quit", "Step 1 of 11: softmax")
     put(workspace, softmax="    return scores +")

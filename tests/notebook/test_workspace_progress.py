@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.commands.finishing import UNKNOWN
 from autograder.learning.state.progress import StepProgress, noted, read_progress
 from autograder.learning.state.session import LearnerSession, open_session
 from autograder.model.exercise import read_exercise
@@ -83,9 +84,17 @@ def test_a_check_in_a_notebook_is_known_to_the_commands(workspace: Path, kernel:
     assert known.progress.step(NAME, "softmax").review_on and known.progress.work_time(NAME).checks
 
 
-def test_a_run_that_nobody_watches_notes_nothing(workspace: Path, kernel: Kernel) -> None:
+def test_a_run_that_nobody_watches_is_noted_too(workspace: Path, kernel: Kernel) -> None:
     kernel.run("check(softmax)")
-    assert passed(workspace) == ()
+    assert "1 of 11 steps" in attn(workspace, "list")
+    assert "neither are checks in a notebook" not in " ".join(UNKNOWN)
+
+
+def test_a_notebook_in_the_root_of_the_workspace_is_noted(workspace: Path) -> None:
+    with running_kernel(workspace) as kernel:
+        kernel.run(CELLS)
+        kernel.run("check(softmax)")
+    assert passed(workspace) == ("softmax",)
 
 
 def test_outside_of_a_workspace_nothing_is_written(tmp_path: Path) -> None:

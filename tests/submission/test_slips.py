@@ -184,6 +184,31 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         r"ends in line \d+ without a `return`, so it gives None\. That line sets `scores`",
         (PRODUCT, PRODUCT.replace("return", "scores =")),
     ),
+    "a breakpoint": (
+        SCORES,
+        r"Line \d+ calls `breakpoint\(\)`, which waits for your keys\..*`attn debug compute_att",
+        (PRODUCT, f"    breakpoint()\n{PRODUCT}"),
+    ),
+    "a breakpoint of pdb": (
+        SCORES,
+        r"Line \d+ calls `pdb\.set_trace\(\)`, which waits for your keys\.",
+        (PRODUCT, f"    import pdb; pdb.set_trace()\n{PRODUCT}"),
+    ),
+    "a yield": (
+        SCORES,
+        r"Line \d+ has `yield`, so `compute_attention_scores` returns a generator\.",
+        (PRODUCT, PRODUCT.replace("return", "yield")),
+    ),
+    "a yield of everything": (
+        SCORES,
+        r"Line \d+ has `yield from`, so `compute_attention_scores` returns a generator\.",
+        (PRODUCT, PRODUCT.replace("return", "yield from")),
+    ),
+    "a generator in round brackets": (
+        SCORES,
+        r"Line \d+ returns a generator: it has a `for` in round brackets\.",
+        (PRODUCT, "    return (q @ k.T for q, k in zip(queries, keys))\n"),
+    ),
     "a return inside a loop": (
         SCORES,
         r"Line \d+ returns inside the loop, so the loop ends in its first round",

@@ -18,12 +18,12 @@ from autograder.learning.terminal.finish_text import finish_lines
 from autograder.learning.terminal.screen import command
 from autograder.model.exercise import Step
 from autograder.model.files import write_whole
-from autograder.reports.finish import Finish, FinishedStep, mistake_line, needed_steps, took_words
+from autograder.reports.finish import Finish, FinishedStep, mistake_lines, needed_steps, took_words
 from autograder.reports.finish_page import finish_page
 
 SUFFIX = ".html"
 UNKNOWN = (
-    "What you did before the first check is not noted, and neither are checks in a notebook.",
+    "What you did before the first check is not noted.",
     "Mistakes that have no name, and those that you saw before any check, are not counted.",
 )
 
@@ -75,15 +75,16 @@ def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
 def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
     exercise = checkup.exercise
     words = mistake_words_of(read_examples(exercise.folder))
+    met = [session.known(exercise, run.step).mistakes for run in checkup.steps]
     steps = []
-    for number, run in enumerate(checkup.steps, start=1):
+    for number, (run, lines) in enumerate(zip(checkup.steps, mistake_lines(met, words)), start=1):
         known, step = session.known(exercise, run.step), run.step
         steps.append(
             FinishedStep(
                 number,
                 step.name,
                 step.title,
-                tuple(mistake_line(words[name]) for name in known.mistakes if name in words),
+                lines,
                 known.hints,
                 known.solution,
                 not run.verdict.passes,

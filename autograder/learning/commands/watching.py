@@ -196,8 +196,7 @@ class Watch:
             self.view = View(view.session.opened(after), after)
             self._check()
         else:
-            words = "This is the only step left." if view.open else "There is no other step."
-            self.view = view.showing(Text(words))
+            self.view = view.showing(Text(f"This is the last step.{_left(view)}"))
 
     def _previous(self) -> None:
         name = self.view.preceding
@@ -261,6 +260,15 @@ class Watch:
                 self._console.rule(style="dim")
             for line in lines:
                 self._console.print(Text.from_ansi(line), soft_wrap=True)
+
+
+def _left(view: View) -> str:
+    """Return a sentence about the first step before the current one that does not pass, if any."""
+    for run in view.open:
+        if run is not view.at:
+            number = view.exercise.steps.index(run.step) + 1
+            return f" Step {number}, {run.step.name}, is the first that does not pass."
+    return ""
 
 
 def _clock() -> str:

@@ -17,6 +17,7 @@ from autograder.judging import stopped_code
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.learning.own_work import read_work
 from autograder.learning.runner import messages
+from autograder.learning.runner.parameters import parameters_handed_out
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
 from autograder.model.exercise import Exercise, Step
@@ -134,6 +135,7 @@ class Checking:
             "cells": self.submission.cells,
             "names": self.names,
             "imports": self._imports,
+            "given": parameters_handed_out(self._given),
             "packages": self._packages,
             "skipped": sorted(self._skipped),
             "blocked": self._blocked,

@@ -1,4 +1,7 @@
-"""What a worked example hands to the learner's code: named as in their own signature."""
+"""What a worked example hands to the learner's code: named as in their own signature.
+
+The axes are those of the exercise: a learner may leave out the annotations, or write a `lambda`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import numpy as np
 
 from autograder.errors import KitError
 from autograder.judging.value_words import shape_words
+from autograder.learning.runner.parameters import Parameters
 from autograder.learning.runner.results import GivenInput
 from autograder.model.request import Request
 from autograder.model.signature import signature_of
@@ -17,21 +21,25 @@ from autograder.protocol.wire import Linear, Seed, Value
 
 MOST_NUMBERS = 400  # of an input that is drawn
 
-Parameters = tuple[tuple[str, str | None], ...]
 
-
-def inputs_to_show(request: Request, names: Mapping[str, Any]) -> list[dict[str, Any]]:
+def inputs_to_show(
+    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
+) -> list[dict[str, Any]]:
     """Return the inputs of a request as the fields of `GivenInput`, in the order of the call.
 
-    names: what the learner's code defines.
+    names: what the learner's code defines. given: the parameters that were handed out.
     """
-    return [asdict(each) for each in given_inputs(request, names)]
+    return [asdict(each) for each in given_inputs(request, names, given)]
 
 
-def given_inputs(request: Request, names: Mapping[str, Any]) -> Iterator[GivenInput]:
+def given_inputs(
+    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
+) -> Iterator[GivenInput]:
     """Give the arguments, the options, and the weights that are put into a layer."""
-    target = names.get(request.target)
-    made, called = _parameters(target), _parameters(getattr(target, request.method or "", None))
+    target, method = names.get(request.target), request.method or ""
+    made = _known(_parameters(target), given.get(request.target, ()))
+    called = _parameters(getattr(target, method, None))
+    called = _known(called, given.get(f"{request.target}.{method}", ()))
     yield from _named(request.arguments, made)
     yield from _named(request.method_arguments, called)
     for name, value in request.keywords.items():
@@ -45,6 +53,12 @@ def _parameters(function: Any) -> Parameters:
         return signature_of(function).parameters if callable(function) else ()
     except KitError:  # the learner's own annotations cannot be read
         return ()
+
+
+def _known(own: Parameters, given: Parameters) -> Parameters:
+    """Return the learner's own names with the axes that were handed out, as far as each goes."""
+    both = [(name, axes) for (name, _), (_, axes) in zip(own, given)]
+    return [*both, *own[len(both) :], *given[len(both) :]]
 
 
 def _named(values: tuple[Value, ...], parameters: Parameters) -> Iterator[GivenInput]:

@@ -50,11 +50,11 @@ class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
     file, cells, names: the code, and what each cell is called, if not by its number. imports: the
-    lines of import that it lacks. packages: those that it may import. skipped: the numbers of cells
-    not to run. steps: the steps to ask. speaks: the layer that a language model speaks through, if
-    any. trains: the task and the layer that a model is trained with, if any.
-    blocked: steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes:
-    the limits.
+    lines of import that it lacks. given: the parameters that were handed out. packages: those that
+    it may import. skipped: the numbers of cells not to run. steps: the steps to ask. speaks: the
+    layer that a language model speaks through, if any. trains: the task and the layer that a model
+    is trained with, if any. blocked: steps that are known not to return. seconds, loading_seconds,
+    megabytes, kilobytes: the limits.
     """
 
     def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
@@ -125,7 +125,7 @@ class Job:
                 check=check_facts(asked[-1].verdict),
                 printed=stream.text,
                 arrays=arrays_to_draw(asked[-1]),
-                inputs=inputs_to_show(example.request, self._names),
+                inputs=inputs_to_show(example.request, self._names, self._facts["given"]),
             )
             if name in self._blocked:
                 break

@@ -61,8 +61,11 @@ def _picture(drawn: Drawn) -> StepPicture:
     if compared.panels:
         entry = zip((drawn.axes or "").split(), compared.index)
         return StepPicture(drawn.name, compared.words, compared.panels, tuple(entry))
-    arrays = {"yours": np.asarray(drawn.yours), "expected": expected}
-    panels = tuple(panel(array, title=title, axes=None) for title, array in arrays.items())
+    arrays, names = {"yours": np.asarray(drawn.yours), "expected": expected}, drawn.axes or ""
+    panels = tuple(
+        panel(array, title=title, axes=names if array.ndim == len(names.split()) else None)
+        for title, array in arrays.items()
+    )
     return StepPicture(drawn.name, compared.words, panels)
 
 
@@ -96,10 +99,11 @@ def _input_panel(given: GivenInput, entry: Mapping[str, int]) -> Panel:
     numbers = np.asarray(given.numbers)
     names = (given.axes or "").split()
     # A learner may have changed the annotation that names the axes.
-    axes = names if len(names) == numbers.ndim else [""] * numbers.ndim
-    sizes = dict(zip(axes[:-2], numbers.shape))
-    index = tuple(min(entry.get(axis, 0), size - 1) for axis, size in sizes.items())
-    index = index if len(index) == max(numbers.ndim - 2, 0) else ()
+    if len(names) == numbers.ndim:
+        wanted = [entry.get(axis, 0) for axis in names[:-2]]
+    else:  # without names, the axes are taken to stand in the order of the result's
+        wanted = list(entry.values()) if len(entry) == numbers.ndim - 2 else [0] * numbers.ndim
+    index = tuple(min(number, size - 1) for number, size in zip(wanted, numbers.shape[:-2]))
     return panel(numbers, title=given.name, axes=given.axes, index=index)
 
 

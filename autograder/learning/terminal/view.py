@@ -70,11 +70,8 @@ class View:
 
     @property
     def following(self) -> str:
-        """The name of the next open step after the current one, or "" if there is no other."""
-        names = [run.step.name for run in self.open]
-        steps = [step.name for step in self.exercise.steps]
-        after = (*steps[self.number :], *steps[: self.number - 1])
-        return next((name for name in after if name in names), "")
+        """The name of the step after the current one, open or not, or "" if it is the last."""
+        return next((step.name for step in self.exercise.steps[self.number :]), "")
 
     @property
     def preceding(self) -> str:

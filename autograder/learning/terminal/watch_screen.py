@@ -28,7 +28,7 @@ from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
 from autograder.submission.definitions import find_in_piece
 
-MOVES = ("n next", "p previous")
+MOVES = ("n next step", "p step before")
 ACTIONS = ("h hint", "s show", "l list", "r reset", "q quit")
 LEAST = 5  # rows that the current step keeps when a key shows something long
 
