@@ -29,7 +29,7 @@ class Whole:
     color: Color = Color.RED
 
 
-VALUES = [
+VALUES: list[object] = [
     None,
     True,
     False,
