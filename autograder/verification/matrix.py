@@ -91,12 +91,17 @@ class Matrix:
 def kill_matrix(trial: Trial) -> Matrix:
     """Run every check of each step over every known mistake of that step."""
     rows = tuple(_row(trial, known) for known in trial.reference.misconceptions)
+    return Matrix(rows, columns(trial))
+
+
+def columns(trial: Trial) -> tuple[tuple[str, str, str], ...]:
+    """Return each check of an exercise once: its step, its name, its reason to stay."""
     checks = dict.fromkeys(
         (step_of(check) or "", check.originalname, _reason(check))
         for check in trial.checks
         if step_of(check)
     )
-    return Matrix(rows, tuple(checks))
+    return tuple(checks)
 
 
 def _row(trial: Trial, known: Misconception) -> Row:

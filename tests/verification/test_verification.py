@@ -12,7 +12,14 @@ import pytest
 from autograder.checks.standing import PROPERTIES
 from autograder.grading.input_seed import input_seed
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
-from autograder.verification.matrix import LEAST_MARGIN, kill_matrix
+from autograder.verification.matrix import (
+    LEAST_MARGIN,
+    Matrix,
+    Row,
+    columns,
+    kill_matrix,
+    matrix_text,
+)
 from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
@@ -189,6 +196,33 @@ def test_the_catalogue_is_large_enough() -> None:
     }
     assert counts["numpy_single_head"] >= 25
     assert sum(counts.values()) >= 90
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_matrix_in_the_repository_has_a_column_for_each_check_and_a_row_for_each_mistake(
+    name: str,
+) -> None:
+    # The slow test below compares the marks too; a check that came or went is seen at once.
+    trial = read_trial(SOLUTIONS / name)
+    nothing_caught = tuple(
+        Row(known.name, known.step, (), 0.0, None) for known in trial.reference.misconceptions
+    )
+    text = matrix_text(trial.reference.exercise.title, Matrix(nothing_caught, columns(trial)))
+    golden = (ROOT / "tests" / "golden" / "matrix.md").read_text(encoding="utf-8")
+    title = text.splitlines()[0]
+    tables = golden.partition(f"{title}\n")[2].partition("\n## ")[0].partition("### mutants")[0]
+    assert without_marks(f"{title}\n{tables}") == without_marks(text), (
+        "run attn verify --matrix tests/golden/matrix.md, and read what changed"
+    )
+
+
+def without_marks(tables: str) -> list[str]:
+    """Its lines, and of a row only what it is called."""
+    lines = (line for line in tables.splitlines() if line)
+    return [
+        line.split(" | ")[0] if line.startswith("| ") and not line.startswith("| mistake") else line
+        for line in lines
+    ]
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 # rows = [65]
 # attack = "deletes every builtin function"
 # step = "softmax"
-# outcomes = ["raised", "crashed", "protocol"]
+# outcomes = ["passed", "raised", "crashed", "protocol"]
 # others = "any"
+# why_passed = "its own process is all that it changes, and a softmax of NumPy alone calls no builtin; it is right"
 # ---
 import builtins
 
