@@ -163,12 +163,13 @@ class LayerChecks:
 
         return _check(check, "create_projections", WITHOUT_BIAS, marks)
 
-    def without_bias(self, *marks):
+    def without_bias(self, *marks, **options):
         def check(student, draw):
             parameters = self.parameters(draw).items()
             weights = {name: each for name, each in parameters if name.endswith(".weight")}
             self.made(student, draw, False).attributes(*self.layers).has_layers()
-            self.made(student, draw, False, **weights).call("forward", draw(self.x)).agrees()
+            bare = self.made(student, draw, False, **weights)
+            bare.call("forward", draw(self.x), **options).agrees()
 
         return _check(check, self.step, "without biases, there are none, and none is added", marks)
 

@@ -126,6 +126,7 @@ test_causal_layer_values = causal_layer.values(
 test_causal_layer_is_off_by_default = causal_layer.values(
     PUBLIC, SIZES, title="every token sees all tokens unless causal=True is given"
 )
+test_causal_layer_without_bias = causal_layer.without_bias(checks.BARE, PUBLIC, causal=True)
 test_causal_layer_gradients = causal_layer.gradients(options=(True,))
 # Not float16: -1e9 is a right choice in the other precisions and does not fit into that one.
 test_causal_layer_in_other_precisions = causal_layer.in_other_precisions(
