@@ -115,6 +115,12 @@ def test_a_step_that_needs_a_bias_is_told_where_it_is_none() -> None:
     assert "`Wo.bias` is None where the layer is made with `bias=False`." in told
 
 
+def test_a_layer_that_needs_a_bias_is_told_where_it_is_none() -> None:
+    by_hand = "merge_heads(attention_output) @ self.Wo.weight.T + self.Wo.bias"
+    told = words(HEADS, (MERGED, by_hand), layer=CAUSAL)
+    assert "`self.Wo.bias` is None where the layer is made with `bias=False`." in told
+
+
 # Alone it is not asked with a tensor of this shape.
 OF_ONE_SHAPE = (
     "    return Wo(merged)",
