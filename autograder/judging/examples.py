@@ -9,7 +9,6 @@ same questions with the same engine as the hidden graders.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,20 +21,18 @@ from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.distribution import Distributed
+from autograder.judging.example_values import DIGITS, read_value, written_value, written_values
 from autograder.judging.expectation import Agrees, Expectation, Refused, overwritten
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 FORMAT_VERSION = 1
 FILE = "examples.json"
 # Files of 0.1.0 ask this in questions of its own; now it is part of every other question.
 _NO_LONGER_ASKED = "unchanged"
-# Of results: two more than the strictest tolerance needs. Inputs are written exactly.
-DIGITS = 8
 
 
 @dataclass(frozen=True)
@@ -128,26 +125,26 @@ def _call(call: LayerCall) -> dict[str, Any]:
     return {
         "step": call.step,
         "names": list(call.names),
-        "arguments": [_value(value, DIGITS) for value in call.arguments],
-        "result": _value(call.result, DIGITS),
+        "arguments": [written_value(value, DIGITS) for value in call.arguments],
+        "result": written_value(call.result, DIGITS),
     }
 
 
 def _request(request: Request) -> dict[str, Any]:
     return {
         "target": request.target,
-        "arguments": [_value(value) for value in request.arguments],
-        "keywords": _values(request.keywords),
+        "arguments": [written_value(value) for value in request.arguments],
+        "keywords": written_values(request.keywords),
         "method": request.method,
-        "method_arguments": [_value(value) for value in request.method_arguments],
-        "attributes": _values(request.attributes),
+        "method_arguments": [written_value(value) for value in request.method_arguments],
+        "attributes": written_values(request.attributes),
         "read": list(request.read),
         "before": list(request.before),
         "calls": request.calls,
         "dtype": request.dtype,
-        "backward": _value(request.backward),
+        "backward": written_value(request.backward),
         "layouts": [list(order) if order else None for order in request.layouts],
-        "earlier": [_value(call.values) for call in request.earlier],
+        "earlier": [written_value(call.values) for call in request.earlier],
         "recording": request.recording,
     }
 
@@ -173,12 +170,12 @@ def _expectation(expectation: Expectation) -> dict[str, Any]:
     }
     match expectation:
         case Agrees(expected):
-            facts["expected"] = _value(expected, DIGITS)
-            facts["gradients"] = [_value(each, DIGITS) for each in expectation.gradients]
+            facts["expected"] = written_value(expected, DIGITS)
+            facts["gradients"] = [written_value(each, DIGITS) for each in expectation.gradients]
             facts["gradient_names"] = list(expectation.gradient_names)
             facts["observations"] = list(expectation.observations)
         case LinearLayers(expected):
-            facts["expected"] = _value(expected, DIGITS)
+            facts["expected"] = written_value(expected, DIGITS)
         case Refused():
             facts |= {"kinds": list(expectation.kinds), "fact": expectation.fact}
         case Distributed(expected):
@@ -197,44 +194,12 @@ def _reply(reply: Reply, example: Example) -> dict[str, Any]:
         }
     facts: dict[str, Any] = {}
     if overwritten(example.request, reply) is not None:
-        facts["after"] = [_value(value, DIGITS) for value in reply.after]
+        facts["after"] = [written_value(value, DIGITS) for value in reply.after]
     if reply.gradients:
-        facts["gradients"] = [_value(value, DIGITS) for value in reply.gradients]
+        facts["gradients"] = [written_value(value, DIGITS) for value in reply.gradients]
     if example.request.read:
-        return facts | {"attributes": _values(reply.attributes, DIGITS)}
-    return facts | {"value": _value(reply.value, DIGITS)}
-
-
-def _values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
-    return {name: _value(value, digits) for name, value in values.items()}
-
-
-def _value(value: Value, digits: int | None = None) -> Any:
-    if isinstance(value, np.ndarray):
-        # As text, so that an array stays on one line.
-        return {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
-    if isinstance(value, Seed):
-        return {"seed": value.seed}
-    if isinstance(value, Linear):
-        parts = {"weight": _value(value.weight, digits), "bias": _value(value.bias, digits)}
-        return parts if value.trainable else {**parts, "trainable": False}
-    if isinstance(value, tuple):
-        return {"items": [_value(item, digits) for item in value]}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return {"opaque": value.type_name}
-
-
-def _numbers(array: np.ndarray, digits: int | None) -> Any:
-    if array.ndim:
-        return [_numbers(row, digits) for row in array]
-    number = array.item()
-    if isinstance(number, bool | int):
-        return number
-    if not math.isfinite(number):
-        return str(number)
-    # str() of a float32 is the shortest text that is read back as the same float32.
-    return float(f"{number:.{digits}g}") if digits else float(str(array))
+        return facts | {"attributes": written_values(reply.attributes, DIGITS)}
+    return facts | {"value": written_value(reply.value, DIGITS)}
 
 
 def _is_asked(facts: Mapping[str, Any]) -> bool:
@@ -258,25 +223,25 @@ def _example(facts: Mapping[str, Any]) -> Example:
 def _read_request(asked: Mapping[str, Any]) -> Request:
     return Request(
         asked["target"],
-        tuple(_read(value) for value in asked["arguments"]),
-        {name: _read(value) for name, value in asked["keywords"].items()},
+        tuple(read_value(value) for value in asked["arguments"]),
+        {name: read_value(value) for name, value in asked["keywords"].items()},
         asked["method"],
-        tuple(_read(value) for value in asked["method_arguments"]),
-        {name: _read(value) for name, value in asked["attributes"].items()},
+        tuple(read_value(value) for value in asked["method_arguments"]),
+        {name: read_value(value) for name, value in asked["attributes"].items()},
         tuple(asked["read"]),
         tuple(asked["before"]),
         asked["calls"],
         asked["dtype"],
-        _read(asked["backward"]),
+        read_value(asked["backward"]),
         tuple(order and tuple(order) for order in asked.get("layouts", ())),
-        tuple(EarlierCall.of(_read(call)) for call in asked.get("earlier", ())),
+        tuple(EarlierCall.of(read_value(call)) for call in asked.get("earlier", ())),
         asked.get("recording", True),
     )
 
 
 def _read_call(facts: Mapping[str, Any]) -> LayerCall:
-    arguments = tuple(_read(value) for value in facts["arguments"])
-    return LayerCall(facts["step"], tuple(facts["names"]), arguments, _read(facts["result"]))
+    arguments = tuple(read_value(value) for value in facts["arguments"])
+    return LayerCall(facts["step"], tuple(facts["names"]), arguments, read_value(facts["result"]))
 
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
@@ -284,15 +249,15 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
     form = ResultSpec(names, axes, facts["compare"], facts["noun"], facts["precision"])
     match facts["kind"]:
         case "agrees":
-            gradients = tuple(_read(each) for each in facts.get("gradients", ()))
+            gradients = tuple(read_value(each) for each in facts.get("gradients", ()))
             names = tuple(facts.get("gradient_names", ()))
             seen = tuple(facts.get("observations", ()))
-            return Agrees(_read(facts["expected"]), form, gradients, names, seen)
+            return Agrees(read_value(facts["expected"]), form, gradients, names, seen)
         case "distributed":
             shapes = tuple(np.zeros(shape) for shape in facts["shapes"])
             return Distributed(shapes, form, facts["mean"], facts["deviation"])
         case "layers":
-            return LinearLayers(_read(facts["expected"]), form)
+            return LinearLayers(read_value(facts["expected"]), form)
         case "refused":
             return Refused(tuple(facts["kinds"]), facts["fact"], form)
     raise ValueError(f"an expectation of kind {facts['kind']!r}")
@@ -304,30 +269,8 @@ def _read_reply(facts: Mapping[str, Any]) -> Reply:
         exception = ExceptionReport(*raised) if raised else None
         return Failed(Outcome(facts["outcome"]), exception=exception)
     return Returned(
-        _read(facts.get("value")),
-        tuple(_read(value) for value in facts.get("after", ())),
-        {name: _read(value) for name, value in facts.get("attributes", {}).items()},
-        tuple(_read(value) for value in facts.get("gradients", ())),
+        read_value(facts.get("value")),
+        tuple(read_value(value) for value in facts.get("after", ())),
+        {name: read_value(value) for name, value in facts.get("attributes", {}).items()},
+        tuple(read_value(value) for value in facts.get("gradients", ())),
     )
-
-
-def _read(facts: Any) -> Value:
-    if not isinstance(facts, dict):
-        return facts
-    if "numbers" in facts:
-        numbers = _floats(json.loads(facts["numbers"]))
-        return np.array(numbers, dtype=facts["dtype"])
-    if "seed" in facts:
-        return Seed(facts["seed"])
-    if "opaque" in facts:
-        return Opaque(facts["opaque"])
-    if "weight" in facts:
-        parts = _read(facts["weight"]), _read(facts["bias"])
-        return Linear(*parts, facts.get("trainable", True))
-    return tuple(_read(item) for item in facts["items"])
-
-
-def _floats(numbers: Any) -> Any:
-    if isinstance(numbers, list):
-        return [_floats(number) for number in numbers]
-    return float(numbers) if isinstance(numbers, str) else numbers
