@@ -41,7 +41,7 @@ _OBSERVATIONS = {
     ),
     ADDED: (
         ADDED_FACT,
-        "Which line makes a parameter or a layer that the checklist does not ask for?",
+        "Which line makes a parameter or a layer that the step does not ask for?",
     ),
     MODE: (
         "Your layer switches between training and evaluation by itself when it is called.",

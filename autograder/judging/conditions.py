@@ -65,7 +65,7 @@ _WORDS = {
     ),
     "before": _Words(
         "After `eval()`, the layer gives other numbers than in training.",
-        "Which of its lines depend on the mode? Nothing in this layer does.",
+        "Which of its lines depend on the mode? The expected layer gives the same in both.",
         "In training, the layer gives what is expected; after `eval()`, it does not.",
     ),
     # The author's own checks are asked before, and pass.

@@ -73,6 +73,8 @@ def judge(
     describe: bool = True,
 ) -> Finding | None:
     """Return what is not as expected, or None; without `describe`, in the barest words."""
+    if isinstance(expectation, Refused):  # then no attribute is wanted
+        return _refused(expectation, reply)
     finding = _missing(request, reply)
     if finding:
         return finding
@@ -90,8 +92,6 @@ def judge(
         case LinearLayers():
             layers = judge_layers(expectation, reply, candidates, request)
             return layers or _left_behind(reply, "The sizes of the layers are right.")
-        case Refused():
-            return _refused(expectation, reply)
 
 
 def _agrees(

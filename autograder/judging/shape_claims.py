@@ -93,7 +93,7 @@ def _first_entries(seen: Difference) -> Claim | None:
                     "some entries",
                     f"{seen.label} holds only the entries {start} to {start + given - 1} along "
                     f"{seen.axis(axis)}, which are right. Is a fixed number written where a size "
-                    "belongs?",
+                    "belongs, or does a loop or a slice leave entries out?",
                 )
     return None
 

@@ -74,7 +74,8 @@ def _temperature(seen: Difference) -> Claim | None:
         "temperature",
         f"Each row sums to 1, but is too {way}: its largest share is {largest}. It is the softmax "
         f"of {times:.4g} times the right scores.",
-        "What are the scores multiplied or divided by before the softmax?",
+        "What are the scores multiplied or divided by before the softmax? Or is another number "
+        "than e raised to them?",
         Measure(times, seen.sizes),
     )
 

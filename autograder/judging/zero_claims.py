@@ -18,13 +18,20 @@ def about_zeros(seen: Difference) -> Iterator[Claim]:
     wrong = ~seen.agree(seen.actual, seen.expected)
     if wrong.all() or seen.actual[wrong].any():
         return
+    count = int(wrong.sum())
+    if count > 1 and ((seen.expected < 0) == wrong).all():
+        yield Claim(
+            "cut at zero",
+            f"{count} of the {wrong.size} numbers{seen.of_label} are 0 where negative ones are "
+            "expected, and all the others are right.",
+            "Which line cuts off what is below 0?",
+        )
     for axis in range(seen.expected.ndim):
         others = tuple(other for other in range(seen.expected.ndim) if other != axis)
         whole = np.asarray(wrong.any(axis=others))
         if not whole.all() and not np.compress(whole, seen.actual, axis).any():
             yield _along(seen, axis, [int(place) for place in np.flatnonzero(whole)])
             return
-    count = int(wrong.sum())
     if count > 1:
         yield Claim(
             "zeros",

@@ -563,7 +563,7 @@ class SingleHeadAttention:
         """Your forward normalizes the token vectors before it projects them.
 
         That belongs to the block around the layer, not to attention. What happens to x before the
-        first projection, and do you change the caller's own array?
+        first projection?
         """
 
         def forward(self, x, causal=False):

@@ -354,6 +354,15 @@ def test_an_assert_of_a_tuple_is_told_to_refuse_nothing() -> None:
     assert "asserts a tuple" in told and "nothing is ever refused" in told
 
 
+def test_heads_that_end_the_constructor_without_an_exception_are_told_to_raise_one() -> None:
+    refusal = 'assert hidden_size % num_heads == 0, f"{sizes}"'.replace(
+        "{sizes}", "{num_heads} heads cannot share {hidden_size} evenly"
+    )
+    told = words(HEADS, (refusal, "if hidden_size % num_heads:\n            return"))
+    assert "`__init__` should raise `AssertionError` or `ValueError`." in told
+    assert "there is no attribute" not in told
+
+
 def test_weights_beside_the_expected_ones_are_told_and_not_a_draw_in_each_call() -> None:
     library = "self.own = nn.MultiheadAttention(hidden_size, num_heads, batch_first=True)"
     told = words(HEADS, added(library), (SPLIT, f"return self.own(x, x, x)[0]\n        {SPLIT}"))

@@ -41,6 +41,15 @@ def test_zeros_here_and_there_are_counted() -> None:
     assert told.fact == "17 of the 50 numbers are 0, and all the others are right."
 
 
+def test_numbers_cut_off_at_zero_are_told_as_that() -> None:
+    numbers = np.random.default_rng(2).standard_normal((2, 5, 5))
+    told = {each.kind: each for each in claims_about(np.maximum(numbers, 0), numbers, SHARES)}
+    below = int((numbers < 0).sum())
+    cut = told["cut at zero"]
+    assert cut.fact.startswith(f"{below} of the 50 numbers are 0 where negative ones are expected")
+    assert list(told).index("cut at zero") < list(told).index("zeros")
+
+
 def test_only_numbers_that_have_grown_for_others_are_a_dropout() -> None:
     scattered = np.arange(50).reshape(2, 5, 5) % 3 == 0
     told = first(np.where(scattered, 0, 1.25 * shares()), shares(), SHARES)

@@ -137,6 +137,14 @@ def test_a_step_that_passes_is_stopped_in_and_one_that_is_not_written_is_not(
     assert "attn hint softmax" in unwritten.err
 
 
+def test_what_python_cannot_read_is_told_and_no_debugger_is_announced(workspace: Path) -> None:
+    put(workspace, softmax="    return np.exp(scores")
+    run = attn("debug", "softmax", folder=workspace)
+    assert run.code == 2 and "Python cannot read this yet" in run.out
+    assert "You are at the first line" not in run.out and "not written yet" not in run.err
+    assert "could not be run, so there is no line to stop at" in run.err
+
+
 def test_without_anybody_to_type_it_ends_in_words(workspace: Path) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
     run = attn("debug", "softmax", folder=workspace)

@@ -537,6 +537,24 @@ def test_the_number_of_a_step_is_a_name_for_it(workspace: Path) -> None:
     assert "return 1" not in stub_file(workspace).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("command", ["play", "finish"])
+def test_a_name_that_no_exercise_has_is_told_with_those_that_there_are(
+    workspace: Path, command: str
+) -> None:
+    run = attn(command, "numpy_single_hed", folder=workspace)
+    assert run.code == REFUSED and "there is no exercise 'numpy_single_hed'" in run.err
+    assert f"did you mean {NAME}?" in run.err
+
+
+def test_where_there_is_nothing_to_draw_it_is_told_why(workspace: Path) -> None:
+    file = stub_file(workspace)
+    code = written(file.read_text(encoding="utf-8"), softmax="    return scores[5, 7]")
+    file.write_text(code, encoding="utf-8")
+    shown = " ".join(attn("show", "softmax", folder=workspace).out.split())
+    assert "raises `IndexError: index 5 is out of bounds" in shown
+    assert "Your code gave no array here." in shown
+
+
 @pytest.mark.parametrize("words", ["0", "12", "٣", f"{NAME}.99"])
 def test_a_number_that_no_step_has_is_told_with_a_cure(workspace: Path, words: str) -> None:
     number = words.rpartition(".")[2]

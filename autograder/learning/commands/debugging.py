@@ -50,7 +50,6 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
     examples = Questions.read(exercise.folder, exercise.library).of(step.name)
     number = run.checks.index(run.failing) if run.failing else 0
     job = checking.job()
-    _introduce(console, run, examples[number])
 
     def tell(text: str) -> None:
         console.print(Text(clean(text, LONGEST)))
@@ -60,7 +59,9 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
     try:
         work.load(exercise.folder.resolve())
         if step.name not in work.names:
-            raise _unwritten(exercise, step)
+            show_finding(console, run)
+            raise _unreadable(exercise, step)
+        _introduce(console, run, examples[number])
         endless = run.verdict.outcome is Outcome.TIMED_OUT  # perhaps in a call before
         ended = work.ask(examples[number], exercise.library, everywhere=endless)
     finally:
@@ -79,6 +80,14 @@ def _unwritten(exercise: Exercise, step: Step) -> KitError:
         f"{step.name} is not written yet, so there is no line of yours to stop at",
         place=str(exercise.folder),
         cure=f"write it first; attn hint {step.name} tells how to begin",
+    )
+
+
+def _unreadable(exercise: Exercise, step: Step) -> KitError:
+    return KitError(
+        f"the part of your file with {step.name} could not be run, so there is no line to stop at",
+        place=str(exercise.folder),
+        cure=f"mend it first; attn check {step.name} says what is wrong",
     )
 
 

@@ -48,7 +48,10 @@ class LearnerSession:
         return task.exercise, task.step or self.open_step(task.exercise)
 
     def exercise(self, words: str | None) -> Exercise:
-        """Parse the name of an exercise; raise `KitError` for an unknown name."""
+        """Parse the name of an exercise, or of a step in it; raise `KitError` for another name."""
+        steps = {step.name for each in self.workspace.exercises for step in each.steps}
+        if words and words.isidentifier() and words not in steps:
+            return self.workspace.exercise(words)
         return self._without_file(self.task(words), "an exercise").exercise
 
     def _without_file(self, task: Task, about: str) -> Task:

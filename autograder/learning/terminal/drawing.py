@@ -78,6 +78,8 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
             return (Text(f"{name} draws random numbers: there is nothing to compare them with."),)
         return (Text(f"There is nothing to draw for {name} yet."),)
     pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
+    if check.verdict.finding and all(each.yours is None for each in check.arrays):
+        pieces += [Text(), Text(check.verdict.finding.fact)]  # why there is nothing to draw
     for picture in pictures(check):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
         pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
