@@ -13,6 +13,7 @@ from support.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judg
 CAUSAL = "CausalMultiHeadAttention"
 MADE = "self.Wqkv, self.Wo = create_projections(hidden_size, bias)\n"
 SPLIT = "queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)\n"
+REFUSAL = 'hidden_size % num_heads == 0, f"{num_heads} heads cannot share {hidden_size} evenly"'
 MERGED = "project_output(merge_heads(attention_output), self.Wo)"
 PROJECTED = "project_output(attention_output, self.Wo)"
 VIT_PROJECTED = "queries, keys, values = project_qkv(x, self.q_linear"
@@ -348,17 +349,12 @@ def test_a_misspelt_attribute_is_told_the_one_that_is_kept() -> None:
 
 @pytest.mark.filterwarnings("ignore:assertion is always true")
 def test_an_assert_of_a_tuple_is_told_to_refuse_nothing() -> None:
-    sizes = "{num_heads} heads cannot share {hidden_size} evenly"
-    refusal = f'hidden_size % num_heads == 0, f"{sizes}"'
-    told = words(HEADS, (refusal, f"({refusal})"))
+    told = words(HEADS, (REFUSAL, f"({REFUSAL})"))
     assert "asserts a tuple" in told and "nothing is ever refused" in told
 
 
 def test_heads_that_end_the_constructor_without_an_exception_are_told_to_raise_one() -> None:
-    refusal = 'assert hidden_size % num_heads == 0, f"{sizes}"'.replace(
-        "{sizes}", "{num_heads} heads cannot share {hidden_size} evenly"
-    )
-    told = words(HEADS, (refusal, "if hidden_size % num_heads:\n            return"))
+    told = words(HEADS, (f"assert {REFUSAL}", "if hidden_size % num_heads:\n            return"))
     assert "`__init__` should raise `AssertionError` or `ValueError`." in told
     assert "there is no attribute" not in told
 

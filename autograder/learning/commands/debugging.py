@@ -72,15 +72,11 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
 
 def _refuse_unwritten(run: StepRun, exercise: Exercise, step: Step) -> None:
     if run.verdict.outcome is Outcome.NOT_WRITTEN:
-        raise _unwritten(exercise, step)
-
-
-def _unwritten(exercise: Exercise, step: Step) -> KitError:
-    return KitError(
-        f"{step.name} is not written yet, so there is no line of yours to stop at",
-        place=str(exercise.folder),
-        cure=f"write it first; attn hint {step.name} tells how to begin",
-    )
+        raise KitError(
+            f"{step.name} is not written yet, so there is no line of yours to stop at",
+            place=str(exercise.folder),
+            cure=f"write it first; attn hint {step.name} tells how to begin",
+        )
 
 
 def _unreadable(exercise: Exercise, step: Step) -> KitError:
