@@ -58,6 +58,8 @@ class Budget:
             rest = min(self._look(), _WALL * self._seconds - waited)
             if rest <= 0:
                 raise Late
+            # Often: an answer may lie there for which nobody was woken.
+            rest = min(rest, _FIRST_LOOK * self._seconds)
             self._next_look = waited + max(rest, _SHORTEST_WAIT)
         return self._next_look - waited
 

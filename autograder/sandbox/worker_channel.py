@@ -3,10 +3,16 @@
 Reads and writes do not block, since a worker may refuse on purpose to read or
 to write. What it prints is read at the same time, so that a full pipe never
 holds up an answer; only the first part of it is kept.
+
+Being woken for every answer costs both sides more than most answers do. So the
+host is woken by a bell, which a worker rings when it has nothing left to do. It
+also looks when the time of a question may be over, and when the worker has ended:
+what was answered until then is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -32,11 +38,12 @@ class Flooded(Exception):
 
 
 class Channel:
-    """One worker's socket and output pipe. `kept_bytes` of the output are kept."""
+    """One worker's socket, bell and output pipe. `kept_bytes` of the output are kept."""
 
     def __init__(self, kept_bytes: int) -> None:
         self._socket, self._far_socket = socket.socketpair()
         self._pipe, self._far_pipe = os.pipe()
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._socket.setblocking(False)
         os.set_blocking(self._pipe, False)
         self._kept_bytes = kept_bytes
@@ -47,9 +54,9 @@ class Channel:
         self._pipe_open, self._broken = True, False
 
     @property
-    def far_ends(self) -> tuple[int, int]:
-        """The descriptors that the worker gets: channel and output."""
-        return self._far_socket.fileno(), self._far_pipe
+    def far_ends(self) -> tuple[int, int, int]:
+        """The descriptors that the worker gets: channel, output and bell."""
+        return self._far_socket.fileno(), self._far_pipe, self._bell
 
     @property
     def output(self) -> bytes:
@@ -65,7 +72,7 @@ class Channel:
         """Send `data`; raise `Late`, `Closed` or `Flooded`."""
         self._outgoing += data
         while self._outgoing:
-            self._wait(deadline, select.POLLOUT)
+            self._wait(deadline)
         if self._broken:
             raise Closed
 
@@ -79,48 +86,59 @@ class Channel:
 
     def receive_unread(self, deadline: Deadline) -> tuple[bytes, bytes]:
         """Return header and payload of the next frame as they came; raise as `receive`."""
-        head, size = wire.read_prefix(self._exactly(wire.PREFIX.size, deadline))
-        return self._exactly(head, deadline), self._exactly(size, deadline)
+        self._have(wire.PREFIX.size, deadline)
+        head, size = wire.read_prefix(self._ahead[: wire.PREFIX.size])
+        whole = wire.PREFIX.size + head + size
+        self._have(whole, deadline)
+        frame = bytes(self._ahead[wire.PREFIX.size : whole])
+        del self._ahead[:whole]
+        return frame[:head], frame[head:]
 
     def close(self) -> None:
         """Read what is left of the output, and close socket and pipe."""
         self._drain()
         self._socket.close()
         os.close(self._pipe)
+        os.close(self._bell)
 
-    def _exactly(self, count: int, deadline: Deadline) -> bytes:
+    def _have(self, count: int, deadline: Deadline) -> None:
+        """Receive until `count` bytes are there."""
         while len(self._ahead) < count:
-            if not self._wait(deadline, select.POLLIN | select.POLLOUT * bool(self._outgoing)):
-                continue
-            try:
-                part = self._socket.recv(_CHUNK)
-            except BlockingIOError:
-                continue
-            except ConnectionResetError:
-                raise Closed from None
-            if not part:
-                raise Closed
-            self._ahead += part
-        data = bytes(self._ahead[:count])
-        del self._ahead[:count]
-        return data
+            if not self._take_in():
+                self._wait(deadline)
 
-    def _wait(self, deadline: Deadline, events: int) -> bool:
-        """Wait for the socket, sending and reading output meanwhile; say if it can be read."""
+    def _take_in(self) -> bool:
+        """Receive what has come, or a part of it; return whether it was anything."""
+        try:
+            part = self._socket.recv(_CHUNK)
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            raise Closed from None
+        if not part:
+            raise Closed
+        self._ahead += part
+        return True
+
+    def _wait(self, deadline: Deadline) -> None:
+        """Wait for the bell, for an end, or for room to send; send and read output meanwhile."""
         waiting = select.poll()
         ours = self._socket.fileno()
-        waiting.register(ours, events)
+        # Of the socket, its end is told in any case.
+        waiting.register(ours, select.POLLOUT * bool(self._outgoing))
+        waiting.register(self._bell, select.POLLIN)
         if self._pipe_open:
             waiting.register(self._pipe, select.POLLIN)
         seen = dict(_polled(waiting, deadline))
+        if self._bell in seen:
+            with contextlib.suppress(BlockingIOError):  # the worker has it too, and may have read
+                os.eventfd_read(self._bell)
         if self._pipe in seen:
             self._read_output()
             if self._printed > _FLOOD:
                 raise Flooded
-        event = seen.get(ours, 0)
-        if self._outgoing and event & ~select.POLLIN:
+        if self._outgoing and ours in seen:
             self._push()
-        return bool(event & ~select.POLLOUT)
 
     def _push(self) -> None:
         """Send what there is room for."""

@@ -107,7 +107,7 @@ class ZygoteProcess:
         """The host's pid of the process that was started."""
         return self._process.pid
 
-    def fork(self, seed: int, descriptors: tuple[int, int]) -> int:
+    def fork(self, seed: int, descriptors: tuple[int, ...]) -> int:
         """Have a worker forked with `descriptors`; return its pid in the zygote's namespace."""
         self._say({"fork": seed}, descriptors)
         worker = self._hear(lambda facts: "forked" in facts, _TO_FORK)["forked"]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from autograder.worker import kernel, landlock, root, syscalls
 from autograder.worker.plan import BOX, DEVICES, FILE_MEGABYTES, OPEN_FILES, TOO_LOW, Layers, Plan
 
-CHANNEL = 3
+CHANNEL, BELL = 3, 4
 _MEGABYTE = 1 << 20
 _THREADS = 128
 
@@ -45,14 +45,15 @@ def prepare(plan: Plan, layers: Layers) -> Prepared:
     return Prepared(plan, layers, files, places)
 
 
-def keep_only(channel: int, output: int) -> None:
-    """Put `channel` at 3 and `output` at 1 and 2, nothing at 0, and close every other file."""
+def keep_only(channel: int, output: int, bell: int) -> None:
+    """Put `channel` at 3, `bell` at 4, `output` at 1 and 2, nothing at 0, and close all else."""
     empty = os.open("/dev/null", os.O_RDONLY)
-    # Out of the way first: the two may themselves be numbered below 4.
-    channel, output = _above(channel), _above(output)
-    for source, target in ((empty, 0), (output, 1), (output, 2), (channel, CHANNEL)):
+    # Out of the way first: they may themselves be numbered below 5.
+    channel, output, bell = _above(channel), _above(output), _above(bell)
+    places = ((empty, 0), (output, 1), (output, 2), (channel, CHANNEL), (bell, BELL))
+    for source, target in places:
         os.dup2(source, target)
-    os.closerange(CHANNEL + 1, 1 << 16)
+    os.closerange(BELL + 1, 1 << 16)
 
 
 def confine(prepared: Prepared, address_space: int) -> int:

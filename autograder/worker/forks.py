@@ -14,8 +14,9 @@ from typing import NoReturn
 
 from autograder.protocol import arrays, wire
 from autograder.protocol.clock import processor_clock
-from autograder.worker import confinement, host_channel, serving
+from autograder.worker import confinement, serving
 from autograder.worker.control import Control, ProcessStats
+from autograder.worker.host_channel import HostChannel
 from autograder.worker.plan import Layers, Plan
 
 UNCONFINED, FELL_OUT = 97, 99
@@ -77,16 +78,17 @@ class Forks:
     def _become_worker(self, seed: int, descriptors: list[int]) -> NoReturn:
         address_space = self._itself.address_space()  # the zygote's, which is this one's too
         confinement.keep_only(*descriptors)
+        channel = HostChannel(confinement.CHANNEL, confinement.BELL)
         try:
             applied = confinement.confine(self._prepared, address_space)
             arrays.seed(seed)
         except Exception as error:
             fact = wire.text(f"{type(error).__name__}: {error}", 500)
-            host_channel.send(confinement.CHANNEL, {"unconfined": fact}, [])
+            channel.send({"unconfined": fact}, [])
             os._exit(UNCONFINED)
         facts = {"landlock": applied, "uid": os.getuid()}
-        host_channel.send(confinement.CHANNEL, {"confined": facts}, [])
-        serving.Session(confinement.CHANNEL, self._library).serve()
+        channel.send({"confined": facts}, [])
+        serving.Session(channel, self._library).serve()
 
     def _reap(self, descriptor: int) -> None:
         worker = self._workers.pop(descriptor)

@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from autograder.protocol import arrays, crossing, wire
-from autograder.worker import host_channel
+from autograder.worker.host_channel import HostChannel
 
 REFUSED = object()
 
 
 class HostAnswers:
-    """Asks the host over `descriptor`, in the array library of the exercise.
+    """Asks the host over `channel`, in the array library of the exercise.
 
     What the host had sent before its answer is put into `waiting`.
     """
 
-    def __init__(self, descriptor: int, library_name: str) -> None:
-        self._descriptor = descriptor
+    def __init__(self, channel: HostChannel, library_name: str) -> None:
+        self._channel = channel
         self._library = library_name
         self._asked = 0
         self.waiting: deque[tuple[dict[str, Any], wire.Payload]] = deque()
@@ -90,14 +90,14 @@ class HostAnswers:
             "cotangents": [encoded(cotangent) for cotangent in cotangents],
         }
         try:
-            host_channel.send(self._descriptor, question, parts)
+            self._channel.send(question, parts)
         except wire.WireError:  # too large to ask, and nothing was sent
             self._asked -= 1
             return REFUSED
-        header, payload = host_channel.receive(self._descriptor)
+        header, payload = self._channel.receive()
         while "answer" not in header:
             self.waiting.append((header, payload))
-            header, payload = host_channel.receive(self._descriptor)
+            header, payload = self._channel.receive()
         if not header["ok"]:
             return REFUSED
         # What crosses the wire as bfloat16 comes back as float32.

@@ -1,42 +1,67 @@
-"""Frames on the worker's end of the channel, read and written whole."""
+"""Frames on the worker's end of the channel, read and written whole.
+
+The host is not woken for each of them: a bell is rung when there is nothing to do but wait for it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import socket
 from typing import Any
 
 from autograder.protocol import wire
 
-_MOST = 1 << 20
+_CHUNK = 1 << 16
 
 
 class HostGone(Exception):
     """The host has closed the channel."""
 
 
-def receive(descriptor: int) -> tuple[dict[str, Any], wire.Payload]:
-    """Wait for one frame; raise `HostGone` when there will be none."""
-    # The next frame may follow at once, so no byte beyond this one is read.
-    head, size = wire.read_prefix(_exactly(descriptor, wire.PREFIX.size))
-    data = _exactly(descriptor, head + size)
-    # Nobody forges what the host writes, so it need not be read as strictly as what it reads.
-    header: dict[str, Any] = json.loads(data[:head])
-    return header, wire.Payload(data[head:])
+class HostChannel:
+    """The channel to the host at `descriptor`, and the `bell` that wakes it, an eventfd."""
 
+    def __init__(self, descriptor: int, bell: int) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=descriptor)
+        self._bell = bell
+        self._ahead = bytearray()  # received, not used yet
+        self._room = select.poll()
+        self._room.register(descriptor, select.POLLOUT)
 
-def send(descriptor: int, header: dict[str, Any], payload: list[bytes]) -> None:
-    """Send one frame; raise `WireError`, with nothing sent, when it is over the caps."""
-    rest = memoryview(wire.frame(header, payload))
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    def receive(self) -> tuple[dict[str, Any], wire.Payload]:
+        """Wait for one frame; raise `HostGone` when there will be none."""
+        self._have(wire.PREFIX.size)
+        head, size = wire.read_prefix(self._ahead[: wire.PREFIX.size])
+        whole = wire.PREFIX.size + head + size
+        self._have(whole)
+        data = bytes(self._ahead[wire.PREFIX.size : whole])
+        del self._ahead[:whole]
+        # Nobody forges what the host writes, so it need not be read as strictly as what it reads.
+        header: dict[str, Any] = json.loads(data[:head])
+        return header, wire.Payload(data[head:])
 
+    def send(self, header: dict[str, Any], payload: list[bytes]) -> None:
+        """Send one frame; raise `WireError`, with nothing sent, when it is over the caps."""
+        rest = memoryview(wire.frame(header, payload))
+        while rest:
+            try:
+                rest = rest[self._socket.send(rest, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:  # there is room when the host has read
+                self._ring()
+                self._room.poll()
 
-def _exactly(descriptor: int, count: int) -> bytes:
-    data = bytearray()
-    while len(data) < count:
-        part = os.read(descriptor, min(count - len(data), _MOST))
-        if not part:
-            raise HostGone
-        data += part
-    return bytes(data)
+    def _have(self, count: int) -> None:
+        while len(self._ahead) < count:
+            try:
+                part = self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self._ring()
+                part = self._socket.recv(_CHUNK)
+            if not part:
+                raise HostGone
+            self._ahead += part
+
+    def _ring(self) -> None:
+        os.eventfd_write(self._bell, 1)

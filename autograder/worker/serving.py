@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 from autograder.protocol import arrays, crossing, wire
 from autograder.protocol.call import Call, EarlierCall, Missing, perform
 from autograder.protocol.import_guard import ImportGuard
-from autograder.worker import exception_facts, host_channel, tracing
+from autograder.worker import exception_facts, tracing
 from autograder.worker.host_answers import HostAnswers
+from autograder.worker.host_channel import HostChannel, HostGone
 
 _FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -31,13 +32,13 @@ _UNFIT = 98
 class Session:
     """The conversation with the host over one channel."""
 
-    def __init__(self, descriptor: int, library_name: str) -> None:
-        self._descriptor = descriptor
+    def __init__(self, channel: HostChannel, library_name: str) -> None:
+        self._channel = channel
         self._library = library_name
         self._module = types.ModuleType("submission")
         self._lines: dict[str, list[str]] = {}
         self._cells: list[tuple[str, str, int]] = []  # name, source, compiler flags
-        self._host_answers = HostAnswers(descriptor, library_name)
+        self._host_answers = HostAnswers(channel, library_name)
         sys.modules["submission"] = self._module
 
     def serve(self) -> NoReturn:
@@ -47,7 +48,7 @@ class Session:
         while True:
             try:
                 request = self._next()
-            except host_channel.HostGone:
+            except HostGone:
                 os._exit(0)
             try:
                 self._answer(*request)
@@ -56,7 +57,7 @@ class Session:
 
     def _next(self) -> tuple[dict[str, Any], wire.Payload]:
         waiting = self._host_answers.waiting
-        return waiting.popleft() if waiting else host_channel.receive(self._descriptor)
+        return waiting.popleft() if waiting else self._channel.receive()
 
     def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
         number, parts = header["id"], list[bytes]()
@@ -75,9 +76,9 @@ class Session:
                 parts.clear()
                 reply = {"raised": exception_facts.describe(error, self._lines)}
         try:
-            host_channel.send(self._descriptor, {"id": number} | reply, parts)
+            self._channel.send({"id": number} | reply, parts)
         except wire.WireError:
-            host_channel.send(self._descriptor, {"id": number, "oversize": True}, [])
+            self._channel.send({"id": number, "oversize": True}, [])
 
     def _load(self, sources: list[str]) -> list[dict[str, Any] | None]:
         failures: list[dict[str, Any] | None] = []

@@ -76,14 +76,14 @@ def test_a_worker_has_no_capability_and_cannot_gain_any(zygote: Zygote) -> None:
     assert isinstance(reply, Returned) and reply.value == (True, False, 1)
 
 
-def test_a_worker_has_three_files_and_its_channel(zygote: Zygote) -> None:
+def test_a_worker_has_three_files_its_channel_and_its_bell(zygote: Zygote) -> None:
     code = (
         "import os\ndef f(x):\n    found = []\n    for number in range(64):\n"
         "        try:\n            os.fstat(number)\n            found.append(number)\n"
         "        except OSError:\n            pass\n    return tuple(found)"
     )
     reply = ask(zygote, code)
-    assert isinstance(reply, Returned) and reply.value == (0, 1, 2, 3)
+    assert isinstance(reply, Returned) and reply.value == (0, 1, 2, 3, 4)
 
 
 def test_the_environment_holds_nothing_of_the_hosts(
