@@ -153,7 +153,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
 
     seed = input_seed(secret, exercise, submission.code_hash)
     seeds = InputSeeds(seed, shared_seed(secret, exercise, seed), common_seed(secret, exercise))
-    generators = worker_seed(secret, exercise, submission.code_hash)
+    generators = worker_seed(secret, exercise, seed)
     answer = partial(reference_answer, judging.reference)
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = judging.plugin.judged_by(

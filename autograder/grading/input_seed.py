@@ -37,9 +37,12 @@ def common_seed(secret: bytes, exercise: Exercise) -> int:
     return _seed("common", secret, exercise, "")
 
 
-def worker_seed(secret: bytes, exercise: Exercise, code_hash: str) -> int:
-    """Return the seed of the generators that the code finds in its worker, 63 bits."""
-    return _seed("worker", secret, exercise, code_hash)
+def worker_seed(secret: bytes, exercise: Exercise, seed: int) -> int:
+    """Return the seed of the generators that the code finds in its worker, 63 bits.
+
+    There are a few of them in a class, so that right code draws what others have drawn before it.
+    """
+    return _seed("worker", secret, exercise, str(seed % SHARED_SEEDS))
 
 
 def _seed(purpose: str, secret: bytes, exercise: Exercise, code_hash: str) -> int:
