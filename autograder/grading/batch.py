@@ -1,8 +1,8 @@
 """Judge a batch of submissions in this process: one pytest session, one zygote.
 
 This is the function that runs in every grader process, on this machine or on
-another. The cost of starting pytest and the zygote is paid once for many
-submissions, and again only when a zygote had to be given up.
+another. The cost of starting pytest and the zygote is paid once for all the
+batches that the process gets one after the other.
 """
 
 from __future__ import annotations
@@ -74,20 +74,19 @@ def grade_batch(
     `layer_earns_steps`, a right layer earns the points of the steps that it does. `progress` gets
     every verdict, and every step on the way. The functions of a hand-in are asked `together`, or
     one after the other. Raises `KitError` when the exercise cannot be used or the sandbox falls
-    short of the demand, and MemoryError.
+    short of the demand, and MemoryError. What `progress` has next is judged in the same session.
     """
     sender = progress or WorkProgress(lambda message: None, None)
     journal = Journal(journal_file) if journal_file else None
-    digest = exercise_hash(folder)
-    exercise = read_exercise(folder)
-    keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in submissions]
-    known: dict[int, Verdict] = {}
-    for number, (key, submission) in enumerate(zip(keys, submissions)):
-        if found := _found(journal, key, submission, exercise):
-            known[number] = found
-            sender.done(found, number)
-    if len(known) == len(submissions):
-        return tuple(known[number] for number in range(len(submissions)))
+    digest, exercise = exercise_hash(folder), read_exercise(folder)
+
+    def batch(of: Sequence[Submission]) -> _Batch:
+        keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in of]
+        return _Batch.begun(of, keys, exercise, journal, sender)
+
+    first = batch(submissions)
+    if first.is_complete:
+        return first.verdicts
     # The library is imported here while it is imported there.
     zygote = begun_sandbox(exercise, allow_process, graded)
     reference = replace(read_reference(folder), memories=_memories(digest))
@@ -95,17 +94,64 @@ def grade_batch(
     def judge(plugin: GradingPlugin) -> None:
         entered_sandbox(zygote)
         judging = Judging(plugin, reference, zygote, secret, layer_earns_steps, together, digest)
-        tried = partial(_tried, judging, progress=sender)
-        for number in [each for each in range(len(submissions)) if each not in known]:
-            sender.begin(number)
-            verdict = tried(submissions[number])
-            if verdict.infrastructure:
-                verdict = tried(submissions[number])
-            known[number] = kept(journal, keys[number], verdict, exercise, submissions[number])
-            sender.done(known[number])
+        first.judge(judging)
+        while (following := sender.next_batch()) is not None:
+            batch(following).judge(judging)
 
     run_graders(GradingPlugin(reference, judge))
-    return tuple(known[number] for number in range(len(submissions)))
+    return first.verdicts
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Submissions that are judged one after the other, and the verdicts on them so far."""
+
+    submissions: Sequence[Submission]
+    keys: Sequence[str]
+    exercise: Exercise
+    journal: Journal | None
+    progress: WorkProgress
+    _known: dict[int, Verdict]
+
+    @classmethod
+    def begun(
+        cls,
+        submissions: Sequence[Submission],
+        keys: Sequence[str],
+        exercise: Exercise,
+        journal: Journal | None,
+        progress: WorkProgress,
+    ) -> _Batch:
+        """Return the batch with what the journal holds of it, and tell `progress` of that."""
+        known: dict[int, Verdict] = {}
+        for number, (key, submission) in enumerate(zip(keys, submissions, strict=True)):
+            if found := _found(journal, key, submission, exercise):
+                known[number] = found
+                progress.done(found, number)
+        return cls(submissions, keys, exercise, journal, progress, known)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a verdict on every submission."""
+        return len(self._known) == len(self.submissions)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts in the order of the submissions."""
+        return tuple(self._known[number] for number in range(len(self.submissions)))
+
+    def judge(self, judging: Judging) -> None:
+        """Judge what is left, and keep every verdict."""
+        for number, submission in enumerate(self.submissions):
+            if number in self._known:
+                continue
+            self.progress.begin(number)
+            verdict = _tried(judging, submission, self.progress)
+            if verdict.infrastructure:
+                verdict = _tried(judging, submission, self.progress)
+            verdict = kept(self.journal, self.keys[number], verdict, self.exercise, submission)
+            self._known[number] = verdict
+            self.progress.done(verdict)
 
 
 def _found(

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -55,10 +56,19 @@ class Message:
 
 
 class WorkProgress:
-    """Tells the starter how far this grader process is; `number` counts within its batch."""
+    """Tells the starter how far this grader process is; `number` counts within its batch.
 
-    def __init__(self, send: Callable[[Message], None], megabytes: int | None) -> None:
+    `following` says that the batch is finished, and returns the next one of the same work, or None.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Message], None],
+        megabytes: int | None,
+        following: Callable[[], Sequence[Any] | None] = lambda: None,
+    ) -> None:
         self._send, self._megabytes = send, megabytes
+        self._following = following
         self._number = 0
 
     def begin(self, number: int) -> None:
@@ -75,6 +85,13 @@ class WorkProgress:
     def done(self, result: Any, number: int | None = None) -> None:
         """Hand over the result of item `number`, by default the one that was begun last."""
         self._send(Message("done", self._number if number is None else number, result))
+
+    def next_batch(self) -> Sequence[Any] | None:
+        """Say that all items are done, and wait; return those to go on with, if there are any.
+
+        So what a work has set up serves many batches.
+        """
+        return self._following()
 
 
 Work = Callable[[Sequence[Any], WorkProgress], None]
@@ -185,19 +202,13 @@ def _serve(line: Connection) -> None:
         line.send(Message("failed", value=error))  # to be heard by who gives the first work
         return
     collect_rarely()  # to search after each 700 new objects took a twentieth of the time
-    while True:
-        try:
-            order = line.recv()
-        except EOFError:
-            return
-        if callable(order):
-            with contextlib.suppress(Exception):  # the work that needs it fails again, and says so
-                order()
-            continue
+    orders = _Orders(line)
+    while (order := orders.next()) is not None:
         work, items, megabytes = order
         _bound_memory(None)  # what a batch needs before its first item, such as PyTorch, is ours
+        following = partial(orders.continuing, work, megabytes)
         try:
-            work(items, WorkProgress(line.send, megabytes))
+            work(items, WorkProgress(line.send, megabytes, following))
         except KitError as error:
             line.send(Message("failed", value=error))
         except ImportError as error:
@@ -208,7 +219,53 @@ def _serve(line: Connection) -> None:
             line.send(Message("memory", value=f"{megabytes} megabytes of memory"))
             return
         else:
-            line.send(Message("finished"))
+            orders.finish()
+
+
+Order = tuple[Work, Sequence[Any], int]
+
+
+class _Orders:
+    """What the starter orders, batch by batch."""
+
+    def __init__(self, line: Connection) -> None:
+        self._line = line
+        self._working = False
+        self._left: Order | None = None  # heard, but of other work
+
+    def next(self) -> Order | None:
+        """Return the next batch; None when the starter is gone."""
+        order, self._left = self._left or self._heard(), None
+        self._working = order is not None
+        return order
+
+    def finish(self) -> None:
+        """Say that the batch is finished, once."""
+        if self._working:
+            self._line.send(Message("finished"))
+        self._working = False
+
+    def continuing(self, work: Work, megabytes: int) -> Sequence[Any] | None:
+        """Finish a batch; return the items of the next one if that is the same work."""
+        self.finish()
+        order = self._heard()
+        if order is None or (order[0], order[2]) != (work, megabytes):
+            self._left = order
+            return None
+        self._working = True
+        _bound_memory(None)
+        return order[1]
+
+    def _heard(self) -> Order | None:
+        while True:
+            try:
+                order: Order | Preparation = self._line.recv()
+            except EOFError:
+                return None
+            if not callable(order):
+                return order
+            with contextlib.suppress(Exception):  # the work that needs it fails again, and says so
+                order()
 
 
 def _bound_memory(megabytes: int | None) -> None:

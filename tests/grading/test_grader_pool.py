@@ -42,6 +42,35 @@ def test_every_item_is_done_and_told_at_its_place() -> None:
     assert all(found[place].startswith(f"{item} by ") for place, item in enumerate(items))
 
 
+def test_what_a_work_has_set_up_serves_all_batches_that_follow() -> None:
+    found, lost = run(["item"] * 20, grader_work.do_batch_after_batch, batch=3, processes=1)
+    assert not lost and len(set(found.values())) == 1
+
+
+def test_other_work_in_between_is_heard_and_done() -> None:
+    told: list[tuple[int, Any]] = []
+    with GraderPool(1) as pool:
+        for work in (grader_work.do_batch_after_batch, grader_work.do) * 2:
+            pool.run(
+                work,
+                ["item"] * 3,
+                BOUNDS,
+                result=lambda place, result: told.append((place, result)),
+                lost=lambda place, loss: pytest.fail(loss.detail),
+                batch=2,
+            )
+    assert [place for place, _ in told] == [0, 1, 2] * 4
+    sessions = [result[1] for _, result in told if isinstance(result, tuple)]
+    assert sessions == [0, 0, 0, 1, 1, 1]  # its own batches, and those after the other work
+
+
+def test_who_exceeds_a_bound_in_a_later_batch_loses_only_the_own_item() -> None:
+    items = [*["item"] * 4, "spins", *["item"] * 3]
+    found, lost = run(items, grader_work.do_batch_after_batch, batch=2, processes=1)
+    assert {place: loss.cause for place, loss in lost.items()} == {4: Cause.TIME}
+    assert len({process for process, _ in found.values()}) == 2
+
+
 def test_a_grader_process_works_in_the_root_folder() -> None:
     found, _ = run(["anything"])
     assert found[0].endswith(" in /")

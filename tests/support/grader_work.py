@@ -22,6 +22,21 @@ def do(items: Sequence[str], progress: WorkProgress) -> None:
         progress.done(f"{item} by {os.getpid()} in {os.getcwd()}")
 
 
+def do_batch_after_batch(items: Sequence[str], progress: WorkProgress) -> None:
+    """Do what every item says, of every batch that follows, and say which setting-up served it."""
+    set_up.append(len(set_up))
+    batch: Sequence[str] | None = items
+    while batch is not None:
+        for number, item in enumerate(batch):
+            progress.begin(number)
+            _do(item)
+            progress.done((os.getpid(), set_up[-1]))
+        batch = progress.next_batch()
+
+
+set_up: list[int] = []
+
+
 def _do(word: str) -> None:
     match word:
         case "spins":
