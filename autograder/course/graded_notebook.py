@@ -15,7 +15,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader import utils
 
 from autograder.course.creation import Course, notebook_name
 from autograder.course.graded_attempts import CountedAttempt
@@ -29,6 +28,12 @@ from autograder.course.intake import (
     release_skeleton,
     without_code,
     write_submission,
+)
+from autograder.course.nbgrader_functions import (
+    compute_checksum,
+    determine_grade,
+    is_grade,
+    is_solution,
 )
 from autograder.course.skeleton import EXTRA
 from autograder.course.verdict_cells import with_verdict
@@ -175,11 +180,11 @@ def _graded(
         if not facts:
             continue
         # An answer that is not shown is not an answer that was not given.
-        blank = utils.is_solution(cell) and not judged.shown
-        if utils.is_grade(cell):
-            scores[facts["grade_id"]] = None if blank else utils.determine_grade(cell)[0]
-        if utils.is_solution(cell):
-            untouched = facts.get("checksum") == utils.compute_checksum(cell)
+        blank = is_solution(cell) and not judged.shown
+        if is_grade(cell):
+            scores[facts["grade_id"]] = None if blank else determine_grade(cell)[0]
+        if is_solution(cell):
+            untouched = facts.get("checksum") == compute_checksum(cell)
             comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
     try:
         write_submission(filled, judged.submission, folder)
@@ -208,7 +213,7 @@ def _work(notebook: NotebookNode) -> list[str]:
     return [
         f"{cell.source}{cell.get('attachments', '')}"
         for cell in notebook.cells
-        if utils.is_solution(cell) or cell.get("id", "").startswith(EXTRA)
+        if is_solution(cell) or cell.get("id", "").startswith(EXTRA)
     ]
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
-from nbgrader.utils import parse_utc
 
 from autograder.course.creation import Course, notebook_name, script_name
+from autograder.course.nbgrader_functions import parse_utc
 from autograder.course.skeleton import Skeleton, from_script, with_own_cells
 from autograder.errors import KitError
 from autograder.model.files import replace_file

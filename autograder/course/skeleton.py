@@ -16,8 +16,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from nbgrader.utils import is_task
 
+from autograder.course.nbgrader_functions import is_task
 from autograder.course.shown_work import shown_attachments, shown_outputs
 from autograder.submission.cells import MOST_CELLS, source
 from autograder.submission.definitions import cut_before_definitions, find_definitions
