@@ -20,6 +20,7 @@ from autograder.submission.file_text import (
     Text,
     Unreadable,
     is_notebook,
+    is_plain,
     is_submission,
     plain_text,
     read_text,
@@ -89,12 +90,15 @@ def _texts(read: Text, file: Path) -> Texts:
     name = file_name(file)
     cells = notebook_cells(read.text, name)
     kinds, texts = [cell.get("cell_type") for cell in cells], list(map(source_as_it_is, cells))
-    plain = list(map(plain_text, texts))
+    remarks: tuple[str, ...] = ()
+    plain = texts
+    if not is_plain("".join(texts)):
+        plain, remarks = list(map(plain_text, texts)), _remarks(texts, name)
     prose = ((_PROSE.get(str(kind)), text) for kind, text in zip(kinds, plain))
     return Texts(
         tuple(text for kind, text in zip(kinds, plain) if kind == "code"),
         tuple((place, text) for place, text in prose if place),
-        (*read.remarks, *_remarks(texts, name)),
+        (*read.remarks, *remarks),
         read.digest,
     )
 
