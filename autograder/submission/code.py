@@ -113,13 +113,18 @@ def _refuse_too_much(name: str, code: str) -> None:
     for count, most, what in (
         (-(-len(code) // 1024), LARGEST_SOURCE // 1024, "kB"),
         (code.count("\n"), MOST_LINES, "lines"),
-        (len(re.findall(r"[^\w\s]", code)), MOST_MARKS, "brackets, commas and other signs"),
+        (_marks(code), MOST_MARKS, "brackets, commas and other signs"),
     ):
         if count > most:
             raise Unreadable(
                 f"{name} holds more than {most} {what} of code: leave data out of it and hand "
                 "it in again."
             )
+
+
+def _marks(code: str) -> int:
+    """Return how many signs there are; of a text in which there cannot be too many, its length."""
+    return len(code) if len(code) <= MOST_MARKS else len(re.findall(r"[^\w\s]", code))
 
 
 def _python(text: str) -> tuple[str, str]:
