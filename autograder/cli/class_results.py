@@ -67,7 +67,7 @@ def write_results(
     task, entries = found.task, gradebook.entries
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
     lost = write_student_files(pool, task.output, exercise, verdicts, entries, paragraphs)
-    found.deliver(verdicts)
+    found.deliver(verdicts, pool)
     mistakes = misunderstandings(exercise, verdicts)
     examples = code_examples(pool, submissions, mistakes)
     follow_ups = (*lost, *find_follow_ups(exercise, verdicts, submissions, gradebook))

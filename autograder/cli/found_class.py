@@ -39,7 +39,7 @@ class FoundClass:
     task: ClassTask
     enter: EnterGrades
     read: Callable[[], ClassGradebook]
-    deliver: Callable[[Sequence[Verdict]], None]
+    deliver: Callable[[Sequence[Verdict], GraderPool], None]
     last_counts: bool = True
 
 
@@ -76,7 +76,7 @@ def found_class(
         task,
         enter=lambda submissions, verdicts, pool: ClassGradebook(),
         read=ClassGradebook,
-        deliver=lambda verdicts: None,
+        deliver=lambda verdicts, pool: None,
     )
 
 
@@ -84,7 +84,7 @@ def _in_course(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> FoundClass:
     from autograder.course.course_task import course_task  # only a course has nbgrader
-    from autograder.course.delivered_page import deliver_pages
+    from autograder.course.delivered_page import deliver_class
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.course.graded_attempts import noted_attempts
@@ -107,8 +107,8 @@ def _in_course(
         notes.save()
         return read()
 
-    def deliver(verdicts: Sequence[Verdict]) -> None:
-        judged = (each.student for each in verdicts if not each.infrastructure)
-        deliver_pages(found.course, name, judged)
+    def deliver(verdicts: Sequence[Verdict], pool: GraderPool) -> None:
+        judged = [each.student for each in verdicts if not each.infrastructure]
+        deliver_class(found.course, name, judged, pool)
 
     return FoundClass(found.task, enter, read, deliver, found.course.attempts.only_the_last)

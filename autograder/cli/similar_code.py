@@ -26,6 +26,7 @@ from autograder.submission.resemblance import (
 )
 
 MOST_PAIRS = 30  # shown on the page
+_BATCH = 16
 _STEPS_SHOWN = 2  # of a pair
 
 
@@ -48,6 +49,7 @@ def find_similar_code(
         HANDLING,
         result=prints.__setitem__,
         lost=lambda place, loss: None,
+        batch=_BATCH,
     )
     read = [place for place, each in enumerate(prints) if each is not None]
     found = _compare(

@@ -10,17 +10,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from autograder.course.creation import Course, notebook_name
 from autograder.course.intake import SECRET, TIMESTAMP
 from autograder.errors import KitError
+from autograder.grading.classroom import HANDLING
+from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.output_folder import input_secret
+from autograder.grading.watched_process import WorkProgress
 from autograder.model.files import read_small, replace_file
 from autograder.reports.feedback import page_name
 
+_BATCH = 16
 _MOST_NOTEBOOKS = 20
 _MOST_BYTES, _MOST_PAGE_BYTES = 10_000, 20_000_000
 _READABLE = 0o644  # as nbgrader's own: the exchange is another user's
@@ -33,6 +38,32 @@ def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tup
     """
     secret = input_secret(course.secret_folder)
     return tuple(each for each in students if _deliver(course, exercise, each, secret))
+
+
+def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: GraderPool) -> None:
+    """Do what `deliver_pages` does in the processes of `pool`, and raise what it raises.
+
+    Also when a process ends before the page of a student is there.
+    """
+
+    def lost(place: int, loss: Loss) -> None:
+        raise KitError(
+            f"a page was not put where nbgrader looks for it ({loss.detail})",
+            place=str(course.feedback(exercise, students[place])),
+            cure="run the same command again",
+        )
+
+    work = partial(_deliver_batch, course, exercise)
+    pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
+
+
+def _deliver_batch(
+    course: Course, exercise: str, students: Sequence[str], progress: WorkProgress
+) -> None:
+    secret = input_secret(course.secret_folder)
+    for number, student in enumerate(students):
+        progress.begin(number)
+        progress.done(_deliver(course, exercise, student, secret))
 
 
 def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader import api
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import bindparam, insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from autograder.course.creation import Course
@@ -45,6 +45,7 @@ _KEPT = (
     api.Grade.extra_credit,
     api.Grade.needs_manual_grade,
 )
+_COMMENT = api.Comment.auto_comment
 STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gradebook
 
 
@@ -165,14 +166,28 @@ def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
             # It stays. Somebody has to look again if it is about other work, and not each time.
             other = by_student[row.student_id].changed or row.auto_score != score
             look = row.needs_manual_grade or other
-        grades.append({"id": row.id, "auto_score": score, "needs_manual_grade": look})
+        if (row.auto_score, row.needs_manual_grade) != (score, look):
+            grades.append({"row": row.id, "auto_score": score, "needs_manual_grade": look})
+    rows = db.execute(_rows(api.Comment, notebook).where(theirs).add_columns(_COMMENT)).all()
     comments = [
-        {"id": row.id, "auto_comment": by_student[row.student_id].comments.get(row.name)}
-        for row in db.execute(_rows(api.Comment, notebook).where(theirs))
+        {"row": row.id, "auto_comment": comment}
+        for row in rows
+        if row.auto_comment != (comment := by_student[row.student_id].comments.get(row.name))
     ]
-    db.execute(update(api.Grade), grades)
-    db.execute(update(api.Comment), comments)
+    _change(db, api.Grade, grades)
+    _change(db, api.Comment, comments)
     db.commit()
+
+
+def _change(db: Any, model: Any, changes: list[dict[str, Any]]) -> None:
+    """Write what `changes` about rows, each by its id; all change the same columns.
+
+    Not as objects of the mapper, which takes most of the time.
+    """
+    if changes:
+        table = model.__table__
+        columns: dict[str, Any] = {name: bindparam(name) for name in changes[0] if name != "row"}
+        db.execute(update(table).where(table.c.id == bindparam("row")).values(columns), changes)
 
 
 def _add_missing(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
@@ -198,15 +213,22 @@ def _add_missing(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook
 
 def _add_cells(db: Any, notebook: api.Notebook, submissions: list[str]) -> None:
     """Add `notebook`, with a grade and a comment per cell, to the submissions with these ids."""
-    books = [api.SubmittedNotebook(notebook_id=notebook.id, assignment_id=i) for i in submissions]
-    db.add_all(books)
-    db.flush()
+    books = [
+        {"id": api.new_uuid(), "notebook_id": notebook.id, "assignment_id": submission}
+        for submission in submissions
+    ]
     graded = (*notebook.grade_cells, *notebook.task_cells)
     commented = (*notebook.solution_cells, *notebook.task_cells)
+    _add(db, api.SubmittedNotebook, books)
     for model, cells in ((api.Grade, graded), (api.Comment, commented)):
-        added = [{"cell_id": cell.id, "notebook_id": book.id} for book in books for cell in cells]
-        if added:
-            db.execute(insert(model), added)
+        ids = [cell.id for cell in cells]
+        _add(db, model, [{"cell_id": i, "notebook_id": book["id"]} for book in books for i in ids])
+
+
+def _add(db: Any, model: Any, rows: list[dict[str, str]]) -> None:
+    """Add rows, with the defaults that nbgrader has declared for all else."""
+    if rows:
+        db.execute(insert(model.__table__), rows)
 
 
 def _rows(model: Any, notebook: api.Notebook) -> Any:

@@ -15,7 +15,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader import utils
 
 from autograder.course.creation import Course, notebook_name
 from autograder.course.graded_attempts import CountedAttempt
@@ -25,12 +24,16 @@ from autograder.course.intake import (
     handed_in_at,
     notebook_of,
     nothing_of,
-    release_notebook,
     release_skeleton,
     without_code,
     write_submission,
 )
-from autograder.course.skeleton import EXTRA
+from autograder.course.nbgrader_functions import (
+    determine_grade,
+    is_grade,
+    is_solution,
+)
+from autograder.course.skeleton import EXTRA, Skeleton, is_untouched
 from autograder.course.verdict_cells import with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
@@ -141,7 +144,7 @@ def _make_batch(
         except ChangedFile:
             notebook = skeleton.release
             judged = _with_remark(judged, without_code(judged.submission), CHANGED)
-        progress.done(_graded(course, exercise, judged, notebook, folder))
+        progress.done(_graded(course, exercise, judged, notebook, folder, skeleton))
 
 
 def _without_code(
@@ -150,8 +153,9 @@ def _without_code(
     remark = f"Your code is not in this notebook: copying it was stopped ({loss.detail})."
     # The hand-in itself is not read again.
     nothing = nothing_of(judged.submission.student, exercise.name)
-    release = release_notebook(course, exercise.name)
-    return _graded(course, exercise, _with_remark(judged, nothing, remark), release, folder)
+    skeleton = release_skeleton(course, exercise.name)
+    told = _with_remark(judged, nothing, remark)
+    return _graded(course, exercise, told, skeleton.release, folder, skeleton)
 
 
 def _with_remark(judged: JudgedSubmission, submission: Submission, remark: str) -> JudgedSubmission:
@@ -165,6 +169,7 @@ def _graded(
     judged: JudgedSubmission,
     notebook: NotebookNode,
     folder: Path,
+    skeleton: Skeleton,
 ) -> GradedNotebook:
     """Fill in the verdict; read scores and comments as nbgrader's SaveAutoGrades does."""
     filled = with_verdict(notebook, judged.verdict, exercise, judged.counted)
@@ -175,14 +180,16 @@ def _graded(
         if not facts:
             continue
         # An answer that is not shown is not an answer that was not given.
-        blank = utils.is_solution(cell) and not judged.shown
-        if utils.is_grade(cell):
-            scores[facts["grade_id"]] = None if blank else utils.determine_grade(cell)[0]
-        if utils.is_solution(cell):
-            untouched = facts.get("checksum") == utils.compute_checksum(cell)
+        blank = is_solution(cell) and not judged.shown
+        if is_grade(cell):
+            scores[facts["grade_id"]] = None if blank else determine_grade(cell)[0]
+        if is_solution(cell):
+            released = skeleton.unanswered.get(facts["grade_id"])
+            # A checksum takes as long as all else here, and says the same.
+            untouched = is_untouched(cell) if released is None else cell.source == released
             comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
     try:
-        write_submission(filled, judged.submission, folder)
+        write_submission(filled, judged.submission, folder, skeleton.prose)
     except OSError as error:
         raise _not_written(
             course.autograded(exercise.name, judged.submission.student), error
@@ -208,7 +215,7 @@ def _work(notebook: NotebookNode) -> list[str]:
     return [
         f"{cell.source}{cell.get('attachments', '')}"
         for cell in notebook.cells
-        if utils.is_solution(cell) or cell.get("id", "").startswith(EXTRA)
+        if is_solution(cell) or cell.get("id", "").startswith(EXTRA)
     ]
 
 

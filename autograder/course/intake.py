@@ -9,7 +9,6 @@ notebook, and the original stays as it is.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +19,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
-from nbgrader.utils import parse_utc
 
 from autograder.course.creation import Course, notebook_name, script_name
+from autograder.course.nbgrader_functions import parse_utc
+from autograder.course.notebook_text import notebook_text
 from autograder.course.skeleton import Skeleton, from_script, with_own_cells
 from autograder.errors import KitError
 from autograder.model.files import replace_file
@@ -140,12 +140,17 @@ def drop_scripts(folder: Path) -> None:
         script.unlink()
 
 
-def write_submission(notebook: NotebookNode, submission: Submission, target: Path) -> None:
+def write_submission(
+    notebook: NotebookNode,
+    submission: Submission,
+    target: Path,
+    known: Mapping[int, str] = {},
+) -> None:
     """Write `notebook`, the submission's .py and nbgrader's own files into the folder `target`.
 
     The .py is left out if it has changed since it was read. Without the time stamp and the
     secret, `nbgrader release_feedback` stops. The notebook is written last and in one piece, so
-    that everything is there once the notebook is.
+    that everything is there once the notebook is. `known` are the `cell_texts` of its cells.
     """
     target.mkdir(parents=True, exist_ok=True)
     folder = folder_of(submission)
@@ -160,8 +165,7 @@ def write_submission(notebook: NotebookNode, submission: Submission, target: Pat
         read = (folder / name, digest_of(content)) in submission.digests
         if right[name](content) if name in right else read:
             (target / copies.get(name, name)).write_bytes(content)
-    # In one line: with line breaks, Python's JSON takes ten times as long.
-    text = json.dumps(notebook, ensure_ascii=False, sort_keys=True)
+    text = notebook_text(notebook, known)
     replace_file(target / notebook_name(submission.exercise), text.encode("utf-8"))
 
 

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from nbgrader.utils import is_task
 
+from autograder.course.nbgrader_functions import compute_checksum, is_task
+from autograder.course.notebook_text import cell_texts
 from autograder.course.shown_work import shown_attachments, shown_outputs
-from autograder.submission.cells import MOST_CELLS, source
+from autograder.submission.cells import MOST_CELLS, source, source_as_it_is
 from autograder.submission.definitions import cut_before_definitions, find_definitions
 from autograder.submission.percent import percent_cells, without_head
 
@@ -33,26 +34,38 @@ class Skeleton:
 
     numbers, texts: the places of its cells by `grade_id`, and by kind and text. solutions: the
     names of its solution cells. by_hand: the places of answers that a person gives points for.
+    cells: its cells, without what code has shown. as_released: kind and text by kind and source.
+    prose: the `cell_texts` of its other cells. unanswered: the text of its answers as nbgrader has
+    released them, by name.
     """
 
     release: NotebookNode
+    cells: tuple[NotebookNode, ...]
+    as_released: Mapping[tuple[str, str], tuple[str, str]]
     numbers: Mapping[str, int]
     texts: Mapping[tuple[str, str], int]
     solutions: tuple[str, ...]
     by_hand: frozenset[int]
     has_tasks: bool
+    prose: Mapping[int, str]
+    unanswered: Mapping[str, str]
 
     @classmethod
     def of(cls, release: NotebookNode) -> Skeleton:
         """Return the skeleton that `release` is; nobody may change that notebook afterwards."""
         cells = release.cells
+        unrun = tuple(map(_unrun, cells))
         return cls(
             release,
+            unrun,
+            {(str(cell.get("cell_type")), source_as_it_is(cell)): _text(cell) for cell in cells},
             {_grade_id(cell): number for number, cell in enumerate(cells) if _grade_id(cell)},
             {_text(cell): number for number, cell in enumerate(cells)},
             tuple(_grade_id(cell) for cell in cells if _is_solution(cell)),
             frozenset(number for number, cell in enumerate(cells) if is_graded_by_hand(cell)),
             any(map(is_task, cells)),
+            cell_texts(cell for cell in unrun if cell["cell_type"] != "code"),
+            {_grade_id(cell): cell["source"] for cell in cells if is_untouched(cell)},
         )
 
     def filled(self, submitted: Sequence[Mapping[str, Any]]) -> NotebookNode:
@@ -61,9 +74,10 @@ class Skeleton:
         Outputs and pictures stay only where somebody grades by hand. A solution cell is found by
         its `grade_id` (the last one, if there are copies), or else by the definition of that name.
         Any other text that is not in the release becomes a plain cell without metadata, after the
-        cell that it followed. Neither the release nor `submitted` is changed.
+        cell that it followed. Cells that stay as they are belong to the skeleton: nobody may change
+        them. Neither the release nor `submitted` is changed.
         """
-        result = with_own_cells(self.release)
+        cells = list(self.cells)
         ids = list(map(_grade_id, submitted))
         filled = _filled(submitted, ids, self.solutions)
         extra: dict[int, list[Mapping[str, Any]]] = {}
@@ -72,18 +86,25 @@ class Skeleton:
         for number, cell in enumerate(submitted):
             if number in filled:
                 place = self.numbers[filled[number]]
-                result.cells[place]["source"] = source(cell)
+                cells[place] = NotebookNode(cells[place], source=source(cell))
                 if place in self.by_hand:
                     work[place] = cell
                 continue
-            grade_id, text = ids[number], _text(cell)
+            grade_id, text = ids[number], self._text(cell)
             if grade_id not in self.solutions:  # a copy of a solution cell stays where it was put
                 place = self.numbers.get(grade_id, self.texts.get(text, place))
             if text[1] and text not in self.texts:
                 extra.setdefault(place, []).append(cell)
-        for place, cell in enumerate(result.cells):
-            _show(cell, work.get(place))
-        return _assembled(result, extra, self.has_tasks)
+        for place, cell in work.items():
+            cells[place] = _showing(cells[place], cell)
+        metadata = NotebookNode(self.release.metadata)
+        cells = _assembled(self.release, cells, extra, self.has_tasks)
+        return NotebookNode(self.release, metadata=metadata, cells=cells)
+
+    def _text(self, cell: Mapping[str, Any]) -> tuple[str, str]:
+        """Return kind and text of a submitted cell: nearly always, those of a released one."""
+        there = self.as_released.get((str(cell.get("cell_type")), source_as_it_is(cell)))
+        return there or _text(cell)
 
 
 def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNode:
@@ -141,40 +162,60 @@ def is_graded_by_hand(cell: NotebookNode) -> bool:
     return bool(facts.get("grade") and facts.get("solution"))
 
 
-def _show(cell: NotebookNode, submitted: Mapping[str, Any] | None) -> None:
-    """Give a cell of ours what `submitted` shows besides its text, and nothing else."""
+def is_untouched(cell: NotebookNode) -> bool:
+    """Whether an answer is as nbgrader has released it, by the checksum that it noted then."""
+    facts = cell["metadata"].get("nbgrader", {})
+    noted = facts.get("checksum")
+    return bool(facts.get("solution") and noted and noted == compute_checksum(cell))
+
+
+def _unrun(cell: NotebookNode) -> NotebookNode:
+    """Return a copy of a cell without what its code has shown."""
+    if cell["cell_type"] != "code":
+        return NotebookNode(cell)
+    return NotebookNode(cell, outputs=[], execution_count=None)
+
+
+def _showing(cell: NotebookNode, submitted: Mapping[str, Any]) -> NotebookNode:
+    """Return a cell of ours with what `submitted` shows besides its text, and nothing else."""
     if cell["cell_type"] == "code":
-        cell["outputs"] = shown_outputs(submitted) if submitted else []
-        cell["execution_count"] = None
-    elif submitted and (pictures := shown_attachments(submitted)):
-        cell.attachments = NotebookNode(cell.get("attachments", {})) | pictures
+        return NotebookNode(cell, outputs=shown_outputs(submitted))
+    pictures = shown_attachments(submitted)
+    if not pictures:
+        return cell
+    return NotebookNode(cell, attachments=from_dict({**cell.get("attachments", {}), **pictures}))
 
 
 def _assembled(
-    skeleton: NotebookNode, extra: dict[int, list[Mapping[str, Any]]], by_hand: bool
-) -> NotebookNode:
-    """Return the skeleton with each extra cell after the cell that it followed.
+    release: NotebookNode,
+    cells: list[NotebookNode],
+    extra: dict[int, list[Mapping[str, Any]]],
+    by_hand: bool,
+) -> list[NotebookNode]:
+    """Return `cells` with each extra cell after the cell that it followed.
 
     With `by_hand`, the extra cells are looked at, too: a task is solved in them.
     """
-    taken = {cell.get("id") for cell in skeleton.cells}
-    fresh = (name for n in itertools.count(1) if (name := f"{EXTRA}{n}") not in taken)
-    cells = [_plain(cell, fresh, by_hand) for cell in extra.get(START, [])]
-    for number, cell in enumerate(skeleton.cells):
-        cells += [cell, *(_plain(each, fresh, by_hand) for each in extra.get(number, []))]
-    if (skeleton.nbformat, skeleton.nbformat_minor) < (4, 5):  # cells have no id yet
-        for cell in cells:
-            cell.pop("id", None)
-    skeleton.cells = cells
-    return skeleton
+    if extra:
+        taken = {cell.get("id") for cell in cells}
+        fresh = (name for n in itertools.count(1) if (name := f"{EXTRA}{n}") not in taken)
+        placed = [_plain(cell, fresh, by_hand) for cell in extra.get(START, [])]
+        for number, cell in enumerate(cells):
+            placed += [cell, *(_plain(each, fresh, by_hand) for each in extra.get(number, []))]
+        cells = placed
+    if (release.nbformat, release.nbformat_minor) >= (4, 5):
+        return cells
+    return [_without_id(cell) for cell in cells]  # they have none yet
 
 
 def _plain(cell: Mapping[str, Any], names: Iterator[str], by_hand: bool) -> NotebookNode:
     make = new_code_cell if cell.get("cell_type") == "code" else new_markdown_cell
     plain: NotebookNode = make(source(cell), id=next(names))
-    if by_hand:
-        _show(plain, cell)
-    return plain
+    return _showing(plain, cell) if by_hand else plain
+
+
+def _without_id(cell: NotebookNode) -> NotebookNode:
+    return NotebookNode({name: value for name, value in cell.items() if name != "id"})
 
 
 def _is_solution(cell: NotebookNode) -> bool:

@@ -8,6 +8,7 @@ cell's points.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection
 from pathlib import Path
@@ -16,7 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.course.graded_attempts import CountedAttempt
-from autograder.course.skeleton import EXTRA, is_graded_by_hand, with_own_cells
+from autograder.course.skeleton import EXTRA, is_graded_by_hand
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import number, step_mark
@@ -85,7 +86,8 @@ def with_verdict(
             place=f"{verdict.exercise}, {_fault(verdict)}",
             cure="grade this submission again; nothing is written into the gradebook until then",
         )
-    result = with_own_cells(notebook)
+    metadata, cells = NotebookNode(notebook.metadata), _numbered(notebook)
+    result = NotebookNode(notebook, metadata=metadata, cells=cells)
     checks = check_cells(result)
     names = [step.name for step in verdict.steps]
     if sorted(checks) != sorted(names):
@@ -94,16 +96,29 @@ def with_verdict(
             place=f"it checks {', '.join(checks) or 'none'}; the verdict has {', '.join(names)}",
             cure="run `attn build`, and in the course `attn course update`; then release it again",
         )
-    for count, cell in enumerate((c for c in result.cells if c["cell_type"] == "code"), start=1):
-        cell["execution_count"] = count
-        if not (is_graded_by_hand(cell) or cell.get("id", "").startswith(EXTRA)):
-            cell["outputs"] = []
     for step in verdict.steps:
         points = counted.points.get(step.name, 0.0) if counted else step.points
         found = step_finding(step)
         words = _words(step, found, verdict, exercise)
         _write(checks[step.name], words, found.details, points)
     return result
+
+
+def _numbered(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the cells, those of code as copies that count on and show nothing.
+
+    What somebody grades by hand keeps what it shows.
+    """
+    numbers = itertools.count(1)
+    cells: list[NotebookNode] = []
+    for cell in notebook.cells:
+        if cell["cell_type"] != "code":
+            cells.append(cell)
+            continue
+        by_hand = is_graded_by_hand(cell) or cell.get("id", "").startswith(EXTRA)
+        outputs = cell["outputs"] if by_hand else []
+        cells.append(NotebookNode(cell, execution_count=next(numbers), outputs=outputs))
+    return cells
 
 
 def shows(notebook: NotebookNode, verdict: Verdict, exercise: Exercise) -> bool:

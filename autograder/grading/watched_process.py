@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import connection
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
@@ -275,13 +274,14 @@ def _bound_memory(megabytes: int | None) -> None:
     """
     import resource
 
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     if megabytes is None:
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
         return
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    # Without a buffer and a decoder, which take half of the time, before each hand-in.
+    with open("/proc/self/statm", "rb", buffering=0) as memory:
+        pages = int(memory.read().split()[0])
     most = pages * resource.getpagesize() + megabytes * MEGABYTE
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     if hard == resource.RLIM_INFINITY or most < hard:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 

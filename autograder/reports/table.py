@@ -61,8 +61,9 @@ def class_table(
         expand=True,
     )
     table.add_column("student", no_wrap=True, overflow="ellipsis", max_width=NAME)
-    for position, _ in enumerate(exercise.steps, start=1):
-        table.add_column(str(position), no_wrap=True, justify="center")
+    # One column for all steps: a row takes rich as long as its cells are many.
+    positions = [str(position) for position, _ in enumerate(exercise.steps, start=1)]
+    table.add_column(" ".join(positions), no_wrap=True)
     table.add_column("chain", no_wrap=True, justify="center", min_width=5)
     table.add_column("points", no_wrap=True, justify="right", min_width=6)
     table.add_column(
@@ -115,15 +116,24 @@ def _position(exercise: Exercise, name: str | None) -> int:
 
 
 def _row(exercise: Exercise, verdict: Verdict, name: str, entries: GradebookEntries) -> list[Text]:
-    signs = [step_mark(step).sign for step in verdict.steps]
     chain = chain_words(exercise, verdict)
     return [
         Text(terminal_line(name, 200)),
-        *(Text(sign, style=style(sign)) for sign in signs),
+        _signs(verdict),
         Text(chain, style=style(chain[0])),
         Text(points_words(verdict, entries)),
         Text(terminal_line(diagnosis_words(exercise, verdict), 300)),
     ]
+
+
+def _signs(verdict: Verdict) -> Text:
+    """Return the signs of the steps, each below the number of its step."""
+    signs = Text(end="")
+    for position, step in enumerate(verdict.steps, start=1):
+        sign = step_mark(step).sign
+        signs.append(sign.center(len(str(position))), style(sign))
+        signs.append(" " if position < len(verdict.steps) else "")
+    return signs
 
 
 def _key(exercise: Exercise, roll: Sequence[Verdict], entries: GradebookEntries) -> Text:

@@ -20,6 +20,7 @@ from autograder.submission.file_text import (
     Text,
     Unreadable,
     is_notebook,
+    is_plain,
     is_submission,
     plain_text,
     read_text,
@@ -89,12 +90,15 @@ def _texts(read: Text, file: Path) -> Texts:
     name = file_name(file)
     cells = notebook_cells(read.text, name)
     kinds, texts = [cell.get("cell_type") for cell in cells], list(map(source_as_it_is, cells))
-    plain = list(map(plain_text, texts))
+    remarks: tuple[str, ...] = ()
+    plain = texts
+    if not is_plain("".join(texts)):
+        plain, remarks = list(map(plain_text, texts)), _remarks(texts, name)
     prose = ((_PROSE.get(str(kind)), text) for kind, text in zip(kinds, plain))
     return Texts(
         tuple(text for kind, text in zip(kinds, plain) if kind == "code"),
         tuple((place, text) for place, text in prose if place),
-        (*read.remarks, *_remarks(texts, name)),
+        (*read.remarks, *remarks),
         read.digest,
     )
 
@@ -109,13 +113,18 @@ def _refuse_too_much(name: str, code: str) -> None:
     for count, most, what in (
         (-(-len(code) // 1024), LARGEST_SOURCE // 1024, "kB"),
         (code.count("\n"), MOST_LINES, "lines"),
-        (len(re.findall(r"[^\w\s]", code)), MOST_MARKS, "brackets, commas and other signs"),
+        (_marks(code), MOST_MARKS, "brackets, commas and other signs"),
     ):
         if count > most:
             raise Unreadable(
                 f"{name} holds more than {most} {what} of code: leave data out of it and hand "
                 "it in again."
             )
+
+
+def _marks(code: str) -> int:
+    """Return how many signs there are; of a text in which there cannot be too many, its length."""
+    return len(code) if len(code) <= MOST_MARKS else len(re.findall(r"[^\w\s]", code))
 
 
 def _python(text: str) -> tuple[str, str]:

@@ -48,7 +48,8 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
             reasons.append(reason)
     if not readable:
         raise reasons[0] if reasons else Unreadable(_nothing(paths[0], exercise))
-    worked = [code for code in readable if written(code.cells, exercise)]
+    several = len(readable) > 1  # else there is no choice
+    worked = [code for code in readable if several and written(code.cells, exercise)]
     code = (worked or readable)[0]
     remarks = _remarks(code, worked, reasons, paths, exercise)
     if len(files) > MOST_FILES:

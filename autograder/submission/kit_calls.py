@@ -59,8 +59,12 @@ def without_kit_calls(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...
     names = _names(cells)
     if len(names) > _MOST_NAMES or sum(map(len, names)) > _SHORT:  # nobody needs that many
         return tuple(_without_calls(cell, names, notebook) for cell in cells)
+    # Python reads some letters of other scripts as Latin ones.
+    words = (*names, KIT, _MAIN_NAME)
     return tuple(
-        _without_calls_of_shared(cell, names, notebook) if _may_hold_any(cell, names) else cell
+        _without_calls_of_shared(cell, names, notebook)
+        if not cell.isascii() or any([word in cell for word in words])
+        else cell  # nearly always, a look says that there is nothing to replace
         for cell in cells
     )
 
@@ -96,12 +100,6 @@ def _bindings(cell: str) -> tuple[tuple[str, str], ...]:
                 # `probe = open_exercise(...)` is the kit's too, by another name.
                 found.append((name, roots.of(call)))
     return tuple(found)
-
-
-def _may_hold_any(cell: str, names: frozenset[str]) -> bool:
-    """Whether there may be something to replace in a cell; nearly always, a look at it says no."""
-    # Python reads some letters of other scripts as Latin ones.
-    return not cell.isascii() or any(name in cell for name in (*names, KIT, _MAIN_NAME))
 
 
 def _without_calls(cell: str, names: frozenset[str], notebook: bool) -> str:

@@ -19,6 +19,10 @@ IMPORTED = {
     "the starter": (LED_BY, "numpy pytest"),
     "a grader process that runs the script again": ("autograder.cli", "click rich"),
     "a grader process that writes pages": ("autograder.cli.student_files", "click rich numpy"),
+    "a grader process that makes notebooks": (
+        "autograder.course.graded_notebook",
+        "click rich numpy nbgrader sqlalchemy jupyter_server",
+    ),
 }
 
 

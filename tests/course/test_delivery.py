@@ -11,8 +11,13 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 
+from autograder.course import delivered_page
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course
+from autograder.course.delivered_page import deliver_class
+from autograder.errors import KitError
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.watched_process import Bounds
 from support.classroom import open_classroom
 from support.learner_workspace import ATTN
 from support.released_course import NAME, ROOT, grade, released_course, sample_class
@@ -36,6 +41,19 @@ def course(tmp_path: Path) -> Course:
 
 def page(course: Course, name: str = f"{NAME}.html") -> str:
     return (course.feedback(NAME, WRONG) / name).read_text(encoding="utf-8")
+
+
+def test_a_page_that_a_process_cannot_deliver_is_told_and_none_is_there_in_part(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = course.graded(NAME) / "feedback" / f"{WRONG}.html"
+    made.parent.mkdir(parents=True)
+    made.write_bytes(b"x" * 19_000_000)
+    monkeypatch.setattr(delivered_page, "HANDLING", Bounds(30.0, 120.0, megabytes=8))
+    with GraderPool(1) as pool, pytest.raises(KitError, match="8 megabytes") as told:
+        deliver_class(course, NAME, [WRONG], pool)
+    assert told.value.place == str(course.feedback(NAME, WRONG))
+    assert [file.suffix for file in course.feedback(NAME, WRONG).glob("*")] == []
 
 
 def nbgrader(course: Course, *words: str) -> str:
