@@ -11,15 +11,17 @@ from pathlib import Path
 
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
+from autograder.grading.judged_class import JudgedClass
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem
+from autograder.model.lazy_sequence import LazySequence
 from autograder.model.verdict import Verdict
 from autograder.reports.feedback import write_page
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import GradebookEntries, GradebookEntry
 from autograder.reports.paragraphs import Paragraph
-from autograder.reports.roll import class_roll
+from autograder.reports.roll import roll_places
 from autograder.reports.verdict_files import write_verdict
 
 _BATCH = 16
@@ -29,7 +31,7 @@ def write_student_files(
     pool: GraderPool,
     output: Path,
     exercise: Exercise,
-    verdicts: Sequence[Verdict],
+    judged: JudgedClass,
     entries: GradebookEntries,
     paragraphs: Sequence[Paragraph] = (),
 ) -> tuple[FollowUp, ...]:
@@ -40,23 +42,28 @@ def write_student_files(
     The files of who is no longer there are removed. Raise `KitError` when the verdicts do not
     belong together or the folder cannot be written.
     """
-    roll = class_roll(exercise, verdicts)
+    places = roll_places(exercise, judged.outlines)
+    roll = LazySequence.picked(judged.verdicts, places)
+    students = [judged.outlines[place].student for place in places]
     problems: dict[int, FollowUp] = {}
 
-    def lost(place: int, loss: Loss) -> None:
-        why = f"the page could not be made ({loss.detail})."
-        problems[place] = FollowUp("no_page", (roll[place].student,), why, "", not_graded=True)
+    def job(number: int) -> tuple[Verdict, GradebookEntry | None]:
+        return roll[number], entries.get(students[number])
 
-    _remove_others(output, [verdict.student for verdict in roll])
+    def lost(number: int, loss: Loss) -> None:
+        why = f"the page could not be made ({loss.detail})."
+        problems[number] = FollowUp("no_page", (students[number],), why, "", not_graded=True)
+
+    _remove_others(output, students)
     pool.run(
         partial(_write_batch, output, exercise, paragraphs),
-        [(verdict, entries.get(verdict.student)) for verdict in roll],
+        LazySequence(len(roll), job),
         HANDLING,
         result=lambda place, result: None,
         lost=lost,
         batch=_BATCH,
     )
-    return tuple(problems[place] for place in sorted(problems))
+    return tuple(problems[number] for number in sorted(problems))
 
 
 def _remove_others(output: Path, students: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import AttemptNotes, noted_attempts
 from autograder.course.verdict_cells import CHECK_PREFIX
 from autograder.errors import KitError
-from autograder.grading.classroom import read_class
+from autograder.grading.class_reading import read_class
 from autograder.grading.digest import judging_hash
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.roster import course_roster
@@ -27,6 +27,7 @@ from autograder.model.files import file_stem, read_small
 from autograder.model.marking import is_partly_marked, part_of
 from autograder.model.sanitize import terminal_line
 from autograder.model.symbols import number
+from autograder.model.value_file import ValueFile
 from autograder.model.verdict import Verdict
 from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry
 
@@ -178,9 +179,9 @@ def _code_hashes(course: Course, exercise: Exercise, processes: int | None) -> d
     folders = [(name, course.submitted(exercise.name, name)) for name in students]
     if not folders:
         return {}
-    with GraderPool(processes) as pool:
-        read = read_class(pool, exercise, course_roster(folders))
-    return {each.student: each.code_hash for each in read}
+    with GraderPool(processes) as pool, ValueFile() as file:
+        read = read_class(pool, exercise, course_roster(folders), file=file)
+        return {each.student: each.code_hash for each in read}
 
 
 def _verdict(course: Course, exercise: str, student: str) -> Verdict | None:
