@@ -19,6 +19,7 @@ from autograder.course.intake import SECRET, TIMESTAMP
 from autograder.errors import KitError
 from autograder.grading.output_folder import input_secret
 from autograder.model.files import read_small, replace_file
+from autograder.model.student_folders import found_in
 from autograder.reports.feedback import page_name
 
 _MOST_NOTEBOOKS = 20
@@ -37,7 +38,8 @@ def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tup
 
 def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool:
     """Deliver one page; return whether there is one."""
-    page = _content(course.graded(exercise) / "feedback" / page_name(student), _MOST_PAGE_BYTES)
+    pages = course.graded(exercise) / "feedback"
+    page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
     if page is None:
         return False
     folder, files = course.feedback(exercise, student), _beside(course, exercise, student, secret)

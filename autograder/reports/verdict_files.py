@@ -11,6 +11,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.files import file_stem, write_whole
+from autograder.model.student_folders import files_in, found_in
 from autograder.model.verdict import Verdict
 from autograder.reports.roll import sorted_roll
 
@@ -26,7 +27,7 @@ def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...
 
 def write_verdict(folder: Path, verdict: Verdict) -> Path:
     """Write one verdict to its file in `folder`; return the path. Raises as `write_verdicts`."""
-    path = _file(folder, verdict.student)
+    path = folder / _name(verdict.student)
     write_whole(path, verdict.to_json())
     return path
 
@@ -36,8 +37,7 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
 
     Raise `KitError` when the folder has no verdicts, or has a JSON file that is not a verdict.
     """
-    # A leading dot marks a file that was never finished.
-    paths = [path for path in sorted(folder.glob("*.json")) if not path.name.startswith(".")]
+    paths = list(files_in(folder, ".json"))
     if not paths:
         raise KitError(
             "there are no verdicts",
@@ -52,7 +52,7 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
 
     Raise `KitError` when the file is not a verdict on this student.
     """
-    path = _file(folder, student)
+    path = verdict_file(folder, student)
     if not path.is_file():
         return None
     verdict = read_verdict(path)
@@ -65,8 +65,13 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
     return verdict
 
 
-def _file(folder: Path, student: str) -> Path:
-    return folder / f"{file_stem(student)}.json"
+def verdict_file(folder: Path, student: str) -> Path:
+    """Return where the verdict about `student` lies in `folder`, if there is one."""
+    return found_in(folder, _name(student))
+
+
+def _name(student: str) -> str:
+    return f"{file_stem(student)}.json"
 
 
 def read_verdict(path: Path) -> Verdict:
