@@ -217,7 +217,10 @@ class Journal:
         try:
             yield
         except sqlite3.Error as error:
-            raise JournalFault(f"the journal {self.path.name}: {error}") from error
+            # SQLite calls a full disk by its name only where it writes, not where it makes room.
+            full = getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
+            why = f"{error}, since the disk is full" if full else error
+            raise JournalFault(f"the journal {self.path.name}: {why}") from error
 
 
 def _text(connection: sqlite3.Connection, key: str) -> bytes | None:
