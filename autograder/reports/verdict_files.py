@@ -6,13 +6,14 @@ when it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.files import file_stem, write_whole
 from autograder.model.student_folders import files_in, found_in
 from autograder.model.verdict import Verdict
+from autograder.model.verdict_outline import VerdictOutlines
 from autograder.reports.roll import sorted_roll
 
 
@@ -37,6 +38,15 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
 
     Raise `KitError` when the folder has no verdicts, or has a JSON file that is not a verdict.
     """
+    return sorted_roll(list(_read(folder)))
+
+
+def read_outlines(folder: Path) -> tuple[Verdict, ...]:
+    """Return the outlines of what `read_verdicts` reads: a large class fits into memory."""
+    return sorted_roll(list(map(VerdictOutlines().of, _read(folder))))
+
+
+def _read(folder: Path) -> Iterator[Verdict]:
     paths = list(files_in(folder, ".json"))
     if not paths:
         raise KitError(
@@ -44,7 +54,7 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
             place=str(folder),
             cure="grade the class first, or name its results: in a course, graded/EXERCISE",
         )
-    return sorted_roll([read_verdict(path) for path in paths])
+    yield from map(read_verdict, paths)
 
 
 def find_verdict(folder: Path, student: str) -> Verdict | None:
