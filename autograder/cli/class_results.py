@@ -16,6 +16,7 @@ from autograder.cli.similar_code import find_similar_code
 from autograder.cli.student_files import write_student_files
 from autograder.grading.class_task import ClassTask
 from autograder.grading.grader_pool import GraderPool
+from autograder.grading.judged_class import JudgedClass
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.reports.class_page import ClassContext, write_class_page
@@ -29,7 +30,6 @@ from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.paragraphs import read_paragraphs
 from autograder.reports.roll import class_roll
 from autograder.reports.table import NARROW, class_table
-from autograder.submission.reading import Submission
 
 MOST_PRINTED = 1_000  # rows of the table in a terminal
 CLASS_TEMPLATE = "class.html.j2"
@@ -38,9 +38,8 @@ MOST_LINES = 10  # sentences of a kind that is on the class page too
 
 @dataclass(frozen=True)
 class GradedClass:
-    """The result of a run: the verdicts, the output folder, and what could not be judged."""
+    """The result of a run: the output folder, and what could not be judged."""
 
-    verdicts: tuple[Verdict, ...]
     output: Path
     problems: tuple[str, ...]
 
@@ -58,28 +57,28 @@ def make_ready() -> None:
 def write_results(
     found: FoundClass,
     pool: GraderPool,
-    submissions: tuple[Submission, ...],
-    verdicts: tuple[Verdict, ...],
+    judged: JudgedClass,
     gradebook: ClassGradebook,
     console: Console,
 ) -> GradedClass:
     """Write the files of every student and of the class, and print the results."""
     task, entries = found.task, gradebook.entries
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
-    lost = write_student_files(pool, task.output, exercise, verdicts, entries, paragraphs)
-    found.deliver(verdicts, pool)
-    mistakes = misunderstandings(exercise, verdicts)
+    submissions, outlines = judged.submissions, judged.outlines
+    lost = write_student_files(pool, task.output, exercise, judged, entries, paragraphs)
+    found.deliver(outlines, pool)
+    mistakes = misunderstandings(exercise, outlines)
     examples = code_examples(pool, submissions, mistakes)
-    follow_ups = (*lost, *find_follow_ups(exercise, verdicts, submissions, gradebook))
+    follow_ups = (*lost, *find_follow_ups(exercise, outlines, submissions, gradebook))
     similar = find_similar_code(pool, exercise, submissions)
     pool.dismiss()
     context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs, similar)
-    return _report(task, verdicts, context, console)
+    return _report(task, outlines, context, console)
 
 
 def _report(
     task: ClassTask,
-    verdicts: tuple[Verdict, ...],
+    verdicts: Sequence[Verdict],
     context: ClassContext,
     console: Console,
 ) -> GradedClass:
@@ -104,7 +103,7 @@ def _report(
         console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
     waiting = [f"needs you: {each.line}" for each in follow_ups if not each.not_graded]
     _print_some(waiting, "things that need you", console)
-    return GradedClass(verdicts, output, problems)
+    return GradedClass(output, problems)
 
 
 def _print_some(lines: Sequence[str], what: str, console: Console) -> None:

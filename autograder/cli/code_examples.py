@@ -12,6 +12,7 @@ from functools import partial
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import one_by_one
+from autograder.model.lazy_sequence import LazySequence
 from autograder.reports.misunderstandings import Misunderstanding
 from autograder.submission.cells import UNREADABLE, parsed
 from autograder.submission.definitions import top_level
@@ -26,12 +27,16 @@ def code_examples(
     found: Sequence[Misunderstanding],
 ) -> tuple[str, ...]:
     """Return for each of `found` the step as its example wrote it; "" where it cannot be shown."""
-    cells = {each.student: each.cells for each in submissions}
-    jobs = [(each.step, cells.get(each.example, ())) for each in found]
-    texts = [""] * len(jobs)
+    places = {each.student: place for place, each in enumerate(submissions)}
+    texts = [""] * len(found)
+
+    def job(number: int) -> tuple[str, Sequence[str]]:
+        place = places.get(found[number].example)
+        return found[number].step, () if place is None else submissions[place].cells
+
     pool.run(
         partial(one_by_one, _read),
-        jobs,
+        LazySequence(len(found), job),
         HANDLING,
         result=texts.__setitem__,
         lost=lambda place, loss: None,

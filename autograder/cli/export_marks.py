@@ -157,7 +157,7 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
     from autograder.grading.graded_folder import is_course
     from autograder.platforms.mark import class_marks
     from autograder.reports.gradebook_entry import ClassGradebook
-    from autograder.reports.verdict_files import read_verdicts
+    from autograder.reports.verdict_files import read_outlines
 
     if not path.is_dir():
         raise KitError(
@@ -167,7 +167,7 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
         return _marks_of_course(path, exercise)
     beside = path.resolve().with_name(f"{path.resolve().name}-graded")
     results = path if (path / "verdicts").is_dir() else beside
-    verdicts = read_verdicts(results / "verdicts")
+    verdicts = read_outlines(results / "verdicts")
     if exercise and verdicts[0].exercise != exercise:
         raise KitError(
             f"these are the results of {verdicts[0].exercise}, not of {exercise}",
@@ -183,7 +183,7 @@ def _marks_of_course(
     from autograder.course.creation import read_course
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.platforms.mark import class_marks
-    from autograder.reports.verdict_files import read_verdicts
+    from autograder.reports.verdict_files import read_outlines
 
     course = read_course(path)
     if exercise is None and len(course.exercises) != 1:
@@ -196,7 +196,7 @@ def _marks_of_course(
     folder = course.graded(name) / "verdicts"
     gradebook = read_gradebook(course, name)
     there = set(course.students(name))
-    verdicts = read_verdicts(folder) if folder.is_dir() else ()
+    verdicts = read_outlines(folder) if folder.is_dir() else ()
     marks = class_marks([each for each in verdicts if each.student in there], gradebook)
     if not marks:
         raise KitError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import Exercise
@@ -25,6 +25,25 @@ _BLANK = (Outcome.NOT_WRITTEN, Outcome.REJECTED, Outcome.INFRASTRUCTURE)
 _LIMITS = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
 
 
+@dataclass(frozen=True, slots=True)
+class _HandIn:
+    """What is told of the files that a student handed in.
+
+    `script` says whether a `.py` counts, `beside` whether a notebook was read as well.
+    """
+
+    student: str
+    remarks: tuple[str, ...]
+    script: bool
+    beside: bool
+
+    @classmethod
+    def of(cls, read: Submission) -> _HandIn:
+        script = not read.rejected and not is_notebook(read.path)
+        beside = script and any(is_notebook(path) for path, _ in read.digests)
+        return cls(read.student, read.remarks, script, beside)
+
+
 def find_follow_ups(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
@@ -34,7 +53,9 @@ def find_follow_ups(
     """Return what waits for the instructor, the most urgent first."""
     students = {verdict.student for verdict in verdicts}
     names = shown_names({*students, *gradebook.entries, *gradebook.enrolled})
-    found = _found(exercise, verdicts, submissions, gradebook)
+    # One at a time: of a large class, nobody holds what was handed in.
+    hand_ins = tuple(map(_HandIn.of, submissions))
+    found = _found(exercise, verdicts, hand_ins, gradebook)
     return tuple(
         replace(each, names=tuple(names[student] for student in each.students)) for each in found
     )
@@ -43,18 +64,18 @@ def find_follow_ups(
 def _found(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
-    submissions: Sequence[Submission],
+    hand_ins: Sequence[_HandIn],
     gradebook: ClassGradebook,
 ) -> tuple[FollowUp, ...]:
     return (
         *_not_judged(exercise, verdicts),
-        *_files(submissions),
-        *_scripts(submissions, gradebook),
-        *_by_hand(verdicts, submissions, gradebook),
+        *_files(hand_ins),
+        *_scripts(hand_ins, gradebook),
+        *_by_hand(verdicts, hand_ins, gradebook),
         *_no_hand_in(exercise, verdicts, gradebook),
         *_limits(verdicts),
         *_equal_code(verdicts),
-        *_remarks(verdicts, submissions),
+        *_remarks(verdicts, hand_ins),
     )
 
 
@@ -82,45 +103,44 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
             yield FollowUp("judged_in_part", who, why, "", not_graded=True)
 
 
-def _files(submissions: Iterable[Submission]) -> Iterator[FollowUp]:
-    told = [(each.student, remark) for each in submissions for remark in each.remarks]
+def _files(hand_ins: Iterable[_HandIn]) -> Iterator[FollowUp]:
+    told = [(each.student, remark) for each in hand_ins for remark in each.remarks]
     cure = "Look at the files that were handed in; leave the one that counts, then grade again."
     for remark, students in _by_reason(told):
         yield FollowUp("files", students, remark, cure)
 
 
-def _scripts(submissions: Sequence[Submission], gradebook: ClassGradebook) -> Iterator[FollowUp]:
+def _scripts(hand_ins: Sequence[_HandIn], gradebook: ClassGradebook) -> Iterator[FollowUp]:
     """Whose `.py` counts, which holds no answer to the instructor's own questions."""
     told = [
         (student, f"the .py counts, and the notebook beside it may answer `{cell.shown_name}`.")
         if beside
         else (student, f"a .py has no place for `{cell.shown_name}`.")
-        for student, cell, beside in _unanswered(submissions, gradebook)
+        for student, cell, beside in _unanswered(hand_ins, gradebook)
     ]
     for reason, students in _by_reason(told):
         yield FollowUp("script", students, reason, f"Look for the answer. {FORMGRADER}")
 
 
 def _unanswered(
-    submissions: Iterable[Submission], gradebook: ClassGradebook
+    hand_ins: Iterable[_HandIn], gradebook: ClassGradebook
 ) -> Iterator[tuple[str, EnteredCell, bool]]:
     """Return who handed in a script, which own question it cannot answer, and whether a notebook
     lay beside it."""
-    for each in submissions:
+    for each in hand_ins:
         entry = gradebook.entries.get(each.student)
-        if entry is None or each.rejected or is_notebook(each.path):
+        if entry is None or not each.script:
             continue
-        beside = any(is_notebook(path) for path, _ in each.digests)
         for cell in entry.cells:
             if not cell.step and cell.by_hand is None:
-                yield each.student, cell, beside
+                yield each.student, cell, each.beside
 
 
 def _by_hand(
-    verdicts: Sequence[Verdict], submissions: Sequence[Submission], gradebook: ClassGradebook
+    verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn], gradebook: ClassGradebook
 ) -> Iterator[FollowUp]:
     """What waits in the gradebook: questions that are not graded, and points of other work."""
-    scripts = {(student, cell.name) for student, cell, _ in _unanswered(submissions, gradebook)}
+    scripts = {(student, cell.name) for student, cell, _ in _unanswered(hand_ins, gradebook)}
     cells = [
         (verdict.student, cell)
         for verdict in verdicts
@@ -190,8 +210,8 @@ def _equal_code(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
             yield FollowUp("equal_code", tuple(students), why, cure)
 
 
-def _remarks(verdicts: Sequence[Verdict], submissions: Sequence[Submission]) -> Iterator[FollowUp]:
-    told_of_files = {each.student: each.remarks for each in submissions}
+def _remarks(verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn]) -> Iterator[FollowUp]:
+    told_of_files = {each.student: each.remarks for each in hand_ins}
     told = [
         (verdict.student, remark)
         for verdict in verdicts

@@ -18,14 +18,12 @@ from autograder.model.import_path import refuse_modules_in
 
 if TYPE_CHECKING:
     from autograder.grading.grader_pool import GraderPool
+    from autograder.grading.judged_class import JudgedClass
     from autograder.model.verdict import Verdict
     from autograder.reports.gradebook_entry import ClassGradebook
-    from autograder.submission.reading import Submission
 
 # Puts the grades of a class where its course keeps them, and returns what is there then.
-EnterGrades: TypeAlias = (
-    "Callable[[Sequence[Submission], Sequence[Verdict], GraderPool], ClassGradebook]"
-)
+EnterGrades: TypeAlias = "Callable[[JudgedClass, GraderPool], ClassGradebook]"
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def found_class(
     task = folder_task(path, exercise, solutions, output)
     return FoundClass(
         task,
-        enter=lambda submissions, verdicts, pool: ClassGradebook(),
+        enter=lambda judged, pool: ClassGradebook(),
         read=ClassGradebook,
         deliver=lambda verdicts, pool: None,
     )
@@ -96,14 +94,12 @@ def _in_course(
     def read() -> ClassGradebook:
         return read_gradebook(found.course, name)
 
-    def enter(
-        submissions: Sequence[Submission], verdicts: Sequence[Verdict], pool: GraderPool
-    ) -> ClassGradebook:
+    def enter(judged: JudgedClass, pool: GraderPool) -> ClassGradebook:
         course, facts = found.course, found.task.exercise
-        times = {each.student: handed_in_at(each) for each in submissions}
-        notes = noted_attempts(course.graded(name), verdicts, times)
-        counted = notes.counted(facts, verdicts, course.attempts, course.rules)
-        write_gradebook(course, name, verdicts, submissions, pool, counted)
+        times = {each.student: handed_in_at(each) for each in judged.submissions}
+        notes = noted_attempts(course.graded(name), judged.outlines, times)
+        counted = notes.counted(facts, judged.outlines, course.attempts, course.rules)
+        write_gradebook(course, name, judged, pool, counted)
         notes.save()
         return read()
 

@@ -56,10 +56,12 @@ def grade_path(
 
             make_ready()
             shown = console or out()
-            with _judges(options, pool, say) as judges:
-                judged = grade_task(found.task, pool, options, shown, judges=judges)
-                gradebook = found.enter(*judged, pool)
-                return write_results(found, pool, *judged, gradebook, shown)
+            with (
+                _judges(options, pool, say) as judges,
+                grade_task(found.task, pool, options, shown, judges=judges) as judged,
+            ):
+                gradebook = found.enter(judged, pool)
+                return write_results(found, pool, judged, gradebook, shown)
 
 
 def _judges(

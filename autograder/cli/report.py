@@ -6,6 +6,7 @@ Nobody is judged here: verdicts come from the journal, marks from the gradebook.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,18 +59,17 @@ def report_class(
     output = place.output.absolute() if place.output else None
     with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
         found = found_class(path, place.exercise, place.solutions, output)
-        with GraderPool(options.processes) as pool:
-            submissions, verdicts = kept_task(found.task, pool, options)
+        with GraderPool(options.processes) as pool, kept_task(found.task, pool, options) as judged:
             if mistake:
-                _tell(found, verdicts, mistake, words, console)
+                _tell(found, judged.outlines, mistake, words, console)
             gradebook = found.read()
             if found.last_counts:
-                _refuse_other_points(found, verdicts, gradebook)
-            return write_results(found, pool, submissions, verdicts, gradebook, console)
+                _refuse_other_points(found, judged.outlines, gradebook)
+            return write_results(found, pool, judged, gradebook, console)
 
 
 def _refuse_other_points(
-    found: FoundClass, verdicts: tuple[Verdict, ...], gradebook: ClassGradebook
+    found: FoundClass, verdicts: Sequence[Verdict], gradebook: ClassGradebook
 ) -> None:
     """Raise `KitError` when the gradebook has automatic points that these verdicts do not give."""
     for verdict in verdicts:
@@ -88,7 +88,7 @@ def _refuse_other_points(
 
 
 def _tell(
-    found: FoundClass, verdicts: tuple[Verdict, ...], mistake: str, words: str, console: Console
+    found: FoundClass, verdicts: Sequence[Verdict], mistake: str, words: str, console: Console
 ) -> None:
     step, _, code = mistake.partition("/")
     made = _made(verdicts)
@@ -104,7 +104,7 @@ def _tell(
     console.print(Text(f"{'It' if words.strip() else 'Nothing'} is on the page of {who} now."))
 
 
-def _made(verdicts: tuple[Verdict, ...]) -> dict[str, int]:
+def _made(verdicts: Sequence[Verdict]) -> dict[str, int]:
     """Return how many students have made each mistake, by its name on the class page."""
     found: dict[str, int] = {}
     for verdict in verdicts:

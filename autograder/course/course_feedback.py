@@ -18,7 +18,8 @@ from autograder.errors import KitError
 from autograder.grading.graded_folder import FACTS
 from autograder.model.group_shared import following
 from autograder.model.sanitize import terminal_line
-from autograder.reports.feedback import write_page
+from autograder.model.student_folders import found_in
+from autograder.reports.feedback import page_name, write_page
 from autograder.reports.gradebook_entry import GradebookEntries
 from autograder.reports.paragraphs import read_paragraphs
 from autograder.reports.verdict_files import find_verdict
@@ -96,7 +97,8 @@ class CourseFeedback(AnyName, GenerateFeedback):
             return False
         entries = self._entries(course, exercise)
         paragraphs = read_paragraphs(graded)
-        write_page(graded / "feedback", facts, verdict, entries.get(student), paragraphs)
+        page = found_in(graded / "feedback", page_name(student))
+        write_page(page.parent, facts, verdict, entries.get(student), paragraphs)
         return True
 
     def _entries(self, course: Course, exercise: str) -> GradebookEntries:

@@ -23,6 +23,7 @@ from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.output_folder import input_secret
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.files import read_small, replace_file
+from autograder.model.student_folders import found_in
 from autograder.reports.feedback import page_name
 
 _BATCH = 16
@@ -68,7 +69,8 @@ def _deliver_batch(
 
 def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool:
     """Deliver one page; return whether there is one."""
-    page = _content(course.graded(exercise) / "feedback" / page_name(student), _MOST_PAGE_BYTES)
+    pages = course.graded(exercise) / "feedback"
+    page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
     if page is None:
         return False
     folder, files = course.feedback(exercise, student), _beside(course, exercise, student, secret)

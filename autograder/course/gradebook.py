@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,9 @@ from autograder.course.late_penalty import penalize_late, submissions_of
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool
-from autograder.model.exercise import Exercise
+from autograder.grading.judged_class import JudgedClass
 from autograder.model.group_shared import share
-from autograder.model.verdict import Verdict
-from autograder.reports.roll import class_roll
-from autograder.submission.reading import Submission
+from autograder.reports.roll import roll_places
 
 BATCH = 250  # students per transaction
 _KEPT = (
@@ -52,8 +50,7 @@ STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gra
 def write_gradebook(
     course: Course,
     exercise: str,
-    verdicts: Iterable[Verdict],
-    submissions: Iterable[Submission],
+    judged: JudgedClass,
     pool: GraderPool | None = None,
     counted: Mapping[str, CountedAttempt] = {},
 ) -> tuple[str, ...]:
@@ -64,12 +61,12 @@ def write_gradebook(
 
     Return the students who got no grade because a fault of ours kept them from being judged.
     Their entries in the gradebook and in `autograded/` stay as they are. Raise `KitError` when
-    the exercise is not released, a verdict is not about it, or a verdict has no submission.
+    the exercise is not released, or a verdict is not about it.
     """
     facts = course.exercise(exercise)
-    roll = class_roll(facts, tuple(verdicts))
-    handed_in = _handed_in(facts, roll, submissions)
-    judged = [verdict for verdict in roll if not verdict.infrastructure]
+    outlines = judged.outlines
+    roll = roll_places(facts, outlines)
+    graded = [place for place in roll if not outlines[place].infrastructure]
     settings = read_settings(course)
     with (
         open_gradebook(course, settings, exercise) as (gradebook, notebook),
@@ -77,25 +74,25 @@ def write_gradebook(
         _staging(course) as staging,
     ):
         by_hand = _graded_by_hand(gradebook.db, notebook)
-        for start in range(0, len(judged), BATCH):
+        for start in range(0, len(graded), BATCH):
             part = [
                 JudgedSubmission(
-                    handed_in[each.student],
-                    each,
-                    each.student in by_hand,
-                    counted=counted.get(each.student),
+                    judged.submissions[place],
+                    judged.verdicts[place],
+                    outlines[place].student in by_hand,
+                    counted=counted.get(outlines[place].student),
                 )
-                for each in judged[start : start + BATCH]
+                for place in graded[start : start + BATCH]
             ]
             batch = graded_notebooks(course, facts, part, staging / str(start), graders)
             with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
-                students = [graded.student for graded in batch]
+                students = [each.student for each in batch]
                 penalize_late(gradebook, settings, notebook, students, counted)
             # After the grades: nbgrader takes a notebook in autograded/ as a sign of grades.
-            for graded in batch:
-                put_in_place(course, exercise, graded)
-    return tuple(verdict.student for verdict in roll if verdict.infrastructure)
+            for each in batch:
+                put_in_place(course, exercise, each)
+    return tuple(outlines[place].student for place in roll if outlines[place].infrastructure)
 
 
 @contextmanager
@@ -128,20 +125,6 @@ def _explained_errors(course: Course, gradebook: api.Gradebook) -> Iterator[None
             cure="make sure that nothing else has the gradebook open, that you may write to it, "
             "and that the disk has room; then run the same command again: nothing is graded twice",
         ) from error
-
-
-def _handed_in(
-    exercise: Exercise, roll: Iterable[Verdict], submissions: Iterable[Submission]
-) -> dict[str, Submission]:
-    found = {submission.student: submission for submission in submissions}
-    missing = [verdict.student for verdict in roll if verdict.student not in found]
-    if missing:
-        raise KitError(
-            "the submission that a verdict is about is missing",
-            place=f"{exercise.name}: {', '.join(missing[:5])}",
-            cure="grade these students again",
-        )
-    return found
 
 
 def _graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from nbgrader import api
@@ -28,7 +29,7 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
     steps = [step.name for step in course.exercise(exercise).steps]
     with open_gradebook(course, read_settings(course), exercise) as (gradebook, notebook):
         cells = _graded_cells(notebook, steps)
-        rows = _grades(gradebook.db, notebook.assignment_id)
+        entered = _entered_cells(gradebook.db, notebook.assignment_id, cells)
         comments = _comments(gradebook.db, notebook, steps)
         submissions = gradebook.db.execute(
             select(
@@ -37,12 +38,13 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
             ).where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
         ).all()
         enrolled = tuple(gradebook.db.scalars(select(api.Student.id).order_by(api.Student.id)))
+    nothing = tuple(cells.values())
     entries = {
         student: GradebookEntry(
             student,
-            tuple(_entered(each, rows[student].get(number)) for number, each in cells.items()),
+            entered.get(student, nothing),
             float(penalty or 0.0),
-            tuple(comments[student]),
+            tuple(comments.get(student, ())),
         )
         for student, penalty in submissions
     }
@@ -64,8 +66,10 @@ def _graded_cells(notebook: api.Notebook, steps: list[str]) -> dict[str, Entered
     return dict(found)
 
 
-def _grades(db: Any, assignment: str) -> dict[str, dict[str, Any]]:
-    """Return the rows of all grades, by student and by the id of their cell."""
+def _entered_cells(
+    db: Any, assignment: str, cells: Mapping[str, EnteredCell]
+) -> dict[str, tuple[EnteredCell, ...]]:
+    """Return the `cells` with what is entered, by student; equal ones are held once."""
     query = (
         select(
             api.SubmittedAssignment.student_id,
@@ -83,10 +87,14 @@ def _grades(db: Any, assignment: str) -> dict[str, dict[str, Any]]:
         )
         .where(api.SubmittedAssignment.assignment_id == assignment)
     )
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    place = {number: at for at, number in enumerate(cells)}
+    found: dict[str, list[EnteredCell]] = defaultdict(lambda: list(cells.values()))
+    known: dict[EnteredCell, EnteredCell] = {}
     for row in db.execute(query):
-        found[row.student_id][row.cell_id] = row
-    return found
+        if row.cell_id in cells:
+            cell = _entered(cells[row.cell_id], row)
+            found[row.student_id][place[row.cell_id]] = known.setdefault(cell, cell)
+    return {student: tuple(entered) for student, entered in found.items()}
 
 
 def _comments(db: Any, notebook: api.Notebook, steps: list[str]) -> dict[str, list[CellComment]]:
@@ -117,8 +125,6 @@ def _comments(db: Any, notebook: api.Notebook, steps: list[str]) -> dict[str, li
 
 
 def _entered(cell: EnteredCell, row: Any) -> EnteredCell:
-    if row is None:
-        return cell
     return EnteredCell(
         cell.name,
         cell.step,

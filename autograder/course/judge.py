@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from autograder.course.creation import Course
-from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.class_reading import read_class
+from autograder.grading.classroom import GradingRun, grade_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.grading.output_folder import input_secret

@@ -18,17 +18,19 @@ from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import AttemptNotes, noted_attempts
 from autograder.course.verdict_cells import CHECK_PREFIX
 from autograder.errors import KitError
-from autograder.grading.classroom import read_class
+from autograder.grading.class_reading import read_class
 from autograder.grading.digest import judging_hash
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.roster import course_roster
 from autograder.model.exercise import Exercise
-from autograder.model.files import file_stem, read_small
+from autograder.model.files import read_small
 from autograder.model.marking import is_partly_marked, part_of
 from autograder.model.sanitize import terminal_line
 from autograder.model.symbols import number
+from autograder.model.value_file import ValueFile
 from autograder.model.verdict import Verdict
 from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry
+from autograder.reports.verdict_files import verdict_file
 
 LARGEST_VERDICT = 1 << 24  # bytes
 
@@ -178,13 +180,13 @@ def _code_hashes(course: Course, exercise: Exercise, processes: int | None) -> d
     folders = [(name, course.submitted(exercise.name, name)) for name in students]
     if not folders:
         return {}
-    with GraderPool(processes) as pool:
-        read = read_class(pool, exercise, course_roster(folders))
-    return {each.student: each.code_hash for each in read}
+    with GraderPool(processes) as pool, ValueFile() as file:
+        read = read_class(pool, exercise, course_roster(folders), file=file)
+        return {each.student: each.code_hash for each in read}
 
 
 def _verdict(course: Course, exercise: str, student: str) -> Verdict | None:
-    path = course.graded(exercise) / "verdicts" / f"{file_stem(student)}.json"
+    path = verdict_file(course.graded(exercise) / "verdicts", student)
     try:
         return Verdict.from_json(read_small(path, LARGEST_VERDICT).decode("utf-8"))
     except (OSError, KitError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -12,16 +12,19 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.grading.class_progress import ClassProgress
+from autograder.grading.class_reading import read_class
 from autograder.grading.class_task import ClassTask, GradingOptions
-from autograder.grading.classroom import GradingRun, JudgingPool, grade_class, read_class
+from autograder.grading.classroom import GradingRun, JudgingPool, judge_class
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
+from autograder.grading.judged_class import IncomingVerdicts, JudgedClass
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start
 from autograder.grading.watched_process import Bounds
+from autograder.model.lazy_sequence import LazySequence
 from autograder.model.sanitize import terminal_line
-from autograder.model.verdict import Verdict
+from autograder.model.value_file import ValueFile
 from autograder.sandbox.preconditions import demand_linux
 from autograder.submission.reading import Submission
 
@@ -29,6 +32,7 @@ _MOST_NAMED = 5
 _UNBOUNDED = Bounds(0.0, 0.0)  # nobody's hand-in is in it
 
 
+@contextmanager
 def grade_task(
     task: ClassTask,
     pool: GraderPool,
@@ -36,11 +40,11 @@ def grade_task(
     console: Console,
     *,
     judges: JudgingPool | None = None,
-) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
+) -> Iterator[JudgedClass]:
     """Read and grade with a progress bar; what the journal holds is not judged again.
 
-    `pool` reads, `judges` judges (default: `pool`). Where others judge, they measure their own
-    sandboxes.
+    The class can be read until the block ends. `pool` reads, `judges` judges (default: `pool`).
+    Where others judge, they measure their own sandboxes.
     """
     journal, exercise = Journal(task.output / JOURNAL), task.exercise
     digest = exercise_hash(exercise.folder)  # while grader processes start
@@ -49,54 +53,58 @@ def grade_task(
     claim_output(task.output, task.graded, exercise.name, named=task.output_named)
     if broken := journal.prepare():
         console.print(Text(broken, style="yellow"))
-    submissions = read_class(pool, exercise, task.hand_ins)
-    kept = _kept(journal, task, digest, submissions, options)
-    if kept:
-        count = f"{len(kept)} of {len(submissions)} submissions"
-        console.print(Text(f"{count} were judged before and have not changed since"))
-    left = [submission for submission in submissions if submission.student not in kept]
-    rules = task.rules_for(options)
-    run = GradingRun(
-        journal.path,
-        input_secret(task.secret),
-        options.allow_process,
-        task.graded,
-        rules.layer_earns_steps,
-    )
-    bar = ClassProgress(console, exercise.name, len(submissions), map(rules.marked, kept.values()))
-    with _usable(journal), journal.held_open(), bar:
-        judged = grade_class(
-            exercise,
-            left,
-            run=run,
-            pool=judges or pool,
-            on_verdict=lambda verdict: bar.add(rules.marked(verdict)),
+    with ValueFile(task.output) as file:
+        submissions = read_class(pool, exercise, task.hand_ins, file=file)
+        rules = task.rules_for(options)
+        incoming = IncomingVerdicts(submissions, rules, file)
+        _take_kept(journal, task, digest, submissions, options, incoming)
+        left = incoming.missing
+        if len(left) < len(submissions):
+            count = f"{len(submissions) - len(left)} of {len(submissions)} submissions"
+            console.print(Text(f"{count} were judged before and have not changed since"))
+        run = GradingRun(
+            journal.path,
+            input_secret(task.secret),
+            options.allow_process,
+            task.graded,
+            rules.layer_earns_steps,
         )
-    known = kept | {verdict.student: verdict for verdict in judged}
-    return submissions, tuple(rules.marked(known[each.student]) for each in submissions)
+        bar = ClassProgress(console, exercise.name, len(submissions), incoming.outlines)
+        with _usable(journal), journal.held_open(), bar:
+            judge_class(
+                exercise,
+                LazySequence.picked(submissions, left),
+                lambda verdict: bar.add(incoming.add(verdict)),
+                run=run,
+                pool=judges or pool,
+            )
+        yield incoming.whole_class()
 
 
-def kept_task(
-    task: ClassTask, pool: GraderPool, options: GradingOptions
-) -> tuple[tuple[Submission, ...], tuple[Verdict, ...]]:
-    """Read a class that was graded before, and return its verdicts; nobody is judged.
+@contextmanager
+def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Iterator[JudgedClass]:
+    """Read a class that was graded before, with its verdicts; nobody is judged.
 
-    Raises `KitError` when somebody has not been judged, or has handed in something else since.
+    The class can be read until the block ends. Raises `KitError` when somebody has not been
+    judged, or has handed in something else since.
     """
     journal = Journal(task.output / JOURNAL)
     if not journal.path.exists():
         raise _not_judged(task, "this class has not been graded yet")
     claim_output(task.output, task.graded, task.exercise.name, named=task.output_named)
-    submissions = read_class(pool, task.exercise, task.hand_ins)
-    digest = exercise_hash(task.exercise.folder)
-    kept = _kept(journal, task, digest, submissions, replace(options, again=False))
-    if left := [each.student for each in submissions if each.student not in kept]:
-        shown = terminal_line(", ".join(left[:_MOST_NAMED]), 300)
-        more = ", ..." if len(left) > _MOST_NAMED else ""
-        changed = f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
-        raise _not_judged(task, f"{changed} ({shown}{more})")
-    marked = task.rules_for(options).marked
-    return submissions, tuple(marked(kept[submission.student]) for submission in submissions)
+    with ValueFile(task.output) as file:
+        submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
+        digest = exercise_hash(task.exercise.folder)
+        incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
+        _take_kept(journal, task, digest, submissions, replace(options, again=False), incoming)
+        if left := incoming.missing:
+            names = ", ".join(map(incoming.student, left[:_MOST_NAMED]))
+            shown, more = terminal_line(names, 300), ", ..." if len(left) > _MOST_NAMED else ""
+            changed = (
+                f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
+            )
+            raise _not_judged(task, f"{changed} ({shown}{more})")
+        yield incoming.whole_class()
 
 
 def _not_judged(task: ClassTask, fact: str) -> KitError:
@@ -115,26 +123,29 @@ def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOption
     pool.run(start, [None], _UNBOUNDED, result=lambda *_: None, lost=lambda *_: None)
 
 
-def _kept(
+def _take_kept(
     journal: Journal,
     task: ClassTask,
     digest: str,
     submissions: Sequence[Submission],
     options: GradingOptions,
-) -> dict[str, Verdict]:
-    """Return the verdicts that the journal holds, by student; none when all is judged again.
+    incoming: IncomingVerdicts,
+) -> None:
+    """Take the verdicts that the journal holds; none when all is judged again.
 
     `digest` is the hash of the exercise.
     """
-    exercise, earns = task.exercise, task.rules_for(options).layer_earns_steps
-    keys = {
-        submission.student: judging_key(submission, digest, options.allow_process, earns)
-        for submission in submissions
-    }
+    earns = task.rules_for(options).layer_earns_steps
+
+    def keys() -> Iterator[tuple[str, str]]:
+        for each in submissions:
+            yield each.student, judging_key(each, digest, options.allow_process, earns)
+
     with _usable(journal):
         if options.again:
-            journal.forget(keys.values())
-        return journal.find_all(keys, exercise)
+            journal.forget(key for _, key in keys())
+        for verdict in journal.find_all(keys(), task.exercise):
+            incoming.add(verdict)
 
 
 @contextmanager

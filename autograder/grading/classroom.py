@@ -1,7 +1,7 @@
-"""Read and grade a whole class: equal submissions once, many at a time, nobody lost.
+"""Judge a whole class: equal submissions once, many at a time, nobody lost.
 
-All work on a hand-in, reading as well as judging, is done in a watched grader process
-(`grader_pool.py`), so that no hand-in can hold up the class.
+All work on a hand-in, reading (`class_reading.py`) as well as judging, is done in a watched grader
+process (`grader_pool.py`), so that no hand-in can hold up the class.
 """
 
 from __future__ import annotations
@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from autograder.grading.class_reading import batch_size, why_lost
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.input_seed import input_seed
 from autograder.grading.journal import Journal, judging_key
-from autograder.grading.roster import HandIn
 from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
 from autograder.grading.verdict_keeping import kept
 from autograder.grading.watched_process import Bounds, WorkProgress
 from autograder.model.exercise import Exercise
+from autograder.model.lazy_sequence import LazySequence
 from autograder.model.verdict import Finding, Outcome, Verdict
-from autograder.submission.reading import Submission, read_one_of, unreadable
+from autograder.submission.reading import Submission
 
-LARGEST_BATCH = 16
-BATCHES_PER_PROCESS = 4
-READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 # Copying a hand-in into a notebook or a page.
 HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 JUDGING_SECONDS = 60.0
@@ -99,40 +96,6 @@ class JudgingPool(Protocol):
         """Judge `items`; see `GraderPool.run`."""
 
 
-def read_class(
-    pool: GraderPool,
-    exercise: Exercise,
-    hand_ins: Sequence[HandIn],
-    *,
-    bounds: Bounds = READING,
-) -> tuple[Submission, ...]:
-    """Read what every student handed in, in their order; what cannot be read is `rejected`."""
-    read: dict[int, Submission] = {}
-
-    def lost(place: int, loss: Loss) -> None:
-        hand_in = hand_ins[place]
-        read[place] = unreadable(
-            hand_in.paths, exercise, hand_in.student, _why(loss), root=hand_in.root
-        )
-
-    pool.run(
-        partial(read_batch, exercise),
-        hand_ins,
-        bounds,
-        result=read.__setitem__,
-        lost=lost,
-        batch=_batch_size(len(hand_ins), pool.processes),
-    )
-    return tuple(read[place] for place in range(len(hand_ins)))
-
-
-def read_batch(exercise: Exercise, hand_ins: Sequence[HandIn], progress: WorkProgress) -> None:
-    """Read a batch, in a grader process."""
-    for number, hand_in in enumerate(hand_ins):
-        progress.begin(number)
-        progress.done(read_one_of(hand_in.paths, exercise, hand_in.student, hand_in.root))
-
-
 def judging_bounds(exercise: Exercise) -> Bounds:
     """Return what judging one submission may use of a grader process."""
     wall = _WALL_PER_SECOND * exercise.limits.seconds_per_submission + JUDGING_SECONDS
@@ -149,20 +112,39 @@ def grade_class(
     bounds: Bounds | None = None,
     on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> tuple[Verdict, ...]:
-    """Return a verdict for every submission, in their order; what the journal holds is not judged.
-
-    `on_verdict` is called with each one as it becomes known. `pool` judges; without a pool, one of
-    `processes` (default: one per core) is made. Raises `KitError` when the exercise
-    cannot be used or the sandbox falls short of the demand.
-    """
-    groups = _equal(submissions)
-    firsts = [group[0] for group in groups]
+    """Return what `judge_class` finds, a verdict for every submission, in their order."""
     known: dict[str, Verdict] = {}
 
+    def keep(verdict: Verdict) -> None:
+        known[verdict.student] = verdict
+        on_verdict(verdict)
+
+    judge_class(exercise, submissions, keep, run=run, processes=processes, pool=pool, bounds=bounds)
+    return tuple(known[submission.student] for submission in submissions)
+
+
+def judge_class(
+    exercise: Exercise,
+    submissions: Sequence[Submission],
+    on_verdict: Callable[[Verdict], None],
+    *,
+    run: GradingRun,
+    processes: int | None = None,
+    pool: JudgingPool | None = None,
+    bounds: Bounds | None = None,
+) -> None:
+    """Judge every submission; what the journal holds is not judged.
+
+    `on_verdict` is called with the verdict on each one, as it becomes known; none is kept here.
+    `pool` judges; without a pool, one of `processes` (default: one per core) is made. Raises
+    `KitError` when the exercise cannot be used or the sandbox falls short of the demand.
+    """
+    groups = _equal(submissions)
+    firsts = LazySequence.picked(submissions, [group[0].place for group in groups])
+
     def tell(place: int, verdict: Verdict) -> None:
-        for submission in groups[place]:
-            known[submission.student] = replace(verdict, student=submission.student)
-            on_verdict(known[submission.student])
+        for each in groups[place]:
+            on_verdict(replace(verdict, student=each.student))
 
     unseen: list[int] = []
 
@@ -180,19 +162,18 @@ def grade_class(
             limits,
             result=tell,
             lost=lost,
-            batch=_batch_size(len(firsts), graders.processes),
+            batch=batch_size(len(firsts), graders.processes),
         )
         again = tuple(unseen)
         graders.run(
             ClassJudging(folder, replace(run, together=False)),
-            [firsts[place] for place in again],
+            LazySequence.picked(firsts, again),
             limits,
             result=lambda number, verdict: tell(again[number], verdict),
             lost=lambda number, loss: tell(
                 again[number], _stopped(exercise, firsts[again[number]], loss, run)
             ),
         )
-    return tuple(known[submission.student] for submission in submissions)
 
 
 _ENDS = {
@@ -211,7 +192,7 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
         return infrastructure(exercise, submission, f"a grader process ended: {loss.detail}")
     finding = Finding(
         _ENDS[loss.cause],
-        f"Judging your work was stopped here, since {_why(loss)}.",
+        f"Judging your work was stopped here, since {why_lost(loss)}.",
         look="What was judged before counts. Is a result or an error message of yours very large "
         "or deeply nested?",
     )
@@ -235,23 +216,22 @@ def kept_by(
     return kept(journal, key, verdict, exercise, submission)
 
 
-def _why(loss: Loss) -> str:
-    if loss.cause in (Cause.TIME, Cause.MEMORY):
-        return f"the grader had used {loss.detail} on it"
-    return f"the grader's own process ended while working on it ({loss.detail})"
+@dataclass(frozen=True, slots=True)
+class _StudentPlace:
+    """A student, and the place of the submission."""
+
+    student: str
+    place: int
 
 
-def _equal(submissions: Sequence[Submission]) -> list[list[Submission]]:
+def _equal(submissions: Sequence[Submission]) -> list[list[_StudentPlace]]:
     """Group submissions whose verdicts will say the same: equal code, and equal remarks on it."""
-    groups: dict[str, list[Submission]] = {}
-    for submission in submissions:
-        groups.setdefault(judging_key(submission, "", False), []).append(submission)
+    groups: dict[str, list[_StudentPlace]] = {}
+    for place, submission in enumerate(submissions):
+        key = judging_key(submission, "", False)
+        groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
     return list(groups.values())
 
 
 def _count(processes: int | None, submissions: int) -> int:
     return max(1, min(processes or GraderPool().processes, submissions))
-
-
-def _batch_size(items: int, processes: int) -> int:
-    return max(1, min(-(-items // (processes * BATCHES_PER_PROCESS)), LARGEST_BATCH))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -117,21 +117,21 @@ class Journal:
         Also None when the verdict is not on `exercise` as it is now, contradicts itself, or is
         larger than any that we give. Raises `JournalFault` when the journal cannot be read.
         """
-        return self.find_all({student: key}, exercise).get(student)
+        found = list(self.find_all([(student, key)], exercise))
+        return found[0] if found else None
 
-    def find_all(self, keys: Mapping[str, str], exercise: Exercise) -> dict[str, Verdict]:
-        """Return the verdicts of all students that `find` would return, by student.
+    def find_all(self, keys: Iterable[tuple[str, str]], exercise: Exercise) -> Iterator[Verdict]:
+        """Yield the verdicts that `find` would return, one at a time, in the order of `keys`.
 
-        `keys` are those of their submissions. Raises `JournalFault` when it cannot be read.
+        `keys` are pairs of a student and the key of the submission. Raises `JournalFault` when it
+        cannot be read.
         """
         with self._faults(), self._open() as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
             connection.text_factory = bytes  # it need not be UTF-8
-            found = (
-                (student, _sound(_text(connection, key), key, student, exercise))
-                for student, key in keys.items()
-            )
-            return {student: verdict for student, verdict in found if verdict}
+            for student, key in keys:
+                if verdict := _sound(_text(connection, key), key, student, exercise):
+                    yield verdict
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
@@ -217,7 +217,10 @@ class Journal:
         try:
             yield
         except sqlite3.Error as error:
-            raise JournalFault(f"the journal {self.path.name}: {error}") from error
+            # SQLite calls a full disk by its name only where it writes, not where it makes room.
+            full = getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
+            why = f"{error}, since the disk is full" if full else error
+            raise JournalFault(f"the journal {self.path.name}: {why}") from error
 
 
 def _text(connection: sqlite3.Connection, key: str) -> bytes | None:

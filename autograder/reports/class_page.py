@@ -21,7 +21,7 @@ from autograder.model.verdict import Verdict
 from autograder.reports.chain_breaks import chain_breaks
 from autograder.reports.class_rows import KINDS, UNNAMED, class_rows
 from autograder.reports.class_summary import class_facts
-from autograder.reports.feedback import environment, page_name
+from autograder.reports.feedback import environment
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
 from autograder.reports.levels import level_words, unprotected_words
@@ -29,7 +29,8 @@ from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import Misunderstanding, step_counts
 from autograder.reports.page_script import class_script, script_source
 from autograder.reports.paragraphs import Paragraph, mistake_name
-from autograder.reports.roll import class_roll, shown_names
+from autograder.reports.roll import class_roll
+from autograder.reports.shown_students import ShownStudent, shown_students
 from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode
 
 MOST_ROWS = 5_000
@@ -87,11 +88,11 @@ def write_class_page(
     Raise `KitError` when a verdict is not about this exercise or the folder cannot be written.
     """
     roll = class_roll(exercise, verdicts)
-    names = shown_names(verdict.student for verdict in roll)
+    shown = shown_students([verdict.student for verdict in roll])
     parts = parts_of(len(roll))
     # The first comes last, when the files that it links to exist.
     for part in reversed(parts):
-        write_whole(folder / part.file, _page(exercise, roll, names, part, context))
+        write_whole(folder / part.file, _page(exercise, roll, shown, part, context))
     known = {part.file for part in parts}
     for old in folder.glob("index~*.html"):
         if old.name not in known and old.stem.removeprefix("index~").isdecimal():
@@ -107,14 +108,14 @@ def class_page(
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
-    names = shown_names(verdict.student for verdict in roll)
-    return _page(exercise, roll, names, parts_of(len(roll))[0], context)
+    shown = shown_students([verdict.student for verdict in roll])
+    return _page(exercise, roll, shown, parts_of(len(roll))[0], context)
 
 
 def _page(
     exercise: Exercise,
     roll: Sequence[Verdict],
-    names: Mapping[str, str],
+    shown: Mapping[str, ShownStudent],
     part: ClassPart,
     context: ClassContext,
 ) -> str:
@@ -126,10 +127,10 @@ def _page(
         .render(
             exercise=exercise,
             students=count(len(roll), "student"),
-            whole=_whole_class(exercise, roll, names, context) if part.file == FIRST else None,
+            whole=_whole_class(exercise, roll, shown, context) if part.file == FIRST else None,
             parts=parts_of(len(roll)),
             shown=part,
-            rows=class_rows(exercise, rows, names, context.entries, mistakes),
+            rows=class_rows(exercise, rows, shown, context.entries, mistakes),
             signs=_signs(exercise, rows),
             breaks=chain_breaks(exercise, rows),
             mistakes=mistakes,
@@ -148,7 +149,7 @@ def _page(
 def _whole_class(
     exercise: Exercise,
     roll: Sequence[Verdict],
-    names: Mapping[str, str],
+    shown: Mapping[str, ShownStudent],
     context: ClassContext,
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
@@ -163,13 +164,13 @@ def _whole_class(
         "counts": step_counts(exercise, roll),
         "similar": context.similar.sentences,
         "pairs": [
-            (_who(pair.students, names), pair.words(titles), pair.examples)
+            (_who(pair.students, shown), pair.words(titles), pair.examples)
             for pair in context.similar.pairs
         ],
         "breaks": chain_breaks(exercise, roll),
         "links": sum(len(each.students) for each, _ in context.mistakes) <= MOST_LINKS,
         "mistakes": [
-            (each, name, _who(each.students, names), code, told.get(name))
+            (each, name, _who(each.students, shown), code, told.get(name))
             for (each, code), name in zip(context.mistakes, called)
         ],
     }
@@ -181,6 +182,6 @@ def _signs(exercise: Exercise, roll: Sequence[Verdict]) -> list[str]:
     return [sign for sign in KEY if any(sign in each.signs for each in counts)]
 
 
-def _who(students: Sequence[str], names: Mapping[str, str]) -> list[tuple[str, str]]:
+def _who(students: Sequence[str], shown: Mapping[str, ShownStudent]) -> list[ShownStudent]:
     """Return the name and the page of each student."""
-    return [(names[student], page_name(student)) for student in students]
+    return [shown[student] for student in students]

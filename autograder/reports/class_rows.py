@@ -17,9 +17,9 @@ from autograder.model.symbols import KEY, RIGHT, mark, step_mark
 from autograder.model.verdict import Verdict
 from autograder.reports import table
 from autograder.reports.chain_breaks import NOT_ASKED, chain_place
-from autograder.reports.feedback import page_name
 from autograder.reports.gradebook_entry import GradebookEntries, points_of
 from autograder.reports.misunderstandings import Misunderstanding, has_unnamed_mistake
+from autograder.reports.shown_students import ShownStudent
 
 # The class of a cell, by its sign: short, since a large class has many thousand cells.
 KINDS = dict(zip(KEY, ("r", "l", "w", "e", "a", "t", "c", "j", "q"), strict=True))
@@ -47,22 +47,22 @@ class ClassRow:
 def class_rows(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
-    names: Mapping[str, str],
+    shown: Mapping[str, ShownStudent],
     entries: GradebookEntries,
     mistakes: Sequence[Misunderstanding],
 ) -> list[ClassRow]:
-    """Return a row for each verdict, in their order; `names` are those that are shown."""
+    """Return a row for each verdict, in their order; `shown` has all of them."""
     made: dict[str, list[str]] = defaultdict(list)
     for number, mistake in enumerate(mistakes):
         for student in mistake.students:
             made[student].append(str(number))
-    return [_row(exercise, each, names[each.student], entries, made) for each in verdicts]
+    return [_row(exercise, each, shown[each.student], entries, made) for each in verdicts]
 
 
 def _row(
     exercise: Exercise,
     verdict: Verdict,
-    name: str,
+    shown: ShownStudent,
     entries: GradebookEntries,
     made: Mapping[str, Sequence[str]],
 ) -> ClassRow:
@@ -73,8 +73,8 @@ def _row(
     cells.append(_cell(table.chain_words(exercise, verdict), ends))
     unnamed = [UNNAMED] if has_unnamed_mistake(verdict) else []
     return ClassRow(
-        student=name,
-        page=page_name(verdict.student),
+        student=shown.name,
+        page=shown.page,
         points=table.points_words(verdict, entries),
         amount=points_of(verdict, entries),
         cells=Markup("").join(cells),

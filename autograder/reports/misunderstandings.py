@@ -59,16 +59,15 @@ def misunderstandings(
     about this exercise.
     """
     roll = class_roll(exercise, verdicts)
-    made: dict[tuple[str, str], dict[str, Finding]] = defaultdict(dict)
+    made: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
     for verdict in roll:
         for step in verdict.steps:
             for code, finding in mistakes_at(step).items():
-                made[step.name, code][verdict.student] = finding
+                made.setdefault((step.name, code), (finding, []))[1].append(verdict.student)
     hashes = {verdict.student: verdict.code_hash for verdict in roll}
     place = {step.name: number for number, step in enumerate(exercise.steps)}
     found = []
-    for (step_name, code), students in made.items():
-        first = next(iter(students.values()))
+    for (step_name, code), (first, students) in made.items():
         if first.misconception or len(students) >= _SHARED:
             # By chance, so that nobody can tell whose it is by the order of names.
             example = min(students, key=lambda student: hashes[student])

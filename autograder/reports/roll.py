@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
@@ -42,6 +42,21 @@ def class_roll(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[Verdict
     Raise `KitError` when a verdict is about another exercise or other steps, or when one
     student has two.
     """
+    return tuple(verdicts[place] for place in roll_places(exercise, verdicts))
+
+
+def roll_places(exercise: Exercise, verdicts: Sequence[Verdict]) -> list[int]:
+    """Return the places that the verdicts of `class_roll` have among `verdicts`; raises as it."""
+    return _order(_fitting(exercise, verdicts))
+
+
+def sorted_roll(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Return `verdicts` sorted by student; raise `KitError` when one student has two."""
+    return tuple(verdicts[place] for place in _order(verdicts))
+
+
+def _fitting(exercise: Exercise, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Yield the verdicts; raise `KitError` when one is not about the exercise as it is."""
     names = [step.name for step in exercise.steps]
     for verdict in verdicts:
         judged = [step.name for step in verdict.steps]
@@ -54,20 +69,18 @@ def class_roll(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[Verdict
                 + (clean_line(", ".join(judged), 200) or "no step"),
                 cure="grade the submission again with the exercise as it is now",
             )
-    return sorted_roll(verdicts)
+        yield verdict
 
 
-def sorted_roll(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Return `verdicts` sorted by student; raise `KitError` when one student has two."""
-    seen: set[str] = set()
-    for verdict in verdicts:
-        if verdict.student in seen:
+def _order(verdicts: Iterable[Verdict]) -> list[int]:
+    """Return their places, sorted by student; raise `KitError` when one student has two."""
+    places: dict[str, int] = {}
+    for place, verdict in enumerate(verdicts):
+        if verdict.student in places:
             raise KitError(
                 f"{clean_line(verdict.student, 60)} has two verdicts",
                 place=f"exercise {clean_line(verdict.exercise, 60)}",
                 cure="keep one submission for each student",
             )
-        seen.add(verdict.student)
-    return tuple(
-        sorted(verdicts, key=lambda verdict: (verdict.student.casefold(), verdict.student))
-    )
+        places[verdict.student] = place
+    return [places[student] for student in sorted(places, key=lambda name: (name.casefold(), name))]

@@ -6,12 +6,14 @@ when it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.files import file_stem, write_whole
+from autograder.model.student_folders import files_in, found_in
 from autograder.model.verdict import Verdict
+from autograder.model.verdict_outline import VerdictOutlines
 from autograder.reports.roll import sorted_roll
 
 
@@ -26,7 +28,7 @@ def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...
 
 def write_verdict(folder: Path, verdict: Verdict) -> Path:
     """Write one verdict to its file in `folder`; return the path. Raises as `write_verdicts`."""
-    path = _file(folder, verdict.student)
+    path = folder / _name(verdict.student)
     write_whole(path, verdict.to_json())
     return path
 
@@ -36,15 +38,23 @@ def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
 
     Raise `KitError` when the folder has no verdicts, or has a JSON file that is not a verdict.
     """
-    # A leading dot marks a file that was never finished.
-    paths = [path for path in sorted(folder.glob("*.json")) if not path.name.startswith(".")]
+    return sorted_roll(list(_read(folder)))
+
+
+def read_outlines(folder: Path) -> tuple[Verdict, ...]:
+    """Return the outlines of what `read_verdicts` reads: a large class fits into memory."""
+    return sorted_roll(list(map(VerdictOutlines().of, _read(folder))))
+
+
+def _read(folder: Path) -> Iterator[Verdict]:
+    paths = list(files_in(folder, ".json"))
     if not paths:
         raise KitError(
             "there are no verdicts",
             place=str(folder),
             cure="grade the class first, or name its results: in a course, graded/EXERCISE",
         )
-    return sorted_roll([read_verdict(path) for path in paths])
+    yield from map(read_verdict, paths)
 
 
 def find_verdict(folder: Path, student: str) -> Verdict | None:
@@ -52,7 +62,7 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
 
     Raise `KitError` when the file is not a verdict on this student.
     """
-    path = _file(folder, student)
+    path = verdict_file(folder, student)
     if not path.is_file():
         return None
     verdict = read_verdict(path)
@@ -65,8 +75,13 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
     return verdict
 
 
-def _file(folder: Path, student: str) -> Path:
-    return folder / f"{file_stem(student)}.json"
+def verdict_file(folder: Path, student: str) -> Path:
+    """Return where the verdict about `student` lies in `folder`, if there is one."""
+    return found_in(folder, _name(student))
+
+
+def _name(student: str) -> str:
+    return f"{file_stem(student)}.json"
 
 
 def read_verdict(path: Path) -> Verdict:

@@ -9,9 +9,11 @@ in one natural way only. The limits were set on classes that were made up
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 FEWEST_HAND_INS = 12  # in fewer, nobody can say what is rare
@@ -44,24 +46,27 @@ def resemblances(
     """Return the pairs that are worth a talk, the most alike first; `given` is what all have."""
     if len(hand_ins) < FEWEST_HAND_INS:
         return ()
-    rare = _rare(hand_ins, frozenset(given))
-    owners: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for place, mine in enumerate(rare):
-        for each in mine:
-            owners[each].append(place)
+    every, names = _numbered(hand_ins, frozenset(given))
+    most = min(MOST_OWNERS, max(FEWEST_OWNERS, int(SHARE_OF_OWNERS * len(hand_ins))))
+    owners = _rare(every, most)
     unit = math.log(len(hand_ins) + 2)
     # Of what only one has, nobody can say how rare it is: as rare as what two have.
-    weights = {each: unit - math.log(max(2, len(places))) for each, places in owners.items()}
+    weights = {names[n]: unit - math.log(max(2, len(places))) for n, places in owners.items()}
     shared: dict[tuple[int, int], list[tuple[str, int]]] = defaultdict(list)
-    for each, places in owners.items():
+    for number, places in owners.items():
         for pair in combinations(places, 2):
-            shared[pair].append(each)
-    totals = [sum(_by_step(mine, weights).values()) for mine in rare]
+            shared[pair].append(names[number])
+
+    @cache
+    def total(place: int) -> float:
+        mine = [names[number] for number in every[place] if number in owners]
+        return sum(_by_step(mine, weights).values())
+
     found = []
     for (first, second), alike in shared.items():
         by_step = _by_step(alike, weights)
         weight = sum(by_step.values())
-        part = weight / (totals[first] + totals[second] - weight)
+        part = weight / (total(first) + total(second) - weight)
         steps = tuple(sorted(by_step, key=lambda step: -by_step[step]))
         enough = len(steps) >= FEWEST_STEPS and part >= LEAST_PART
         if enough and part * weight >= LEAST_WEIGHT:
@@ -86,14 +91,27 @@ def _by_step(
     return found
 
 
-def _rare(
-    hand_ins: Sequence[Fingerprints], given: frozenset[int]
-) -> list[frozenset[tuple[str, int]]]:
-    """Return the fingerprints of each hand-in, with their steps, that few others have."""
-    most = min(MOST_OWNERS, max(FEWEST_OWNERS, int(SHARE_OF_OWNERS * len(hand_ins))))
-    every = [
-        frozenset((step, value) for step, values in mine.items() for value in values - given)
-        for mine in hand_ins
-    ]
-    count = Counter(each for mine in every for each in mine)
-    return [frozenset(each for each in mine if count[each] <= most) for mine in every]
+def _numbered(
+    hand_ins: Iterable[Fingerprints], given: frozenset[int]
+) -> tuple[list[array[int]], list[tuple[str, int]]]:
+    """Return the fingerprints of each hand-in as numbers, and what each number stands for.
+
+    It is a step and a fingerprint. Of a large class, nothing else fits into memory.
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    every = []
+    for mine in hand_ins:
+        own = ((step, value) for step, values in mine.items() for value in values - given)
+        every.append(array("L", [numbers.setdefault(each, len(numbers)) for each in own]))
+    return every, list(numbers)
+
+
+def _rare(every: Sequence[array[int]], most: int) -> dict[int, list[int]]:
+    """Return the places of those who have it, for each number that at most `most` have."""
+    count = Counter(number for mine in every for number in mine)
+    owners: dict[int, list[int]] = defaultdict(list)
+    for place, mine in enumerate(every):
+        for number in mine:
+            if count[number] <= most:
+                owners[number].append(place)
+    return owners

@@ -1,121 +1,110 @@
 """What a very large class would need, by simulation: run by hand, not with `make bench`.
 
-A class of 60 is judged; its verdicts are given to as many students as are asked for, each with
-code of its own. With those, everything is done that a run does with verdicts: journal, verdict
-files, pages, class page, CSV, summary. What judging takes is in the other rows. Each figure says
-how long a part takes in one process, how large its result is, and how much memory it has then.
+A class of 60 is judged, and every student of a class as large as is asked for gets one of these
+verdicts, with code of their own. All else is what `attn grade` does with a folder: hand-ins are
+read, verdicts kept in the journal and put aside, files, pages, CSV and table are written. What
+judging takes is in the other rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import io
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from os import getpid
 from pathlib import Path
 
+from rich.console import Console
+
+from autograder.cli.class_results import write_results
+from autograder.cli.found_class import found_class
+from autograder.grading.class_run import grade_task
+from autograder.grading.class_task import GradingOptions
 from autograder.grading.classroom import grade_class
-from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.journal import JOURNAL
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
-from autograder.reports.class_page import ClassContext, write_class_page
-from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import write_page
-from autograder.reports.grades_csv import write_grades
-from autograder.reports.misunderstandings import misunderstandings
-from autograder.reports.verdict_files import write_verdict
-from autograder.submission.reading import Submission, hash_of
+from autograder.submission.reading import Submission
 from benchmarks.command import options, show
+from benchmarks.cost import ROOT
 from benchmarks.figures import Figure
+from benchmarks.peak_memory import PROC, PeakMemory, kilobytes
 from support.mixed_class import mixed_class
+from support.simulated_judges import SimulatedJudges
 
 JUDGED = 60
 ROW = 5
 MEGABYTE = 1 << 20
+Note = Callable[[str, float, str], None]
 
 
-def judged(exercise: Exercise) -> tuple[Verdict, ...]:
+def judged(exercise: Exercise, texts: list[str]) -> tuple[Verdict, ...]:
     """Return verdicts on hand-ins that are really judged."""
-    texts = enumerate(mixed_class(exercise, JUDGED))
-    hand_ins = [Submission(f"s{n}", exercise.name, (text,), exercise.folder) for n, text in texts]
+    hand_ins = [
+        Submission(f"s{n}", exercise.name, (text,), exercise.folder) for n, text in enumerate(texts)
+    ]
     return grade_class(exercise, hand_ins)
 
 
-def renamed(verdicts: tuple[Verdict, ...], count: int) -> tuple[Verdict, ...]:
-    """Return as many verdicts as are asked for, each about another student and other code.
-
-    They are read from text, as those of a run come from another process: no two share an object.
-    """
-    texts = [verdict.to_json() for verdict in verdicts]
-    copies = (Verdict.from_json(texts[number % len(texts)]) for number in range(count))
-    return tuple(
-        replace(copy, student=f"student{number:06}", code_hash=hash_of(number))
-        for number, copy in enumerate(copies)
-    )
+def hand_in(folder: Path, texts: list[str], count: int) -> None:
+    """Write `count` hand-ins into a folder, no two of them alike."""
+    folder.mkdir(parents=True)
+    for number in range(count):
+        text = f"{texts[number % len(texts)]}\n\nNUMBER = {number}\n"
+        (folder / f"student{number:06}.py").write_text(text, encoding="utf-8")
 
 
-def parts(
-    exercise: Exercise, verdicts: tuple[Verdict, ...], folder: Path
-) -> Iterator[tuple[str, Callable[[], object], Path | None]]:
-    """Yield each part of a run: its name, what does it, and where its result lies, if in one file.
-
-    Pages and files of students are made for a tenth of them, since each takes as long as the next.
-    """
-    tenth = verdicts[: len(verdicts) // 10]
-    journal = Journal(folder / JOURNAL)
-
-    def keep() -> None:
-        journal.prepare()
-        with journal.held_open():
-            for verdict in verdicts:
-                journal.keep(f"{verdict.exercise}:{verdict.code_hash}:{verdict.student}", verdict)
-
-    yield "keep every verdict in the journal", keep, journal.path
-    yield (
-        "write the verdict files of a tenth",
-        lambda: [write_verdict(folder / "verdicts", verdict) for verdict in tenth],
-        None,
-    )
-    yield (
-        "write the pages of a tenth",
-        lambda: [write_page(folder / "feedback", exercise, verdict) for verdict in tenth],
-        None,
-    )
-    page, csv = folder / "feedback" / "index.html", folder / "grades.csv"
-    # A run takes the code from the hand-ins; here, every mistake has the same.
-    mistakes = tuple((each, "x = 1\n" * 20) for each in misunderstandings(exercise, verdicts))
-    context = ClassContext(mistakes=mistakes)
-    yield (
-        "write the class page",
-        lambda: write_class_page(folder / "feedback", exercise, verdicts, context),
-        page,
-    )
-    yield "write the CSV", lambda: write_grades(csv, exercise, verdicts), csv
-    yield "sum the class up", lambda: class_summary(exercise, verdicts), None
+def grade(folder: Path, exercise: Exercise, judges: SimulatedJudges, note: Note) -> Path:
+    """Do what `attn grade` does with a folder; return where the results are."""
+    found = found_class(folder, exercise.name, ROOT / "solutions", None)
+    console = Console(file=io.StringIO())
+    begun = time.perf_counter()
+    with (
+        GraderPool() as pool,
+        grade_task(found.task, pool, GradingOptions(), console, judges=judges) as class_,
+    ):
+        note("read the class and keep its verdicts", time.perf_counter() - begun, "s")
+        note("memory of the first process then", memory(), "MB")
+        begun = time.perf_counter()
+        results = write_results(found, pool, class_, found.enter(class_, pool), console)
+        note("write all files, pages, CSV and lists", time.perf_counter() - begun, "s")
+    return results.output
 
 
 def memory() -> float:
-    """Return the most memory that this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Return the memory of this process now, in MB."""
+    return kilobytes(PROC / "self" / "status", "VmRSS:") / 1024
+
+
+@contextmanager
+def noting(exercise: Exercise, count: int, found: list[Figure]) -> Iterator[Note]:
+    """Give a function that makes figures; at the end, note the most memory that there was."""
+
+    def note(words: str, value: float, unit: str) -> None:
+        found.append(Figure.of(ROW, f"{count:,} hand-ins: {words}", exercise.name, [value], unit))
+
+    most = PeakMemory()
+    with most.watching(getpid()):
+        yield note
+    note("most memory of the first process", most.first, "MB")
+    note("most memory of the grader processes together", most.together, "MB")
 
 
 def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
-    """Do each part once; give its time, the size of its file, and the memory until then."""
-    few = judged(exercise)
-    before = memory()
-    verdicts = renamed(few, arguments.hand_ins)
-    many = f"{arguments.hand_ins:,} hand-ins"
-    held = 1024 * (memory() - before) / arguments.hand_ins
-    yield Figure.of(ROW, f"{many}: memory of one verdict", exercise.name, [held], "KB")
-    for words, do, file in parts(exercise, verdicts, folder):
-        begun = time.perf_counter()
-        do()
-        yield Figure.of(ROW, f"{many}: {words}", exercise.name, [time.perf_counter() - begun], "s")
-        if file:
-            size = file.stat().st_size / MEGABYTE
-            yield Figure.of(ROW, f"{many}: size of {file.name}", exercise.name, [size], "MB")
-        yield Figure.of(ROW, f"{many}: most memory until then", exercise.name, [memory()], "MB")
+    """Grade the class once; give times, memory, and how large the files are."""
+    count, texts = arguments.hand_ins, mixed_class(exercise, JUDGED)
+    judges = SimulatedJudges(judged(exercise, texts))
+    hand_in(folder / "class", texts, count)
+    found: list[Figure] = []
+    with noting(exercise, count, found) as note:
+        note("memory of the first process before", memory(), "MB")
+        output = grade(folder / "class", exercise, judges, note)
+        for file in (output / JOURNAL, output / "feedback" / "index.html", output / "grades.csv"):
+            note(f"size of {file.name}", file.stat().st_size / MEGABYTE, "MB")
+    yield from found
 
 
 if __name__ == "__main__":

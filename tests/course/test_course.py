@@ -34,6 +34,7 @@ from autograder.course.settings import course_directory, read_settings
 from autograder.course.skeleton import Skeleton, from_script, onto_skeleton
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
+from autograder.grading.judged_class import JudgedClass
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import (
     ChainVerdict,
@@ -338,7 +339,7 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Fast:
     course = make_course(tmp_path_factory.mktemp("fast"))
     release(course, TOY)
     hand_in_all(course)
-    left_out = write_gradebook(course, TOY, *judged(course))
+    left_out = write_gradebook(course, TOY, judged(course))
     make_pages(course)
     return course, left_out
 
@@ -357,13 +358,13 @@ def copied(course: Course, name: str) -> Course:
     return replace(course, directory=directory)
 
 
-def judged(course: Course, *students: str) -> tuple[list[Verdict], list[Submission]]:
+def judged(course: Course, *students: str) -> JudgedClass:
     exercise = course.exercise(TOY)
     names = students or course.students(TOY)
     folders = {name: course.submitted(TOY, name) for name in names}
     submissions = [read_submission(folder, exercise, name) for name, folder in folders.items()]
     verdicts = [toy_judge(course, exercise, name, folder) for name, folder in folders.items()]
-    return verdicts, submissions
+    return JudgedClass.in_memory(submissions, verdicts)
 
 
 def contents(directory: Path) -> dict[Path, bytes]:
@@ -574,7 +575,7 @@ def test_a_score_given_by_hand_survives_both_ways(fast: Fast) -> None:
         assert len(cells) == 1
         book.execute("UPDATE grade SET manual_score = 1.25 WHERE cell_id = ?", cells[0])
     book.close()
-    write_gradebook(course, TOY, *judged(course, "all_right", "script_only"))
+    write_gradebook(course, TOY, judged(course, "all_right", "script_only"))
     assert {row["check_shift"] for row in scores(course, TOY).values()} == {1.25}
     code, log = nbgrader(course, "autograde", TOY, "--student=all_right", "--force")
     assert code == 0, log
@@ -582,7 +583,7 @@ def test_a_score_given_by_hand_survives_both_ways(fast: Fast) -> None:
     with sqlite3.connect(course.directory / "gradebook.db") as book:
         book.execute("UPDATE grade SET manual_score = NULL")
     book.close()
-    write_gradebook(course, TOY, *judged(course, "all_right"))
+    write_gradebook(course, TOY, judged(course, "all_right"))
     assert scores(course, TOY) == SCORES
 
 
@@ -595,7 +596,7 @@ def test_a_late_submission_gets_the_penalty_of_the_configuration(fast: Fast) -> 
     with sqlite3.connect(course.directory / "gradebook.db") as book:
         book.execute("UPDATE assignment SET duedate = '2025-02-01 00:00:00.000000'")
     book.close()
-    write_gradebook(course, TOY, *judged(course))
+    write_gradebook(course, TOY, judged(course))
     with sqlite3.connect(course.directory / "gradebook.db") as book:
         penalties = dict(
             book.execute(
@@ -635,7 +636,7 @@ def test_grades_before_a_release_are_refused_and_no_gradebook_is_made(tmp_path: 
     course = make_course(tmp_path)
     course.submitted(TOY, "early").mkdir(parents=True)
     with pytest.raises(KitError, match="not in the gradebook"):
-        write_gradebook(course, TOY, *judged(course, "early"))
+        write_gradebook(course, TOY, judged(course, "early"))
     assert not (course.directory / "gradebook.db").exists()
 
 

@@ -120,6 +120,23 @@ def test_generate_feedback_shows_the_mark_and_the_comment_of_now(course: Course)
     assert "Come and see me about <code>exp</code> &lt;script&gt;" in page(course)
 
 
+@pytest.mark.slow
+def test_generate_feedback_finds_the_pages_of_a_class_that_has_folders_of_a_thousand(
+    course: Course,
+) -> None:
+    assert grade(course).returncode == 0
+    for folder in (course.graded(NAME) / "verdicts", course.graded(NAME) / "feedback"):
+        part = folder / "0001-1000"
+        part.mkdir()
+        for file in [each for each in folder.glob(f"{WRONG}.*")]:
+            file.rename(part / file.name)
+    (course.feedback(NAME, WRONG) / f"{NAME}.html").unlink()
+    (course.graded(NAME) / "feedback" / "0001-1000" / f"{WRONG}.html").write_text("old")
+    nbgrader(course, "generate_feedback", NAME)
+    assert OURS in page(course)
+    assert list((course.graded(NAME) / "feedback").glob(f"{WRONG}.*")) == []
+
+
 @pytest.mark.slow  # several of nbgrader's commands
 def test_without_our_verdict_the_page_is_nbgraders_own(course: Course) -> None:
     nbgrader(course, "autograde", NAME)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.class_reading import read_class
+from autograder.grading.classroom import GradingRun, grade_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.grading.roster import HandIn

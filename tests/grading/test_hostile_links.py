@@ -23,6 +23,7 @@ from autograder.course.creation import Course, script_name
 from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import timestamp
 from autograder.grading.batch import grade_batch
+from autograder.grading.judged_class import JudgedClass
 from autograder.grading.roster import course_roster
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
@@ -265,7 +266,7 @@ def changed_class(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> Cha
     verdicts = grade_batch(EXERCISE.folder, read)
     for (kind, change), file in files.items():
         put_in_place_of(file, kind, change, secret)
-    write_gradebook(course, NAME, verdicts, read)
+    write_gradebook(course, NAME, JudgedClass.in_memory(read, verdicts))
     return ChangedClass(course, {verdict.student: verdict for verdict in verdicts})
 
 

@@ -1,0 +1,28 @@
+"""How the class page shows students: each by a name, with a link to a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from autograder.model.student_folders import folders_of
+from autograder.reports.feedback import page_name
+from autograder.reports.roll import shown_names
+
+
+class ShownStudent(NamedTuple):
+    """The name of a student as it is shown, and the link to the page."""
+
+    name: str
+    page: str
+
+
+def shown_students(students: Sequence[str]) -> Mapping[str, ShownStudent]:
+    """Return how each of the `students` is shown, who are all of the class, in its order."""
+    names = shown_names(students)
+    return {
+        student: ShownStudent(
+            names[student], f"{folder}/{page_name(student)}" if folder else page_name(student)
+        )
+        for student, folder in zip(students, folders_of(len(students)), strict=True)
+    }

@@ -1,0 +1,102 @@
+"""What is said about a class from outlines of its verdicts is what whole verdicts say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from autograder.cli.follow_ups import find_follow_ups
+from autograder.grading.classroom import grade_class
+from autograder.grading.unjudged import infrastructure, unfinished
+from autograder.model.marking import MarkingRules
+from autograder.model.verdict import Finding, Outcome, Verdict
+from autograder.model.verdict_outline import VerdictOutlines
+from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_summary import class_summary
+from autograder.reports.gradebook_entry import ClassGradebook
+from autograder.reports.grades_csv import grades_csv
+from autograder.reports.misunderstandings import misunderstandings
+from autograder.reports.table import class_table
+from autograder.submission.reading import Submission, read_submission
+from support.mixed_class import mixed_class
+from support.verdicts import EXERCISE
+
+ENDLESS = "def softmax(scores):\n    while True:\n        pass\n"
+BROKEN = "def softmax(scores:\n    return scores\n"
+Said = Callable[[Sequence[Verdict]], object]
+
+
+@pytest.fixture(scope="module")
+def submissions(tmp_path_factory: pytest.TempPathFactory) -> list[Submission]:
+    folder = tmp_path_factory.mktemp("class")
+    texts = [*mixed_class(EXERCISE, 12, mistakes=0.3), ENDLESS, BROKEN, "", "x = 1\n"]
+    files = [folder / f"s{number}.py" for number in range(len(texts))]
+    for file, text in zip(files, texts):
+        file.write_text(text, encoding="utf-8")
+    (folder / "rejected.ipynb").write_text("no JSON", encoding="utf-8")
+    return [
+        read_submission(file, EXERCISE, file.stem) for file in (*files, folder / "rejected.ipynb")
+    ]
+
+
+@pytest.fixture(scope="module")
+def verdicts(submissions: list[Submission]) -> list[Verdict]:
+    cut = Finding(Outcome.TIMED_OUT, "Judging was stopped.")
+    first, second, *rest = submissions
+    judged = grade_class(EXERCISE, rest)
+    assert {"s2", "rejected"} < {verdict.student for verdict in judged}
+    odd = (infrastructure(EXERCISE, first, "a fault"), unfinished(EXERCISE, second, (), cut, 1))
+    return [*odd, *judged, replace(judged[0], student="twin")]
+
+
+def said(submissions: Sequence[Submission]) -> dict[str, Said]:
+    def page(verdicts: Sequence[Verdict]) -> str:
+        found = misunderstandings(EXERCISE, verdicts)
+        return class_page(
+            EXERCISE, verdicts, ClassContext(mistakes=[(each, "x = 1") for each in found])
+        )
+
+    def table(verdicts: Sequence[Verdict]) -> str:
+        console = Console(record=True, width=200, file=None)
+        with console.capture() as captured:
+            console.print(class_table(EXERCISE, verdicts))
+        return captured.get()
+
+    def follow_ups(verdicts: Sequence[Verdict]) -> object:
+        return find_follow_ups(EXERCISE, verdicts, submissions, ClassGradebook())
+
+    return {
+        "class page": page,
+        "table": table,
+        "CSV": lambda verdicts: grades_csv(EXERCISE, verdicts),
+        "summary": lambda verdicts: class_summary(EXERCISE, verdicts),
+        "mistakes": lambda verdicts: misunderstandings(EXERCISE, verdicts),
+        "follow-ups": follow_ups,
+    }
+
+
+@pytest.mark.parametrize("rules", [MarkingRules(), MarkingRules(partial_points=True)])
+def test_outlines_say_of_a_class_what_whole_verdicts_say(
+    submissions: list[Submission], verdicts: list[Verdict], rules: MarkingRules
+) -> None:
+    whole, outline_of = list(map(rules.marked, verdicts)), VerdictOutlines().of
+    outlines = [outline_of(verdict) for verdict in whole]
+    for what, say in said(submissions).items():
+        assert say(outlines) == say(whole), what
+    assert not any(
+        check.finding and (check.finding.right or check.finding.look)
+        for outline in outlines
+        for step in outline.steps
+        for check in step.checks
+    )
+
+
+def test_what_outlines_have_in_common_is_held_once(verdicts: list[Verdict]) -> None:
+    outline_of = VerdictOutlines().of
+    one, same = outline_of(verdicts[-2]), outline_of(Verdict.from_json(verdicts[-2].to_json()))
+    assert one == same and one.steps is same.steps and one.chain is same.chain
+    assert Path(one.exercise).name == EXERCISE.name
