@@ -80,9 +80,9 @@ def grade_batch(
     journal = Journal(journal_file) if journal_file else None
     digest, exercise = exercise_hash(folder), read_exercise(folder)
 
-    def batch(of: Sequence[Submission]) -> _Batch:
+    def batch(of: Sequence[Submission]) -> _JudgedBatch:
         keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in of]
-        return _Batch.begun(of, keys, exercise, journal, sender)
+        return _JudgedBatch.begun(of, keys, exercise, journal, sender)
 
     first = batch(submissions)
     if first.is_complete:
@@ -103,7 +103,7 @@ def grade_batch(
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _JudgedBatch:
     """Submissions that are judged one after the other, and the verdicts on them so far."""
 
     submissions: Sequence[Submission]
@@ -121,7 +121,7 @@ class _Batch:
         exercise: Exercise,
         journal: Journal | None,
         progress: WorkProgress,
-    ) -> _Batch:
+    ) -> _JudgedBatch:
         """Return the batch with what the journal holds of it, and tell `progress` of that."""
         known: dict[int, Verdict] = {}
         for number, (key, submission) in enumerate(zip(keys, submissions, strict=True)):

@@ -60,7 +60,8 @@ class Channel:
 
     @property
     def output(self) -> bytes:
-        """What was printed, as far as it is kept."""
+        """What was printed until now, as far as it is kept."""
+        self._drain()
         return bytes(self._kept)
 
     def hand_over(self) -> None:
@@ -97,6 +98,7 @@ class Channel:
     def close(self) -> None:
         """Read what is left of the output, and close socket and pipe."""
         self._drain()
+        self._pipe_open = False
         self._socket.close()
         os.close(self._pipe)
         os.close(self._bell)

@@ -46,6 +46,14 @@ def values(replies: tuple[Reply, ...]) -> list[float]:
     return [float(each.value[0]) for each in replies if isinstance(each, Returned)]
 
 
+def test_what_was_printed_before_an_answer_is_there_with_it(zygote: Zygote) -> None:
+    code = CODE.format(line="print(int(x[0]))")
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
+        for number, request in enumerate(numbers(40)):
+            student.ask(request)
+            assert student.output.splitlines() == [str(each) for each in range(number + 1)]
+
+
 def test_the_replies_come_in_the_order_of_the_requests(zygote: Zygote) -> None:
     assert values(asked(zygote, "pass", numbers(40))) == [2.0 * each for each in range(40)]
 
