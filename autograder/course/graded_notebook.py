@@ -122,7 +122,6 @@ def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:
     try:
         if target.exists():
             shutil.rmtree(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
         for file in graded.folder.iterdir():
             file.chmod(READ_ONLY)
         graded.folder.rename(target)
@@ -188,12 +187,13 @@ def _graded(
             # A checksum takes as long as all else here, and says the same.
             untouched = is_untouched(cell) if released is None else cell.source == released
             comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
+    target = course.autograded(exercise.name, judged.submission.student)
     try:
         write_submission(filled, judged.submission, folder, skeleton.prose)
+        # Where it will be moved to. Who has no notebook there yet has no grade for nbgrader.
+        target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _not_written(
-            course.autograded(exercise.name, judged.submission.student), error
-        ) from error
+        raise _not_written(target, error) from error
     at = handed_in_at(judged.submission)
     changed = judged.by_hand and (
         not judged.shown or _work(filled) != _work_before(course, exercise.name, judged)

@@ -12,7 +12,7 @@ from autograder.model.exercise import Exercise
 from autograder.model.value_file import StoredSequence, ValueFile
 from autograder.submission.reading import Submission, read_one_of, unreadable
 
-LARGEST_BATCH = 16
+LARGEST_BATCH = 8
 BATCHES_PER_PROCESS = 4
 READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 
