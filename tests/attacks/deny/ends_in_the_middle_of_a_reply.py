@@ -4,15 +4,16 @@
 # outcomes = ["crashed"]
 # ---
 import os
+import socket
 
-write = os.write
+send = socket.socket.send
 
 
-def half(descriptor, data):
-    write(descriptor, bytes(data)[: len(data) // 2])
+def half(channel, data, *flags):
+    send(channel, bytes(data)[: len(data) // 2], *flags)
     os._exit(0)
 
 
 def project_output(attention_output, output_weights):
-    os.write = half
+    socket.socket.send = half
     return attention_output

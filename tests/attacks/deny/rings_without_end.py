@@ -1,0 +1,11 @@
+# rows = [66]
+# attack = "wakes its host without end, and never answers"
+# step = "project_output"
+# outcomes = ["timed_out"]
+# ---
+import os
+
+
+def project_output(attention_output, output_weights):
+    while True:
+        os.eventfd_write(4, 1)
