@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.judged_class import JudgedClass
-from autograder.grading.watched_process import WorkProgress
+from autograder.grading.watched_process import one_by_one
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem
 from autograder.model.lazy_sequence import LazySequence
@@ -51,8 +51,8 @@ def write_student_files(
     Points on a page are the gradebook's, where it has `entries`; `paragraphs` are what the
     instructor writes to who made a mistake. Return the students whose files could not be made.
     Of a large class, they go into folders of a thousand. The files of who is no longer there are
-    removed. Raise `KitError` when the verdicts do not
-    belong together or the folder cannot be written.
+    removed. Raise `KitError` when the verdicts do not belong together or the folder cannot be
+    written.
     """
     places = roll_places(exercise, judged.outlines)
     roll = LazySequence.picked(judged.verdicts, places)
@@ -69,7 +69,7 @@ def write_student_files(
 
     _put_in_order(output, students, folders)
     pool.run(
-        partial(_write_batch, output, exercise, paragraphs),
+        partial(one_by_one, partial(_write_files, output, exercise, paragraphs)),
         LazySequence(len(roll), job),
         HANDLING,
         result=lambda place, result: None,
@@ -94,15 +94,8 @@ def _is_of_the_class(file: Path) -> bool:
     return file.stem == "index" or file.stem.startswith("index~")
 
 
-def _write_batch(
-    output: Path,
-    exercise: Exercise,
-    paragraphs: Sequence[Paragraph],
-    jobs: Sequence[_Job],
-    progress: WorkProgress,
+def _write_files(
+    output: Path, exercise: Exercise, paragraphs: Sequence[Paragraph], job: _Job
 ) -> None:
-    for number, job in enumerate(jobs):
-        progress.begin(number)
-        write_verdict(output / "verdicts" / job.folder, job.verdict)
-        write_page(output / "feedback" / job.folder, exercise, job.verdict, job.entry, paragraphs)
-        progress.done(None)
+    write_verdict(output / "verdicts" / job.folder, job.verdict)
+    write_page(output / "feedback" / job.folder, exercise, job.verdict, job.entry, paragraphs)

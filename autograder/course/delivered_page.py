@@ -21,7 +21,7 @@ from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.output_folder import input_secret
-from autograder.grading.watched_process import WorkProgress
+from autograder.grading.watched_process import one_by_one
 from autograder.model.files import read_small, replace_file
 from autograder.model.student_folders import found_in
 from autograder.reports.feedback import page_name
@@ -54,17 +54,9 @@ def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: 
             cure="run the same command again",
         )
 
-    work = partial(_deliver_batch, course, exercise)
-    pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
-
-
-def _deliver_batch(
-    course: Course, exercise: str, students: Sequence[str], progress: WorkProgress
-) -> None:
     secret = input_secret(course.secret_folder)
-    for number, student in enumerate(students):
-        progress.begin(number)
-        progress.done(_deliver(course, exercise, student, secret))
+    work = partial(one_by_one, partial(_deliver, course, exercise, secret=secret))
+    pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
 
 
 def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool:

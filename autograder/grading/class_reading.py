@@ -7,7 +7,7 @@ from functools import partial
 
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.roster import HandIn
-from autograder.grading.watched_process import Bounds, WorkProgress
+from autograder.grading.watched_process import Bounds, one_by_one
 from autograder.model.exercise import Exercise
 from autograder.model.value_file import StoredSequence, ValueFile
 from autograder.submission.reading import Submission, read_one_of, unreadable
@@ -41,7 +41,7 @@ def read_class(
         )
 
     pool.run(
-        partial(read_batch, exercise),
+        partial(one_by_one, partial(_read, exercise)),
         hand_ins,
         bounds,
         result=read.__setitem__,
@@ -51,13 +51,11 @@ def read_class(
     return tuple(in_memory[place] for place in range(len(hand_ins))) if stored is None else stored
 
 
-def read_batch(exercise: Exercise, hand_ins: Sequence[HandIn], progress: WorkProgress) -> None:
-    """Read a batch, in a grader process."""
-    for number, hand_in in enumerate(hand_ins):
-        progress.begin(number)
-        submission = read_one_of(hand_in.paths, exercise, hand_in.student, hand_in.root)
-        _ = submission.code_hash  # computed here, once: it goes wherever the submission goes
-        progress.done(submission)
+def _read(exercise: Exercise, hand_in: HandIn) -> Submission:
+    """Read what one student handed in, in a grader process."""
+    submission = read_one_of(hand_in.paths, exercise, hand_in.student, hand_in.root)
+    _ = submission.code_hash  # computed here, once: it goes wherever the submission goes
+    return submission
 
 
 def why_lost(loss: Loss) -> str:

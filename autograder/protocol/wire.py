@@ -269,7 +269,7 @@ def frame_of(head: bytes, payload: list[bytes]) -> bytes:
     return b"".join([PREFIX.pack(MAGIC, len(head), size), head, *payload])
 
 
-def read_prefix(data: bytes | bytearray) -> tuple[int, int]:
+def read_prefix(data: bytes) -> tuple[int, int]:
     """Return (header length, payload length) of a frame; raise `WireError` when over the caps."""
     magic, head, size = PREFIX.unpack(data)
     if magic != MAGIC or head > MAX_HEADER or size > MAX_PAYLOAD:

@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 from autograder.protocol import wire
+from autograder.protocol.frame_buffer import FrameBuffer
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.budget import Late as Late
 
@@ -48,7 +49,7 @@ class Channel:
         os.set_blocking(self._pipe, False)
         self._kept_bytes = kept_bytes
         self._kept = bytearray()
-        self._ahead = bytearray()  # received, not used yet
+        self._incoming = FrameBuffer()
         self._outgoing = bytearray()  # to be sent as soon as there is room
         self._printed = 0
         self._pipe_open, self._broken = True, False
@@ -87,13 +88,10 @@ class Channel:
 
     def receive_unread(self, deadline: Deadline) -> tuple[bytes, bytes]:
         """Return header and payload of the next frame as they came; raise as `receive`."""
-        self._have(wire.PREFIX.size, deadline)
-        head, size = wire.read_prefix(self._ahead[: wire.PREFIX.size])
-        whole = wire.PREFIX.size + head + size
-        self._have(whole, deadline)
-        frame = bytes(self._ahead[wire.PREFIX.size : whole])
-        del self._ahead[:whole]
-        return frame[:head], frame[head:]
+        while (frame := self._incoming.take()) is None:
+            if not self._take_in():
+                self._wait(deadline)
+        return frame
 
     def close(self) -> None:
         """Read what is left of the output, and close socket and pipe."""
@@ -102,12 +100,6 @@ class Channel:
         self._socket.close()
         os.close(self._pipe)
         os.close(self._bell)
-
-    def _have(self, count: int, deadline: Deadline) -> None:
-        """Receive until `count` bytes are there."""
-        while len(self._ahead) < count:
-            if not self._take_in():
-                self._wait(deadline)
 
     def _take_in(self) -> bool:
         """Receive what has come, or a part of it; return whether it was anything."""
@@ -119,7 +111,7 @@ class Channel:
             raise Closed from None
         if not part:
             raise Closed
-        self._ahead += part
+        self._incoming.add(part)
         return True
 
     def _wait(self, deadline: Deadline) -> None:

@@ -11,7 +11,7 @@ import socket
 from typing import Any
 
 _LONGEST = 1 << 18  # a plan holds the whole import path
-MOST_DESCRIPTORS = 3
+_MOST_DESCRIPTORS = 3
 
 
 class Control:
@@ -26,7 +26,7 @@ class Control:
 
     def hear(self) -> tuple[dict[str, Any], list[int]]:
         """Return the next message with its descriptors; raise EOFError when the host is gone."""
-        message, descriptors, _, _ = socket.recv_fds(self._socket, _LONGEST, MOST_DESCRIPTORS)
+        message, descriptors, _, _ = socket.recv_fds(self._socket, _LONGEST, _MOST_DESCRIPTORS)
         if not message:
             raise EOFError
         facts: dict[str, Any] = json.loads(message)

@@ -12,6 +12,7 @@ import socket
 from typing import Any
 
 from autograder.protocol import wire
+from autograder.protocol.frame_buffer import FrameBuffer
 
 _CHUNK = 1 << 16
 
@@ -26,21 +27,18 @@ class HostChannel:
     def __init__(self, descriptor: int, bell: int) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=descriptor)
         self._bell = bell
-        self._ahead = bytearray()  # received, not used yet
+        self._incoming = FrameBuffer()
         self._room = select.poll()
         self._room.register(descriptor, select.POLLOUT)
 
     def receive(self) -> tuple[dict[str, Any], wire.Payload]:
         """Wait for one frame; raise `HostGone` when there will be none."""
-        self._have(wire.PREFIX.size)
-        head, size = wire.read_prefix(self._ahead[: wire.PREFIX.size])
-        whole = wire.PREFIX.size + head + size
-        self._have(whole)
-        data = bytes(self._ahead[wire.PREFIX.size : whole])
-        del self._ahead[:whole]
+        while (frame := self._incoming.take()) is None:
+            self._incoming.add(self._part())
+        head, payload = frame
         # Nobody forges what the host writes, so it need not be read as strictly as what it reads.
-        header: dict[str, Any] = json.loads(data[:head])
-        return header, wire.Payload(data[head:])
+        header: dict[str, Any] = json.loads(head)
+        return header, wire.Payload(payload)
 
     def send(self, header: dict[str, Any], payload: list[bytes]) -> None:
         """Send one frame; raise `WireError`, with nothing sent, when it is over the caps."""
@@ -52,16 +50,16 @@ class HostChannel:
                 self._ring()
                 self._room.poll()
 
-    def _have(self, count: int) -> None:
-        while len(self._ahead) < count:
-            try:
-                part = self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                self._ring()
-                part = self._socket.recv(_CHUNK)
-            if not part:
-                raise HostGone
-            self._ahead += part
+    def _part(self) -> bytes:
+        """Return what has come; wait for it where nothing has."""
+        try:
+            part = self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            self._ring()
+            part = self._socket.recv(_CHUNK)
+        if not part:
+            raise HostGone
+        return part
 
     def _ring(self) -> None:
         os.eventfd_write(self._bell, 1)

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.classroom import grade_class
 from autograder.grading.judged_class import IncomingVerdicts, JudgedClass
 from autograder.grading.roster import HandIn
 from autograder.model.exercise import Exercise
@@ -31,11 +30,9 @@ from autograder.reports.misunderstandings import misunderstandings
 from autograder.submission.reading import Submission
 from benchmarks.command import options, show
 from benchmarks.figures import Figure
-from benchmarks.peak_memory import PROC, kilobytes
+from benchmarks.large_class import JUDGED, ROW, judged
+from benchmarks.peak_memory import memory
 from support.mixed_class import mixed_class
-
-JUDGED = 60
-ROW = 5
 
 
 def read(
@@ -52,7 +49,7 @@ def read(
     return found
 
 
-def judged(
+def put_aside(
     submissions: StoredSequence[Submission], verdicts: tuple[Verdict, ...], file: ValueFile
 ) -> JudgedClass:
     """Put a verdict on each submission aside; each is read from text, so no two share an object."""
@@ -82,8 +79,7 @@ def parts(
 def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     """Do each part once; give its time, and the memory then and at most."""
     count, texts = arguments.hand_ins, mixed_class(exercise, JUDGED)
-    judged_ones = [Submission(f"s{n}", exercise.name, (t,), folder) for n, t in enumerate(texts)]
-    verdicts = grade_class(exercise, judged_ones)
+    verdicts = judged(exercise, texts)
 
     def figure(words: str, value: float, unit: str = "MB") -> Figure:
         return Figure.of(ROW, f"{count:,} hand-ins: {words}", exercise.name, [value], unit)
@@ -93,7 +89,7 @@ def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> 
         HandIn(f"student{n:06}", (folder / "class" / f"student{n:06}.py",)) for n in range(count)
     )
     with ValueFile(folder) as file:
-        class_ = judged(read(exercise, texts, hand_ins, file), verdicts, file)
+        class_ = put_aside(read(exercise, texts, hand_ins, file), verdicts, file)
         yield figure("memory once all are judged", memory())
         for words, make in parts(exercise, class_, folder):
             begun = time.perf_counter()
@@ -101,11 +97,6 @@ def measure(exercise: Exercise, arguments: argparse.Namespace, folder: Path) -> 
             yield figure(words, time.perf_counter() - begun, "s")
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         yield figure("most memory", most)
-
-
-def memory() -> float:
-    """Return the memory of this process now, in MB."""
-    return kilobytes(PROC / "self" / "status", "VmRSS:") / 1024
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from autograder.submission.reading import Submission
 from benchmarks.command import options, show
 from benchmarks.cost import ROOT
 from benchmarks.figures import Figure
-from benchmarks.peak_memory import PROC, PeakMemory, kilobytes
+from benchmarks.peak_memory import PeakMemory, memory
 from support.mixed_class import mixed_class
 from support.simulated_judges import SimulatedJudges
 
@@ -72,11 +72,6 @@ def grade(folder: Path, exercise: Exercise, judges: SimulatedJudges, note: Note)
         results = write_results(found, pool, class_, found.enter(class_, pool), console)
         note("write all files, pages, CSV and lists", time.perf_counter() - begun, "s")
     return results.output
-
-
-def memory() -> float:
-    """Return the memory of this process now, in MB."""
-    return kilobytes(PROC / "self" / "status", "VmRSS:") / 1024
 
 
 @contextmanager

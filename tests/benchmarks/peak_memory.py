@@ -76,6 +76,11 @@ def kilobytes(file: Path, name: str) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
+def memory() -> float:
+    """Return the memory of this process now, in MB."""
+    return kilobytes(PROC / "self" / "status", "VmRSS:") / 1024
+
+
 def parents() -> dict[int, int]:
     """Return the parent of every process there is."""
     found = {}
