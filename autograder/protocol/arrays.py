@@ -24,6 +24,10 @@ from autograder.protocol import wire
 
 _LIKELY = ("dataclasses", "functools", "itertools", "math", "typing", "jaxtyping")
 
+# What a call makes is freed by counting: to search for cycles after each 700 objects took a
+# twentieth of a worker's time.
+_NEW_OBJECTS = 10_000
+
 
 def warm_up(library: str) -> None:
     """Import and use what students are likely to use; raise ImportError when it is missing."""
@@ -37,6 +41,7 @@ def warm_up(library: str) -> None:
     if library == "torch":
         _warm_up_torch(module)
     gc.collect()
+    gc.set_threshold(_NEW_OBJECTS)
     gc.freeze()  # or every collection in a worker would copy the whole library's pages
 
 

@@ -46,6 +46,8 @@ class Channel:
         self._pipe, self._far_pipe = os.pipe()
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._socket.setblocking(False)
+        for each in (self._socket, self._far_socket):
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 << 20)
         os.set_blocking(self._pipe, False)
         self._kept_bytes = kept_bytes
         self._kept = bytearray()
