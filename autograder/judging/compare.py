@@ -268,6 +268,9 @@ def _values(
     actual: Value, expected: np.ndarray, label: str, axes: str | None, form: ResultSpec
 ) -> Finding | None:
     actual, expected = comparable(actual, form.compare), comparable(expected, form.compare)
+    wrong = ~agree(actual, expected, form.precision, form.size)
+    if not wrong.any():
+        return None
     right = _right_shape(label, expected.shape, axes)
     broken = ~np.isfinite(actual) & np.isfinite(expected)
     if broken.any():
@@ -279,9 +282,6 @@ def _values(
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
-    wrong = ~agree(actual, expected, form.precision, form.size)
-    if not wrong.any():
-        return None
     count = (
         "none of its numbers is"
         if wrong.all()

@@ -23,13 +23,15 @@ LOWER = {"float16": "float16 (half precision)", "bfloat16": "bfloat16"}
 # How many decimal digits they keep, and how far rounding to them moves a number.
 DIGITS = {"float16": 3, "bfloat16": 2}
 _ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+# NumPy makes up the name of a dtype each time that it is asked for it.
+_NAMES = {np.dtype(name).char: name for name in ("float16", "float32", "float64")}
 # A result is rounded a few times on its way; being off by more than this is an error.
 _ROUNDINGS = 8
 
 
 def asked_precision(expected: np.ndarray, precision: str = "") -> str:
     """Return the name of the dtype that was asked for: `precision`, else the expected array's."""
-    return precision or expected.dtype.name
+    return precision or _NAMES.get(expected.dtype.char) or expected.dtype.name
 
 
 def tolerance(

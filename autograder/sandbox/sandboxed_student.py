@@ -1,8 +1,9 @@
 """A student's code in a sandbox, asked like any other `Respondent`.
 
 What the code is asked alone is answered by one worker after the other. While it leans on the
-reference, it could also ask the reference about anything that it was asked before. So each leaning
-step gets workers of its own, which see no other step's inputs and end with the step.
+reference, it could also ask the reference about anything that it was asked before. So workers that
+lean are others, and end when it is to lean on other steps: what they were asked for one step, they
+could ask about the same steps then, and learn no more of it now.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 # The most questions answered in all: as many as ten calls may ask.
 _MOST_ANSWERED = 20_000
-
-Purpose = tuple[str, tuple[str, ...]]  # the step that is asked, and the steps that it leans on
 
 
 class SandboxedStudent:
@@ -51,7 +50,7 @@ class SandboxedStudent:
         self._reloading = Allowance(seconds)
         self._alone = self._workers(self._calls)
         self._leaning = self._workers(self._reloading)
-        self._purpose: Purpose | None = None  # of the leaning workers
+        self._leant_on: tuple[str, ...] = ()  # by the leaning workers
 
     def __enter__(self) -> SandboxedStudent:
         return self
@@ -79,10 +78,10 @@ class SandboxedStudent:
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
         """Answer `request`; every failure of the code is a `Failed`.
 
-        A worker that may ask about earlier steps answers for one step only, `request.target`,
-        and for nothing else before or after. Raises `KitError` when the zygote had to be
-        restarted and the machine no longer protects the grader, and `WireError` when `request`
-        is too large to send.
+        A worker that may ask about earlier steps answers for steps that lean on the very same ones,
+        and for nothing else before or after. Raises `KitError` when the zygote had to be restarted
+        and the machine no longer protects the grader, and `WireError` when `request` is too large
+        to send.
         """
         if not self._begins([request], leaning_on):
             return self._alone.ask(request)
@@ -115,15 +114,14 @@ class SandboxedStudent:
         self._leaning.close()
 
     def _begins(self, requests: Sequence[Request], leaning_on: tuple[str, ...]) -> bool:
-        """Return whether leaning workers answer; they end unless they are for this purpose."""
+        """Return whether leaning workers answer; they end unless they lean on the same steps."""
         step = requests[0].target
         if leaning_on and any(request.target != step for request in requests):
             raise ValueError("leaning workers answer for one step only")
-        purpose = (step, leaning_on) if leaning_on else None
-        if purpose != self._purpose:
+        if leaning_on and leaning_on != self._leant_on:
             self._leaning.close()
-            self._purpose = purpose
-        return purpose is not None
+            self._leant_on = leaning_on
+        return bool(leaning_on)
 
     def _workers(self, loading: Allowance) -> Workers:
         return Workers(
