@@ -9,7 +9,7 @@ from autograder.model.signature import Definition
 from autograder.model.symbols import not_written
 from autograder.model.verdict import Outcome
 from autograder.submission.missing_step import is_stub, raises_not_implemented
-from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes, quoted
+from autograder.submission.slip import Slip, WrittenStep, capitalized, quoted
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"
@@ -44,7 +44,7 @@ def _leftover(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
 
 def _breakpoint(step: WrittenStep, node: Definition) -> Iterator[Slip]:
     """A stop for a debugger, which ends the function where nobody can type."""
-    for item in own_nodes(node):
+    for item in step.own_nodes(node):
         called = _stop(item)
         if not called:
             continue
@@ -65,7 +65,7 @@ def _stop(item: ast.AST) -> str:
 
 
 def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
-    for loop in own_nodes(node):
+    for loop in step.own_nodes(node):
         found = loop.body if isinstance(loop, _LOOPS) else []
         early = next((item for item in found if isinstance(item, ast.Return)), None)
         if early:
@@ -80,7 +80,7 @@ def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
 def _generator(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
     """A `yield`, or a loop in round brackets: what comes back gives its values one by one."""
     look = "A generator gives its values later, one at a time. What is asked for is the result."
-    for item in own_nodes(node):
+    for item in step.own_nodes(node):
         fact = ""
         if isinstance(item, ast.Yield | ast.YieldFrom):
             word = "yield" if isinstance(item, ast.Yield) else "yield from"
@@ -95,7 +95,7 @@ def _generator(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]
 
 
 def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
-    returns = [item for item in own_nodes(node) if isinstance(item, ast.Return)]
+    returns = [item for item in step.own_nodes(node) if isinstance(item, ast.Return)]
     full = [item for item in returns if item.value is not None]
     function, last = quoted(name), node.body[-1]
     printed, look = _printed_result(node), ""
@@ -164,7 +164,7 @@ def _computes(value: ast.expr) -> bool:
 
 def _lists(step: WrittenStep, node: Definition) -> Iterator[Slip]:
     """The line that makes a list of what should be an array."""
-    for item in own_nodes(node):
+    for item in step.own_nodes(node):
         match item:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_list(value):
                 words = f"{capitalized(step.line(item))} makes {quoted(name)} a list."
@@ -178,7 +178,7 @@ def _lists(step: WrittenStep, node: Definition) -> Iterator[Slip]:
 
 def _in_place(step: WrittenStep, node: Definition) -> Iterator[Slip]:
     """The line that changes a tensor in place, where a backward pass fails for such a line."""
-    for item in own_nodes(node):
+    for item in step.own_nodes(node):
         if isinstance(item, ast.AugAssign) and not isinstance(item.value, ast.Constant):
             target = item.target.value if isinstance(item.target, ast.Subscript) else item.target
             if isinstance(target, ast.Name):

@@ -17,7 +17,6 @@ from autograder.submission.slip import (
     line_words,
     methods_of,
     names_bound_in,
-    own_nodes,
     parameters_of,
     quoted,
 )
@@ -68,7 +67,7 @@ def _local_attributes(step: WrittenStep, node: Definition) -> Iterator[Slip]:
     """Say of a variable of `__init__` that nobody else sees it, where it is looked for."""
     if node.name != "__init__":
         return
-    for child in own_nodes(node):
+    for child in step.own_nodes(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             place = capitalized(step.line(child))
             fact = f"{place} sets a local {quoted(child.id)}: `self.` is missing."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from autograder.submission.definitions import DefinitionNode
 from autograder.submission.slip import names_bound_in
+from autograder.submission.statement_names import names_of_statements
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class CodeNames:
     """
 
     statements: Mapping[str, ast.stmt]
-    functions: Mapping[str, set[str]]
+    functions: Mapping[str, frozenset[str]]
     steps: tuple[str, ...]
     notebook: bool
     library: str
@@ -29,26 +30,28 @@ class CodeNames:
     @classmethod
     def of(
         cls,
-        trees: Sequence[ast.Module],
+        readable: Sequence[tuple[ast.Module, str]],
         steps: Sequence[str],
         library: str,
         *,
         notebook: bool,
         live: bool,
     ) -> CodeNames:
-        """Collect the names of cells."""
+        """Collect the names of cells, of which each has a tree and a text."""
         statements: dict[str, ast.stmt] = {}
-        functions: dict[str, set[str]] = {}
+        functions: dict[str, frozenset[str]] = {}
         imported: set[str] = set()
-        for tree in trees:
-            for node in tree.body:
+        for tree, cell in readable:
+            for node, names in zip(tree.body, names_of_statements(cell, tree)):
+                # Of a large statement, only these names are told.
+                bound = names.bound if names.whole else frozenset(names_bound_in(node))
                 if isinstance(node, DefinitionNode):
-                    functions[node.name] = names_bound_in(node) - {node.name}
+                    functions[node.name] = bound - {node.name}
                     statements[node.name] = node
                 else:
                     if isinstance(node, ast.Import | ast.ImportFrom):
-                        imported |= names_bound_in(node)
-                    statements |= dict.fromkeys(names_bound_in(node), node)
+                        imported |= bound
+                    statements |= dict.fromkeys(bound, node)
         return cls(
             statements, functions, tuple(steps), notebook, library, live, frozenset(imported)
         )

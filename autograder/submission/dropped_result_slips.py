@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from autograder.model.verdict import Outcome
-from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes, quoted
+from autograder.submission.slip import Slip, WrittenStep, capitalized, quoted
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE)
 # What is raised when axes or memory are not as that line would have made them.
@@ -26,7 +26,7 @@ _STEP = "A step hands its result back. Who needs it here?"
 def dropped_result_slips(step: WrittenStep, steps: Sequence[str]) -> Iterator[Slip]:
     """Yield the lines of a step that call for a new array and drop it; `steps` are functions."""
     for _, node in step.functions:
-        for item in own_nodes(node):
+        for item in step.own_nodes(node):
             name = _dropped(item, steps)
             if name:
                 fact = f"{capitalized(step.line(item))} calls {quoted(name)} and drops the result."

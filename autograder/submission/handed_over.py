@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from autograder.model.signature import Definition
 from autograder.model.verdict import Outcome
-from autograder.submission.slip import Slip, WrittenStep, own_nodes, quoted
+from autograder.submission.slip import Slip, WrittenStep, quoted
 
 # A line is known by its number and its beginning: in a notebook, numbers begin anew in each cell.
 _MOST_LINES, _MUCH = 300, 40
@@ -25,7 +25,7 @@ def handed_over_slips(step: WrittenStep, steps: Sequence[WrittenStep]) -> Iterat
         return
     calls: dict[str, list[tuple[Definition, ast.Call]]] = {}
     for _, method in step.functions:
-        for node in own_nodes(method):
+        for node in step.own_nodes(method):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 calls.setdefault(node.func.id, []).append((method, node))
     for target in steps:
@@ -61,7 +61,7 @@ def _made(step: WrittenStep, method: Definition, call: ast.Call, argument: ast.e
         return ""
     lines = [
         node
-        for node in own_nodes(method)
+        for node in step.own_nodes(method)
         if isinstance(node, ast.Assign)
         and node.lineno < call.lineno
         and any(isinstance(each, ast.Name) and each.id == argument.id for each in node.targets)

@@ -6,7 +6,6 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from autograder.model.signature import Definition
 from autograder.model.verdict import Outcome
@@ -18,10 +17,10 @@ from autograder.submission.slip import (
     WrittenStep,
     capitalized,
     methods_of,
-    own_nodes,
     parameters_of,
     quoted,
 )
+from autograder.submission.syntax_nodes import nodes_in
 from autograder.submission.unknown_names import unknown_name_slips
 
 _RAISED = (Outcome.RAISED,)
@@ -53,8 +52,9 @@ def _set_later(step: WrittenStep) -> Iterator[Slip]:
     """A variable that is used above the first line that sets it."""
     for _, function in step.functions:
         used, setting = dict[str, ast.AST](), dict[str, ast.AST]()
-        known = {*parameters_of(function), *_called(own_nodes(function))}  # told in other words
-        for node in sorted(own_nodes(function), key=lambda each: getattr(each, "lineno", 0)):
+        nodes = step.own_nodes(function)
+        known = {*parameters_of(function), *_called(nodes)}  # told in other words
+        for node in sorted(nodes, key=lambda each: getattr(each, "lineno", 0)):
             match node:
                 case ast.AugAssign(target=ast.Name(id=name)):
                     used.setdefault(name, node)
@@ -79,7 +79,7 @@ def _number(node: ast.AST) -> int:
 
 def _overwritten(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
     """A variable that takes the name of a module or of a function that the step uses."""
-    nodes = list(islice(ast.walk(step.node), MOST_NODES))
+    nodes = nodes_in(step.node, MOST_NODES)
     called = _called(nodes)
     asked = {node.value.id for node in nodes
              if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograder.model.signature import Definition
 from autograder.model.verdict import Outcome
 from autograder.submission.parameter_words import called_function
-from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes, parameters_of
+from autograder.submission.slip import Slip, WrittenStep, capitalized, parameters_of
 
 _SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/=", ast.MatMult: "@=", ast.Pow: "**=",
@@ -22,7 +22,7 @@ def overwriting_slips(step: WrittenStep) -> Iterator[Slip]:
         return
     names = [name for name in parameters_of(given) if name != "self"]
     for number, name in enumerate(names, start=1):
-        found = list(_changes(function, name))
+        found = list(_changes(step, function, name))
         if len(found) == 1:
             node, what = found[0]
             # The words of a known mistake speak of an operator, and leave the line to the student.
@@ -32,14 +32,15 @@ def overwriting_slips(step: WrittenStep) -> Iterator[Slip]:
             yield Slip((Outcome.WRONG_VALUES,), seen, "", look)
 
 
-def _changes(function: Definition, name: str) -> Iterator[tuple[ast.AST, str]]:
+def _changes(step: WrittenStep, function: Definition, name: str) -> Iterator[tuple[ast.AST, str]]:
     """Yield each place of a function that changes the value of a parameter, and what it does.
 
     None where the name stands for something else from some line on.
     """
-    if _is_set_anew(function, name):
+    nodes = step.own_nodes(function)
+    if _is_set_anew(nodes, name):
         return
-    for node in own_nodes(function):
+    for node in nodes:
         match node:
             case ast.AugAssign(target=target, op=operator) if _is_of(target, name):
                 sign = _SIGNS.get(type(operator), "an operator with `=`")
@@ -56,11 +57,11 @@ def _changes(function: Definition, name: str) -> Iterator[tuple[ast.AST, str]]:
                 yield node, f"writes its result into `{name}`, with `out=`."
 
 
-def _is_set_anew(function: Definition, name: str) -> bool:
-    changed = {id(node.target) for node in own_nodes(function) if isinstance(node, ast.AugAssign)}
+def _is_set_anew(nodes: Sequence[ast.AST], name: str) -> bool:
+    changed = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
     return any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for node in own_nodes(function)
+        for node in nodes
         if id(node) not in changed
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from autograder.model.verdict import Outcome
-from autograder.submission.slip import Slip, WrittenStep, capitalized, own_nodes
+from autograder.submission.slip import Slip, WrittenStep, capitalized
 
 _MAKERS = ("zeros", "ones", "full", "empty", "eye", "tensor", "linspace", "rand", "randn")
 _RETURNED = r"is float32, but the inputs|goes? on in float32|turn into float32"
@@ -17,7 +17,7 @@ _MEETS = "Two tensors of different precision meet: the check does not use float3
 def precision_slips(step: WrittenStep) -> Iterator[Slip]:
     """Yield the first line of a step that makes a tensor of PyTorch without a dtype."""
     for _, function in step.functions:
-        for node in own_nodes(function):
+        for node in step.own_nodes(function):
             match node:
                 case ast.Call(
                     func=ast.Attribute(value=ast.Name(id="torch"), attr=maker), keywords=named

@@ -10,12 +10,13 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.model.signature import Definition
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 from autograder.submission.definitions import DefinitionNode
-from autograder.submission.syntax_nodes import children_of, nodes_in
+from autograder.submission.syntax_nodes import FIELDS, children_of, nodes_in
 
 MOST_NODES = 20_000  # of one step that are looked at
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -23,6 +24,9 @@ _SCOPES = frozenset((*_DEFINITIONS, ast.Lambda))
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _NAMED = (*_DEFINITIONS, ast.ExceptHandler)
 _BINDING = frozenset((ast.Name, ast.arg, *_IMPORTS, *_NAMED))
+# What only marks another node: whether its value is read or set, and which operator it is.
+_SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+_MARKS = frozenset(kind for kind in FIELDS if issubclass(kind, _SIGNS))
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,16 @@ class WrittenStep:
         """Name the line where a node begins, such as "line 5"."""
         return line_words(node, self.notebook)
 
+    def own_nodes(self, function: Definition) -> tuple[ast.AST, ...]:
+        """Return the nodes of one of its functions; see `own_nodes`, which is asked only once."""
+        if function not in self._walked:
+            self._walked[function] = own_nodes(function)
+        return self._walked[function]
+
+    @cached_property
+    def _walked(self) -> dict[Definition, tuple[ast.AST, ...]]:
+        return {}
+
     @property
     def functions(self) -> Iterator[tuple[str, Definition]]:
         """The functions of the step that were handed out, each with its name in words."""
@@ -106,19 +120,24 @@ def parameters_of(node: Definition) -> list[str]:
     return [each.arg for each in plain]
 
 
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what belongs to a function itself, in order: nothing inside functions within it.
+def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
+    """Return what belongs to a function itself, in order: nothing inside functions within it.
 
-    Without recursion: a tree can be deeper than Python's own stack.
+    Marks are left out. Without recursion: a tree can be deeper than Python's own stack.
     """
+    found: list[ast.AST] = []
     waiting = children_of(node)[::-1]
     for _ in range(MOST_NODES):
         if not waiting:
-            return
+            break
         child = waiting.pop()
-        yield child
-        if type(child) not in _SCOPES:
+        kind = child.__class__
+        if kind in _MARKS:
+            continue
+        found.append(child)
+        if kind not in _SCOPES:
             waiting += reversed(children_of(child))
+    return tuple(found)
 
 
 def names_bound_in(node: ast.AST) -> set[str]:

@@ -13,18 +13,14 @@ from functools import lru_cache
 
 from autograder.submission.cells import parsed
 from autograder.submission.definitions import DefinitionNode
-from autograder.submission.slip import names_bound_by, names_bound_in
-from autograder.submission.syntax_nodes import nodes_in
+from autograder.submission.statement_names import StatementNames, names_of_statements
 
-MOST_STATEMENTS, MOST_NODES = 500, 20_000
+MOST_STATEMENTS = 500
 # With these, a text reaches what it does not name.
 _REACHING = frozenset(
     "eval exec compile globals locals vars getattr attrgetter import_module modules inspect gc "
     "__import__ __builtins__ __dict__ __globals__".split()
 )
-_IMPORTS, _PARTS = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Subscript)
-# The kinds of nodes that tell something here: most are of none of them.
-_TELLING = frozenset((ast.Name, ast.Global, ast.Call, *_IMPORTS, *_PARTS))
 
 
 @dataclass(frozen=True)
@@ -59,58 +55,26 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
 def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
     """Return the statements of `cells` by each name that they bind or change; None for too many."""
     trees = [parsed(cell) for cell in cells]
-    nodes = [node for tree in trees if tree for node in tree.body]
-    if not all(trees) or len(nodes) > MOST_STATEMENTS:
+    readable = [(cell, tree) for cell, tree in zip(cells, trees) if tree]
+    nodes = [node for _, tree in readable for node in tree.body]
+    if len(readable) < len(trees) or len(nodes) > MOST_STATEMENTS:
         return None
-    imports = [node for node in nodes if isinstance(node, _IMPORTS)]
-    modules = frozenset(name for node in imports for name in names_bound_in(node))
-    statements = [_statement(node, modules) for node in nodes]
+    told = [names for cell, tree in readable for names in names_of_statements(cell, tree)]
+    if not all(names.whole for names in told):
+        return None
+    pairs = list(zip(nodes, told))
+    imports = (names for node, names in pairs if isinstance(node, ast.Import | ast.ImportFrom))
+    modules = frozenset(name for names in imports for name in names.bound)
     found: dict[str, list[_Statement]] = {}
-    for statement in statements:
-        if statement is None:
-            return None
+    for statement in (_statement(node, names, modules) for node, names in pairs):
         for name in statement.binds:
             found.setdefault(name, []).append(statement)
     return found
 
 
-def _statement(node: ast.stmt, modules: frozenset[str]) -> _Statement | None:
+def _statement(node: ast.stmt, names: StatementNames, modules: frozenset[str]) -> _Statement:
     """Return what a statement does with names; `modules` are not changed by calling them."""
-    inside = nodes_in(node, MOST_NODES)
-    if len(inside) == MOST_NODES:
-        return None
-    mentioned, shared, changed, stored = set[str](), set[str](), set[str](), set[str]()
-    for child in inside:
-        if type(child) not in _TELLING:
-            continue
-        names = _names(child)
-        mentioned.update(names)
-        if isinstance(child, ast.Global):
-            shared.update(child.names)
-        elif isinstance(child, ast.Call):
-            changed.add(_root(child.func))
-        elif isinstance(child, _PARTS) and not isinstance(child.ctx, ast.Load):
-            stored.update((_root(child), *names))
-    bound = names_bound_by(inside)
     if isinstance(node, DefinitionNode):
-        return _Statement(frozenset({node.name} | shared), frozenset(mentioned - (bound - shared)))
-    return _Statement(frozenset(bound | (changed - modules) | stored), frozenset(mentioned))
-
-
-def _names(node: ast.AST) -> tuple[str, ...]:
-    if isinstance(node, ast.Name):
-        return (node.id,)
-    if isinstance(node, ast.Attribute):
-        return (node.attr,)
-    if isinstance(node, _IMPORTS):
-        return tuple(alias.name for alias in node.names)
-    return ()
-
-
-def _root(node: ast.AST) -> str:
-    """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
-    for _ in range(MOST_NODES):
-        if not isinstance(node, _PARTS):
-            break
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+        own = names.bound - names.shared
+        return _Statement(names.shared | {node.name}, names.mentioned - own)
+    return _Statement(names.bound | (names.called - modules) | names.stored, names.mentioned)

@@ -1,15 +1,28 @@
 """The nodes of a syntax tree, in the order of `ast.walk`, without its detours.
 
 The texts of a class are read from end to end, and most of a tree are leaves: Python's own walk
-asks every node for its fields by their names.
+asks every node for its fields by their names. The trees are a parser's own, which sets all fields.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 
-# Most of what a node holds is a place in the text, a name or nothing.
-_PLAIN = frozenset((int, str, type(None)))
+# A field in Python's own grammar of its trees, such as `expr* args`, and what holds no nodes.
+_FIELD = re.compile(r"(\w+)[*?]? (\w+)")
+_PLAIN = ("identifier", "string", "int", "constant")
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields of a kind of node that may hold nodes, in their order."""
+    plain = {name for what, name in _FIELD.findall(kind.__doc__ or "") if what in _PLAIN}
+    return tuple(name for name in kind._fields if name not in plain)
+
+
+_KINDS = [each for each in vars(ast).values() if isinstance(each, type)]
+FIELDS = {kind: _fields(kind) for kind in _KINDS if issubclass(kind, ast.AST)}
 
 
 def nodes_in(node: ast.AST, most: int | None = None) -> list[ast.AST]:
@@ -18,14 +31,15 @@ def nodes_in(node: ast.AST, most: int | None = None) -> list[ast.AST]:
     Without recursion: a tree can be deeper than Python's own stack.
     """
     found = [node]
+    enough = sys.maxsize if most is None else most
     for each in found:  # it grows meanwhile
-        if most is not None and len(found) >= most:
-            return found[:most]
-        for value in vars(each).values():  # a parser sets the fields in their order
-            kind = type(value)
-            if kind is list:
-                found += [item for item in value if isinstance(item, ast.AST)]
-            elif kind not in _PLAIN and isinstance(value, ast.AST):
+        if len(found) >= enough:
+            return found[:enough]
+        for field in FIELDS[each.__class__]:
+            value = getattr(each, field)
+            if value.__class__ is list:
+                found += filter(None, value)  # a dictionary's keys may be None
+            elif value is not None:
                 found.append(value)
     return found
 
@@ -33,9 +47,10 @@ def nodes_in(node: ast.AST, most: int | None = None) -> list[ast.AST]:
 def children_of(node: ast.AST) -> list[ast.AST]:
     """Return the nodes directly within one, in order."""
     found: list[ast.AST] = []
-    for value in vars(node).values():
-        if isinstance(value, ast.AST):
+    for field in FIELDS[node.__class__]:
+        value = getattr(node, field)
+        if value.__class__ is list:
+            found += filter(None, value)
+        elif value is not None:
             found.append(value)
-        elif type(value) is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
     return found

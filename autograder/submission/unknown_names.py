@@ -22,7 +22,6 @@ from autograder.submission.slip import (
     line_words,
     methods_of,
     names_bound_in,
-    own_nodes,
     parameters_of,
     quoted,
 )
@@ -52,7 +51,7 @@ def _unknown(step: WrittenStep, names: CodeNames) -> Iterator[tuple[str, ast.Nam
     found: dict[str, ast.Name] = {}
     for _, function in step.functions:
         own = names_bound_in(function)
-        for node in own_nodes(function):
+        for node in step.own_nodes(function):
             if not isinstance(node, ast.Name) or node.id in own or hasattr(builtins, node.id):
                 continue
             if not isinstance(names.statements.get(node.id), DefinitionNode):

@@ -1,0 +1,102 @@
+"""What each statement at the left margin of a text does with names: read once, asked for twice.
+
+From that, it is told whether a step may call another, and which names a hand-in makes known.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from autograder.submission.cells import LONGEST_KEPT, SHORT, parsed
+from autograder.submission.slip import names_bound_by
+from autograder.submission.syntax_nodes import nodes_in
+
+MOST_NODES = 20_000  # of one statement that are looked at
+_IMPORTS, _PARTS = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Subscript)
+# The kinds of nodes that tell more than a name: most are of none of them.
+_TELLING = frozenset((ast.Global, ast.Call, *_IMPORTS, *_PARTS))
+
+
+@dataclass(frozen=True)
+class StatementNames:
+    """The names in one statement: those that it sets or takes, and those that it mentions.
+
+    shared: what it declares `global`. called: what its calls begin with. stored: what changed
+    attributes and items begin with, and these attributes. Of a statement with too many nodes,
+    nothing is told: it is not `whole`.
+    """
+
+    bound: frozenset[str] = frozenset()
+    mentioned: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+    whole: bool = True
+
+
+_NOT_WHOLE = StatementNames(whole=False)
+
+
+def names_of_statements(text: str, tree: ast.Module) -> tuple[StatementNames, ...]:
+    """Return the names in each statement of a text, in order; `tree` is its syntax tree."""
+    if len(text) > LONGEST_KEPT:
+        return _read(tree)
+    return _kept_of_a_cell(text) if len(text) <= SHORT else _kept(text)
+
+
+def _read(tree: ast.Module | None) -> tuple[StatementNames, ...]:
+    return tuple(map(_names_in, tree.body)) if tree else ()
+
+
+# As many as trees are kept of; names take a small part of the memory of a tree.
+@lru_cache(maxsize=16)
+def _kept(text: str) -> tuple[StatementNames, ...]:
+    return _read(parsed(text))
+
+
+@lru_cache(maxsize=256)
+def _kept_of_a_cell(text: str) -> tuple[StatementNames, ...]:
+    return _read(parsed(text))
+
+
+def _names_in(node: ast.stmt) -> StatementNames:
+    inside = nodes_in(node, MOST_NODES)
+    if len(inside) == MOST_NODES:
+        return _NOT_WHOLE
+    return _told(inside, frozenset(names_bound_by(inside)))
+
+
+def _told(nodes: Iterable[ast.AST], bound: frozenset[str]) -> StatementNames:
+    mentioned, shared, called, stored = set[str](), set[str](), set[str](), set[str]()
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            mentioned.add(node.id)
+        elif node.__class__ not in _TELLING:
+            continue
+        elif isinstance(node, ast.Call):
+            called.add(_root(node.func))
+        elif isinstance(node, ast.Attribute):
+            mentioned.add(node.attr)
+            if not isinstance(node.ctx, ast.Load):
+                stored.update((_root(node), node.attr))
+        elif isinstance(node, ast.Subscript):
+            if not isinstance(node.ctx, ast.Load):
+                stored.add(_root(node))
+        elif isinstance(node, ast.Global):
+            shared.update(node.names)
+        elif isinstance(node, _IMPORTS):
+            mentioned.update(alias.name for alias in node.names)
+    sets = (mentioned, shared, called, stored)
+    return StatementNames(bound, *map(frozenset, sets))
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
+    for _ in range(MOST_NODES):
+        if not isinstance(node, _PARTS):
+            break
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
