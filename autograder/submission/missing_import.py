@@ -7,7 +7,6 @@ notebook may still know a module that the file never imports.
 from __future__ import annotations
 
 import ast
-import symtable
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -16,8 +15,9 @@ from types import ModuleType
 from autograder.judging.explanation import IMPORTS
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import LONGEST_NAME, clean_line
-from autograder.submission.cells import UNREADABLE, parsed
+from autograder.submission.cells import parsed
 from autograder.submission.definitions import top_level
+from autograder.submission.global_names import unset_names
 from autograder.submission.partial_cell import bound_names, imports_of
 
 _MOST_MODULES = 5
@@ -30,18 +30,9 @@ def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str
     """
     standard = _standard(library)
     wanted = _offered(given) | standard.keys()
-    used: set[str] = set()
-    bound: set[str] = set()
-    for cell in cells:
-        for table in _tables(cell):
-            top = table.get_type() == "module"
-            for name in wanted.intersection(table.get_identifiers()):
-                symbol = table.lookup(name)
-                if (top or symbol.is_declared_global()) and _is_set(symbol):
-                    bound.add(name)
-                if symbol.is_referenced() and (top or symbol.is_global()):
-                    used.add(name)
-    missing = used - bound
+    missing = unset_names(cells, wanted)
+    if not missing:
+        return ()
     lines = imports_of(missing, given)
     left = missing.difference(*map(bound_names, lines))
     return (*lines, *(line for name, line in standard.items() if name in left))
@@ -104,22 +95,6 @@ def modules_used(step: ast.AST, names: Mapping[str, object]) -> Iterator[str]:
                 yield module.split(".")[0]
             case ast.Name(id=name) if isinstance(names.get(name), ModuleType):
                 yield str(getattr(names[name], "__name__", "")).split(".")[0]
-
-
-def _is_set(symbol: symtable.Symbol) -> bool:
-    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
-
-
-def _tables(cell: str) -> Iterator[symtable.SymbolTable]:
-    """Yield the table of names of a cell, and of every scope within it."""
-    try:
-        waiting: list[symtable.SymbolTable] = [symtable.symtable(cell, "cell", "exec")]
-    except UNREADABLE:
-        return
-    while waiting:
-        table = waiting.pop()
-        yield table
-        waiting += table.get_children()
 
 
 @lru_cache(maxsize=8)  # an exercise's text is the same for a whole class
