@@ -11,9 +11,11 @@ import ast
 import builtins
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
 from autograder.submission.cells import parsed
 from autograder.submission.definitions import top_level
+from autograder.submission.syntax_nodes import FIELDS
 
 GRAM = 8  # tokens in a fingerprint: less than a line
 WINDOW = 3
@@ -23,13 +25,11 @@ _MOST_BITS = 128  # of a number that counts by its value
 OTHER_CODE = ""  # in place of a step, for functions that are none
 # What differs between two people who write the same: types and marks of the tree itself.
 _SKIPPED = frozenset(("annotation", "returns", "ctx", "type_comment", "type_params"))
-_TEXT = frozenset(("id", "attr", "arg"))
-# The fields of each kind of node that count, and may hold nodes.
+# The fields of each kind of node that count and may hold nodes, the last one first.
 _FIELDS = {
-    kind: tuple(name for name in kind._fields if name not in _SKIPPED | _TEXT)
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
-} | {ast.Constant: ()}
+    kind: tuple(name for name in reversed(fields) if name not in _SKIPPED)
+    for kind, fields in FIELDS.items()
+}
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -42,20 +42,19 @@ def fingerprints(cells: Sequence[str], steps: Collection[str]) -> dict[str, froz
     names = _common_names(trees, steps)
     found: dict[str, set[int]] = {}
     numbers: dict[str, int] = {}
-    nodes = 0
+    left = MOST_NODES
     for tree in trees:
         for node in top_level(tree):
             step = node.name if node.name in steps else OTHER_CODE
-            tokens = []
-            for token in _tokens(node, names):
-                if token not in numbers:  # most of them come again and again
-                    numbers[token] = zlib.crc32(token.encode("utf-8", "backslashreplace"))
-                tokens.append(numbers[token])
-                if (nodes := nodes + 1) > MOST_NODES:
-                    return {}
+            tokens = list(islice(_tokens(node, names), left + 1))
+            left -= len(tokens)
+            if left < 0:
+                return {}
+            for token in set(tokens) - numbers.keys():  # most of them come again and again
+                numbers[token] = zlib.crc32(token.encode("utf-8", "backslashreplace"))
             # Of a step that is defined twice, the last one counts.
             mine = found.setdefault(step, set()) if step == OTHER_CODE else set()
-            for value in _winnowed(tokens):
+            for value in _winnowed([numbers[token] for token in tokens]):
                 if len(mine) >= MOST_PER_STEP:
                     break
                 mine.add(value)
@@ -75,34 +74,30 @@ def _common_names(trees: Sequence[ast.Module], steps: Collection[str]) -> dict[s
 
 def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     """Give the tokens of a tree in the order of reading; names of one's own are all alike."""
-    left: list[ast.AST] = [root]
+    left: list[ast.AST | None] = [root]
     while left:
         node = left.pop()
-        yield _token(node, names)
-        fields = _FIELDS[type(node)]
-        if not fields:
-            continue
-        below: list[ast.AST] = []
-        for field in fields:
-            value = getattr(node, field, None)
-            if value.__class__ is list:
-                below += [each for each in value if isinstance(each, ast.AST) and _counts(each)]
-            elif isinstance(value, ast.AST):
-                below.append(value)
-        left += reversed(below)
+        # By class, and the most frequent first: `match` tries one pattern after the other.
+        if isinstance(node, ast.Name):
+            yield names.get(node.id, "name")
+        elif isinstance(node, ast.Constant):
+            yield _constant(node.value)
+        elif node is not None and not _is_prose(node):  # the key before `**` is None
+            yield _token(node)
+            for field in _FIELDS[node.__class__]:
+                value = getattr(node, field)
+                if value.__class__ is list:
+                    left += reversed(value)
+                else:
+                    left.append(value)
 
 
-def _counts(node: ast.AST) -> bool:
-    """Whether a node is more than prose: a docstring, or a string in place of a comment."""
-    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+def _is_prose(node: ast.AST) -> bool:
+    """Whether a node is a docstring, or a string in place of a comment."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _token(node: ast.AST, names: Mapping[str, str]) -> str:
-    # By class, and the most frequent first: `match` tries one pattern after the other.
-    if isinstance(node, ast.Name):
-        return names.get(node.id, "name")
-    if isinstance(node, ast.Constant):
-        return _constant(node.value)
+def _token(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         own = isinstance(node.value, ast.Name) and node.value.id == "self"
         return "own attribute" if own else f".{node.attr}"
