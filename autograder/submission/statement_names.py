@@ -6,7 +6,6 @@ From that, it is told whether a step may call another, and which names a hand-in
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,31 +65,28 @@ def _names_in(node: ast.stmt) -> StatementNames:
     inside = nodes_in(node, MOST_NODES)
     if len(inside) == MOST_NODES:
         return _NOT_WHOLE
-    return _told(inside, frozenset(names_bound_by(inside)))
-
-
-def _told(nodes: Iterable[ast.AST], bound: frozenset[str]) -> StatementNames:
-    mentioned, shared, called, stored = set[str](), set[str](), set[str](), set[str]()
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            mentioned.add(node.id)
-        elif node.__class__ not in _TELLING:
+    bound = frozenset(names_bound_by(inside))
+    mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
+    shared, called, stored = set[str](), set[str](), set[str]()
+    for each in inside:
+        if each.__class__ not in _TELLING:
             continue
-        elif isinstance(node, ast.Call):
-            called.add(_root(node.func))
-        elif isinstance(node, ast.Attribute):
-            mentioned.add(node.attr)
-            if not isinstance(node.ctx, ast.Load):
-                stored.update((_root(node), node.attr))
-        elif isinstance(node, ast.Subscript):
-            if not isinstance(node.ctx, ast.Load):
-                stored.add(_root(node))
-        elif isinstance(node, ast.Global):
-            shared.update(node.names)
-        elif isinstance(node, _IMPORTS):
-            mentioned.update(alias.name for alias in node.names)
-    sets = (mentioned, shared, called, stored)
-    return StatementNames(bound, *map(frozenset, sets))
+        if isinstance(each, ast.Call):
+            called.add(_root(each.func))
+        elif isinstance(each, ast.Attribute):
+            mentioned.add(each.attr)
+            if not isinstance(each.ctx, ast.Load):
+                stored.update((_root(each), each.attr))
+        elif isinstance(each, ast.Subscript):
+            if not isinstance(each.ctx, ast.Load):
+                stored.add(_root(each))
+        elif isinstance(each, ast.Global):
+            shared.update(each.names)
+        elif isinstance(each, _IMPORTS):
+            mentioned.update(alias.name for alias in each.names)
+    return StatementNames(
+        bound, frozenset(mentioned), frozenset(shared), frozenset(called), frozenset(stored)
+    )
 
 
 def _root(node: ast.AST) -> str:

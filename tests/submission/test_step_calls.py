@@ -2,6 +2,7 @@
 
 import pytest
 
+from autograder.submission.statement_names import MOST_NODES
 from autograder.submission.step_calls import may_call
 
 PLAIN = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
@@ -52,3 +53,8 @@ def test_a_step_that_does_not_call_another_is_told_apart(text: str) -> None:
 
 def test_a_very_long_text_may_call_anything() -> None:
     assert may_call(["x = 1\n" * 600, "def weights(x):\n    return x"], "weights", {"softmax"})
+
+
+def test_a_very_large_statement_may_call_anything() -> None:
+    table = f"table = [{'x, ' * MOST_NODES}]\n"
+    assert may_call([PLAIN + table, STEP + "    return x"], "weights", {"softmax"})
