@@ -47,6 +47,7 @@ def remark_on_imports(lines: Iterable[str]) -> str:
     )
 
 
+@lru_cache(maxsize=8)  # an exercise's text is the same for a whole class
 def packages_of(library: str, given: str) -> tuple[str, ...]:
     """Return the packages that an exercise has: those that its text imports, and NumPy."""
     tree = parsed(given)
@@ -59,11 +60,11 @@ def absent_modules(trees: Iterable[ast.Module], library: str, given: str) -> dic
 
     There are the standard library and what the exercise itself imports.
     """
-    there = {*sys.stdlib_module_names, *packages_of(library, given)}
+    packages = packages_of(library, given)
     return {
-        (each.asname or each.name).split(".")[0]: _root(node, each)
+        (each.asname or each.name).split(".")[0]: root
         for node, each in _imports(trees)
-        if _root(node, each) not in there
+        if (root := _root(node, each)) not in packages and root not in sys.stdlib_module_names
     }
 
 
@@ -97,7 +98,7 @@ def modules_used(step: ast.AST, names: Mapping[str, object]) -> Iterator[str]:
                 yield str(getattr(names[name], "__name__", "")).split(".")[0]
 
 
-@lru_cache(maxsize=8)  # an exercise's text is the same for a whole class
+@lru_cache(maxsize=8)
 def _offered(given: str) -> frozenset[str]:
     """Return the names that the imports of the exercise's text bind."""
     tree = parsed(given)
