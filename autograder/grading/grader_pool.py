@@ -46,11 +46,14 @@ class Loss:
 
 @dataclass
 class _Batch:
-    """Items that one process works on: their places, and which one it works on now."""
+    """Items that one process works on: their places, and which one it works on now.
+
+    `memory` says how much it had used when it had no more.
+    """
 
     places: list[int]
     position: int | None = None
-    parts: list[Any] = field(default_factory=list)
+    memory: str = ""
     done: set[int] = field(default_factory=set)
 
 
@@ -121,10 +124,10 @@ class GraderPool:
                 self._give(work, items, bounds, waiting.popleft())
             for process in self._ready():
                 self._listen(process, result)
-            for process, rest in list(self._busy.items()):
-                loss = self._loss(process, rest)
-                if loss:
-                    waiting.extendleft(reversed(self._settled(rest, loss, tries, lost)))
+            for process in list(self._busy):
+                if over := self._over(process):
+                    left = self._ended(process, over, result, tries, lost)
+                    waiting.extendleft(reversed(left))
 
     def _give(self, work: Work, items: Sequence[Any], bounds: Bounds, places: list[int]) -> None:
         process = self._idle.pop() if self._idle else WatchedProcess()
@@ -161,37 +164,53 @@ class GraderPool:
         match message.kind:
             case "begin":
                 self._false_starts = 0
-                batch.position, batch.parts = message.number, []
+                batch.position = message.number
                 process.begin()
-            case "part":
-                batch.parts.append(message.value)
             case "done":
                 batch.done.add(message.number)
                 batch.position = None
                 result(batch.places[message.number], message.value)
             case "memory":
-                batch.parts.append(message)
+                batch.memory = message.value
             case "failed":
                 raise message.value
             case "finished":
                 del self._busy[process]
                 self._idle.append(process)
 
-    def _loss(self, process: WatchedProcess, batch: _Batch) -> Loss | None:
-        """Return why a process cannot go on with its batch, and end it; None when it can."""
-        over = process.over() if batch.position is not None else ""
-        if not over and not process.ending:
-            return None
-        ending = process.ending
+    def _over(self, process: WatchedProcess) -> str:
+        """Return why a process cannot go on with its batch, in words; "" when it can."""
+        working = self._busy[process].position is not None
+        return (process.over() if working else "") or process.ending
+
+    def _ended(
+        self,
+        process: WatchedProcess,
+        over: str,
+        result: Callable[[int, Any], None],
+        tries: Counter[int],
+        lost: Callable[[int, Loss], None],
+    ) -> list[list[int]]:
+        """End a process that cannot go on; return the batches that are still to be done."""
+        batch, ending = self._busy[process], process.ending
+        position = batch.position
+        process.stop()
+        # What it has said until now counts: it may have gone on after the look at the clock.
+        self._listen(process, result)
+        on = batch.position
+        parts = () if on is None else process.parts_of(on)
         process.end()
-        del self._busy[process]
-        parts = tuple(part for part in batch.parts if not isinstance(part, Message))
-        memory = [part for part in batch.parts if isinstance(part, Message)]
-        if memory:
-            return Loss(Cause.MEMORY, memory[0].value, parts)
-        if not ending:
-            return Loss(Cause.TIME, over, parts)
-        return Loss(Cause.CRASH if process.crashed else Cause.ENDED, ending, parts)
+        if self._busy.pop(process, None) is None:
+            self._idle.remove(process)  # it has finished
+            return []
+        if batch.memory:
+            return self._settled(batch, Loss(Cause.MEMORY, batch.memory, parts), tries, lost)
+        if ending:
+            cause = Cause.CRASH if process.crashed else Cause.ENDED
+            return self._settled(batch, Loss(cause, ending, parts), tries, lost)
+        if on != position:  # it was not this item that took too long
+            return _left(batch)
+        return self._settled(batch, Loss(Cause.TIME, over, parts), tries, lost)
 
     def _settled(
         self,
@@ -201,7 +220,6 @@ class GraderPool:
         lost: Callable[[int, Loss], None],
     ) -> list[list[int]]:
         """Report the item that is lost; return the batches that are still to be done."""
-        left = [place for n, place in enumerate(batch.places) if n not in batch.done]
         if batch.position is None:
             self._false_starts += 1
             if self._false_starts >= MOST_FALSE_STARTS:
@@ -210,16 +228,21 @@ class GraderPool:
                     place=sys.executable,
                     cure="read the output above, and what `attn doctor` says about this machine",
                 )
-            return [left] if left else []
+            return _left(batch)
         place = batch.places[batch.position]
-        left.remove(place)
-        rest = [left] if left else []
+        rest = _left(batch, but=place)
         tries[place] += 1
         again = loss.cause in (Cause.CRASH, Cause.ENDED) and tries[place] < MOST_TRIES
         if again:
             return [[place], *rest]
         lost(place, loss)
         return rest
+
+
+def _left(batch: _Batch, but: int | None = None) -> list[list[int]]:
+    """Return what is still to be done of a batch, as at most one, `but` for one place."""
+    left = [place for n, place in enumerate(batch.places) if n not in batch.done and place != but]
+    return [left] if left else []
 
 
 def _batches(places: Iterable[int], size: int) -> list[list[int]]:
