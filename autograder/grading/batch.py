@@ -7,8 +7,8 @@ batches that the process gets one after the other.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -23,7 +23,8 @@ from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.grading.input_seed import common_seed, input_seed, shared_seed, worker_seed
-from autograder.grading.journal import Journal, JournalFault, judging_key
+from autograder.grading.journal import Journal, judging_key
+from autograder.grading.journal_writer import JournalFault
 from autograder.grading.own_sandbox import begun_sandbox, entered_sandbox
 from autograder.grading.remarks import remarks_on
 from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
@@ -124,10 +125,9 @@ class _JudgedBatch:
     ) -> _JudgedBatch:
         """Return the batch with what the journal holds of it, and tell `progress` of that."""
         known: dict[int, Verdict] = {}
-        for number, (key, submission) in enumerate(zip(keys, submissions, strict=True)):
-            if found := _found(journal, key, submission, exercise):
-                known[number] = found
-                progress.done(found, number)
+        for number, found in _found(journal, keys, submissions, exercise):
+            known[number] = found
+            progress.done(found, number)
         return cls(submissions, keys, exercise, journal, progress, known)
 
     @property
@@ -142,24 +142,33 @@ class _JudgedBatch:
 
     def judge(self, judging: Judging) -> None:
         """Judge what is left, and keep every verdict."""
-        for number, submission in enumerate(self.submissions):
-            if number in self._known:
-                continue
-            self.progress.begin(number)
-            verdict = _tried(judging, submission, self.progress)
-            if verdict.infrastructure:
+        with self.journal.writer() if self.journal else nullcontext() as writer:
+            for number, submission in enumerate(self.submissions):
+                if number in self._known:
+                    continue
+                self.progress.begin(number)
                 verdict = _tried(judging, submission, self.progress)
-            verdict = kept(self.journal, self.keys[number], verdict, self.exercise, submission)
-            self._known[number] = verdict
-            self.progress.done(verdict)
+                if verdict.infrastructure:
+                    verdict = _tried(judging, submission, self.progress)
+                verdict = kept(writer, self.keys[number], verdict, self.exercise, submission)
+                self._known[number] = verdict
+                self.progress.done(verdict)
 
 
 def _found(
-    journal: Journal | None, key: str, submission: Submission, exercise: Exercise
-) -> Verdict | None:
-    with contextlib.suppress(JournalFault):  # then it is judged again, and kept if possible
-        return journal.find(key, submission.student, exercise) if journal else None
-    return None
+    journal: Journal | None,
+    keys: Sequence[str],
+    submissions: Sequence[Submission],
+    exercise: Exercise,
+) -> Iterator[tuple[int, Verdict]]:
+    """Give what the journal holds of a batch, by place."""
+    if journal is None:
+        return
+    # What cannot be read is judged again, and kept if possible.
+    with suppress(JournalFault), journal.reading() as find:
+        for number, (key, submission) in enumerate(zip(keys, submissions, strict=True)):
+            if found := find(key, submission.student, exercise):
+                yield number, found
 
 
 def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:

@@ -17,7 +17,8 @@ from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.classroom import GradingRun, JudgingPool, judge_class
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
+from autograder.grading.journal import JOURNAL, Journal, judging_key
+from autograder.grading.journal_writer import JournalFault
 from autograder.grading.judged_class import IncomingVerdicts, JudgedClass
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start

@@ -12,13 +12,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.grading.journal_writer import (
+    SECONDS_TO_WAIT,
+    JournalWriter,
+    connected,
+    faults_of,
+)
 from autograder.grading.kept_verdict import is_sound
 from autograder.model.exercise import Exercise
 from autograder.model.group_shared import share
@@ -27,9 +32,8 @@ from autograder.submission.reading import Submission, hash_of
 
 JOURNAL = "journal.sqlite"
 VERSION = 1
-SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
 MOST_BYTES = 16_000_000  # of one verdict; our longest takes a hundredth of that
-TRIES, PAUSE = 3, 0.2  # seconds between two tries to write
+Find = Callable[[str, str, Exercise], Verdict | None]
 _BESIDE = ("", "-wal", "-shm")
 _TABLE = """
 create table if not exists verdicts (
@@ -38,10 +42,6 @@ create table if not exists verdicts (
     judged_at text not null default current_timestamp
 ) strict
 """
-
-
-class JournalFault(Exception):
-    """The journal cannot be read or written; the text says why."""
 
 
 def judging_key(
@@ -104,12 +104,25 @@ class Journal:
 
         The last connection that closes puts everything in its place. Raises `JournalFault`.
         """
-        with self._faults():
+        with faults_of(self.path):
             connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT)
         with closing(connection):
-            with self._faults():
+            with faults_of(self.path):
                 connection.execute("select 1 from verdicts limit 1").fetchall()
             yield
+
+    @contextmanager
+    def reading(self) -> Iterator[Find]:
+        """Give what finds a verdict by key, student and exercise, as `find` does.
+
+        Raises `JournalFault` when the journal cannot be read.
+        """
+        with faults_of(self.path), self._open() as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+            connection.text_factory = bytes  # it need not be UTF-8
+            yield lambda key, student, exercise: _sound(
+                _text(connection, key), key, student, exercise
+            )
 
     def find(self, key: str, student: str, exercise: Exercise) -> Verdict | None:
         """Return the verdict kept under `key`, as that of `student`; None when there is none.
@@ -117,8 +130,8 @@ class Journal:
         Also None when the verdict is not on `exercise` as it is now, contradicts itself, or is
         larger than any that we give. Raises `JournalFault` when the journal cannot be read.
         """
-        found = list(self.find_all([(student, key)], exercise))
-        return found[0] if found else None
+        with self.reading() as find:
+            return find(key, student, exercise)
 
     def find_all(self, keys: Iterable[tuple[str, str]], exercise: Exercise) -> Iterator[Verdict]:
         """Yield the verdicts that `find` would return, one at a time, in the order of `keys`.
@@ -126,31 +139,23 @@ class Journal:
         `keys` are pairs of a student and the key of the submission. Raises `JournalFault` when it
         cannot be read.
         """
-        with self._faults(), self._open() as connection:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-            connection.text_factory = bytes  # it need not be UTF-8
+        with self.reading() as find:
             for student, key in keys:
-                if verdict := _sound(_text(connection, key), key, student, exercise):
+                if verdict := find(key, student, exercise):
                     yield verdict
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
-        for last in (*[False] * (TRIES - 1), True):
-            try:
-                with self._faults(), self._open() as connection:
-                    connection.execute(
-                        "insert or replace into verdicts (key, verdict) values (?, ?)",
-                        (key, verdict.to_json()),
-                    )
-                return
-            except JournalFault:
-                if last:
-                    raise
-                time.sleep(PAUSE)
+        with self.writer() as writer:
+            writer.keep(key, verdict)
+
+    def writer(self) -> JournalWriter:
+        """Return what keeps many verdicts, as `keep` does."""
+        return JournalWriter(self.path)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""
-        with self._faults(), self._open() as connection:
+        with faults_of(self.path), self._open() as connection:
             connection.executemany("delete from verdicts where key = ?", [(key,) for key in keys])
 
     def _check(self) -> None:
@@ -202,25 +207,9 @@ class Journal:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        # A connection for each use: it costs little, and no lock outlives its use.
-        connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT)
-        try:
-            # After a loss of power, the last verdicts may be judged again. Nothing is broken.
-            connection.execute("pragma synchronous = normal")
-            with connection:
-                yield connection
-        finally:
-            connection.close()
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            # SQLite calls a full disk by its name only where it writes, not where it makes room.
-            full = getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
-            why = f"{error}, since the disk is full" if full else error
-            raise JournalFault(f"the journal {self.path.name}: {why}") from error
+        # A connection for each use: no lock outlives it.
+        with closing(connected(self.path)) as connection, connection:
+            yield connection
 
 
 def _text(connection: sqlite3.Connection, key: str) -> bytes | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from autograder.grading.journal import Journal, JournalFault
+from autograder.grading.journal import Journal
+from autograder.grading.journal_writer import JournalFault, JournalWriter
 from autograder.grading.unjudged import infrastructure
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Verdict
@@ -10,7 +11,7 @@ from autograder.submission.reading import Submission
 
 
 def kept(
-    journal: Journal | None,
+    journal: Journal | JournalWriter | None,
     key: str,
     verdict: Verdict,
     exercise: Exercise,

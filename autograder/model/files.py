@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -23,6 +24,8 @@ KEPT = re.compile(
     r"(?!(?:index|con|prn|aux|nul|com\d|lpt\d)(?:\.|$))"
     r"[a-z0-9_](?:[a-z0-9_.@-]{0,62}[a-z0-9_-])?"
 )
+# Without a stream, which asks about the file and has a buffer: many small ones are written.
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _LONGEST_STEM = 200  # bytes of a name; a file system takes 255
 
 
@@ -85,25 +88,39 @@ def write_whole(path: Path, text: str) -> None:
         ) from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Put a file with this content at `path`, whole or not at all; raise OSError."""
+def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
+    """Put a file with this content at `path`, whole or not at all; raise OSError.
+
+    With a `mode`, these are its permissions, whatever this process gives to what it makes.
+    """
     # The name may be a student's, and as long as a name may be: what is added needs room.
     kept = os.fsencode(path.name)
     stem = path.name if len(kept) <= _LONGEST_STEM else hashlib.sha256(kept).hexdigest()
-    part = path.with_name(f".{stem}.{os.getpid()}.part")
+    part = os.path.join(path.parent, f".{stem}.{os.getpid()}.part")
     try:
-        _write_new(part, content)
+        _write_new(part, content, mode)
         os.replace(part, path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        _remove(part)
         raise
 
 
-def _write_new(part: Path, content: bytes) -> None:
+def _write_new(part: str, content: bytes, mode: int | None) -> None:
     try:
-        stream = part.open("xb")
+        file = os.open(part, _NEW, 0o666)
     except FileExistsError:  # left by a killed run, or a link to elsewhere
-        part.unlink(missing_ok=True)
-        stream = part.open("xb")
-    with stream:
-        stream.write(content)
+        _remove(part)
+        file = os.open(part, _NEW, 0o666)
+    try:
+        written = os.write(file, content)
+        while written < len(content):  # a full disk may take a part of it first
+            written += os.write(file, content[written:])
+        if mode is not None:
+            os.fchmod(file, mode)
+    finally:
+        os.close(file)
+
+
+def _remove(part: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(part)

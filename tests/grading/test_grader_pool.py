@@ -13,7 +13,7 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.watched_process import Bounds
+from autograder.grading.watched_process import Bounds, WatchedProcess
 from support import grader_work
 
 BOUNDS = Bounds(seconds=0.5, wall_seconds=120.0, megabytes=256)
@@ -150,6 +150,22 @@ def test_a_process_that_was_killed_from_outside_is_no_verdict_on_anybody(tmp_pat
     items = [str(tmp_path / name) for name in ("ada", "blaise")]
     found, lost = run(items, grader_work.ends_once, batch=2)
     assert not lost and list(found.values()) == items
+
+
+def test_what_was_said_until_a_process_was_stopped_counts_and_no_part_is_anothers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second item ends, and the third begins, between the look at the clock and the stop."""
+
+    def stop_later(process: WatchedProcess) -> None:
+        time.sleep(2.0)
+        stop(process)
+
+    stop = WatchedProcess.stop
+    monkeypatch.setattr(WatchedProcess, "stop", stop_later)
+    items = ["first", "spins_a_second", "third waits", "fourth"]
+    found, lost = run(items, batch=4, processes=1)
+    assert not lost and sorted(found) == [0, 1, 2, 3]
 
 
 def test_an_error_about_the_exercise_ends_the_run() -> None:

@@ -42,6 +42,12 @@ def _do(word: str) -> None:
         case "spins":
             while True:
                 pass
+        case "spins_a_second":
+            end = time.process_time() + 1.0
+            while time.process_time() < end:
+                pass
+        case "waits":
+            time.sleep(3.0)
         case "sleeps":
             time.sleep(3600)
         case "eats":
