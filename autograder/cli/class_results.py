@@ -13,7 +13,7 @@ from autograder.cli.code_examples import code_examples
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.found_class import FoundClass
 from autograder.cli.similar_code import find_similar_code
-from autograder.cli.student_files import write_student_files
+from autograder.cli.student_files import StudentFiles, write_student_files
 from autograder.grading.class_task import ClassTask
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.judged_class import JudgedClass
@@ -65,15 +65,22 @@ def write_results(
     task, entries = found.task, gradebook.entries
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
     submissions, outlines = judged.submissions, judged.outlines
-    lost = write_student_files(pool, task.output, exercise, judged, entries, paragraphs)
-    found.deliver(outlines, pool)
+    files = write_student_files(
+        pool, task.output, exercise, judged, entries, paragraphs, found.delivery()
+    )
+    # What has failed is tried once more, and told: the files of all students are there by now.
+    found.deliver([each.student for each in outlines if _undelivered(each, files)], pool)
     mistakes = misunderstandings(exercise, outlines)
     examples = code_examples(pool, submissions, mistakes)
-    follow_ups = (*lost, *find_follow_ups(exercise, outlines, submissions, gradebook))
+    follow_ups = (*files.lost, *find_follow_ups(exercise, outlines, submissions, gradebook))
     similar = find_similar_code(pool, exercise, submissions)
     pool.dismiss()
     context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs, similar)
     return _report(task, outlines, context, console)
+
+
+def _undelivered(verdict: Verdict, files: StudentFiles) -> bool:
+    return not verdict.infrastructure and verdict.student not in files.delivered
 
 
 def _report(

@@ -17,9 +17,9 @@ from autograder.grading.graded_folder import is_course
 from autograder.model.import_path import refuse_modules_in
 
 if TYPE_CHECKING:
+    from autograder.cli.student_files import Deliver
     from autograder.grading.grader_pool import GraderPool
     from autograder.grading.judged_class import JudgedClass
-    from autograder.model.verdict import Verdict
     from autograder.reports.gradebook_entry import ClassGradebook
 
 # Puts the grades of a class where its course keeps them, and returns what is there then.
@@ -30,14 +30,16 @@ EnterGrades: TypeAlias = "Callable[[JudgedClass, GraderPool], ClassGradebook]"
 class FoundClass:
     """What there is to grade, how a gradebook gets the grades, and how it is read.
 
-    `deliver` puts the pages of students where they are handed out from. With `last_counts`, the
-    gradebook has the points of the verdicts, and not of other attempts.
+    `delivery` returns what puts a page that was just made where it is handed out from. `deliver`
+    does so for students whose pages lie among the results. With `last_counts`, the gradebook has
+    the points of the verdicts, and not of other attempts.
     """
 
     task: ClassTask
     enter: EnterGrades
     read: Callable[[], ClassGradebook]
-    deliver: Callable[[Sequence[Verdict], GraderPool], None]
+    delivery: Callable[[], Deliver | None]
+    deliver: Callable[[Sequence[str], GraderPool], None]
     last_counts: bool = True
 
 
@@ -74,7 +76,8 @@ def found_class(
         task,
         enter=lambda judged, pool: ClassGradebook(),
         read=ClassGradebook,
-        deliver=lambda verdicts, pool: None,
+        delivery=lambda: None,
+        deliver=lambda students, pool: None,
     )
 
 
@@ -82,7 +85,7 @@ def _in_course(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> FoundClass:
     from autograder.course.course_task import course_task  # only a course has nbgrader
-    from autograder.course.delivered_page import deliver_class
+    from autograder.course.delivered_page import PageDelivery, deliver_class
     from autograder.course.gradebook import write_gradebook
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.course.graded_attempts import noted_attempts
@@ -103,8 +106,11 @@ def _in_course(
         notes.save()
         return read()
 
-    def deliver(verdicts: Sequence[Verdict], pool: GraderPool) -> None:
-        judged = [each.student for each in verdicts if not each.infrastructure]
-        deliver_class(found.course, name, judged, pool)
+    def delivery() -> PageDelivery:
+        return PageDelivery.into(found.course, name)
 
-    return FoundClass(found.task, enter, read, deliver, found.course.attempts.only_the_last)
+    def deliver(students: Sequence[str], pool: GraderPool) -> None:
+        deliver_class(found.course, name, students, pool)
+
+    only_last = found.course.attempts.only_the_last
+    return FoundClass(found.task, enter, read, delivery, deliver, only_last)

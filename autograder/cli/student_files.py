@@ -1,25 +1,27 @@
 """The files of one student, the verdict and the page, made in grader processes.
 
-A page shows what a student wrote, so making it is bounded like everything else that does.
+A page shows what a student wrote, so making it is bounded like everything else that does. Where
+pages are handed out from somewhere else, too, a page goes there as soon as it is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
+from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.judged_class import JudgedClass
-from autograder.grading.watched_process import one_by_one
+from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_stem
-from autograder.model.lazy_sequence import LazySequence
+from autograder.model.lazy_sequence import LazySequence, to_send
 from autograder.model.student_folders import folders_of, put_in_order
 from autograder.model.verdict import Verdict
-from autograder.reports.feedback import write_page
+from autograder.reports.feedback import written_page
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import GradebookEntries, GradebookEntry
 from autograder.reports.paragraphs import Paragraph
@@ -27,15 +29,58 @@ from autograder.reports.roll import roll_places
 from autograder.reports.verdict_files import write_verdict
 
 _BATCH = 16
+_MADE = "made"  # noted when both files of a student are there
+
+
+# Puts the page of a student where it is handed out from, and returns whether it is there.
+Deliver: TypeAlias = "Callable[[str, bytes], bool]"
+
+
+@dataclass(frozen=True)
+class StudentFiles:
+    """What came of the files of a class: the students without them, and whose page is delivered."""
+
+    lost: tuple[FollowUp, ...]
+    delivered: frozenset[str]
 
 
 @dataclass(frozen=True)
 class _Job:
-    """One student's verdict and entry, and the folder of a thousand that the files go into."""
+    """One student's verdict and entry, and the folder of a thousand that the files go into.
+
+    `verdict` may be packed; it arrives as a verdict.
+    """
 
     verdict: Verdict
     entry: GradebookEntry | None
     folder: str
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """The work of a grader process: writes the files of some students, and delivers their pages."""
+
+    output: Path
+    exercise: Exercise
+    paragraphs: Sequence[Paragraph]
+    deliver: Deliver | None
+
+    def __call__(self, jobs: Sequence[_Job], progress: WorkProgress) -> None:
+        for number, job in enumerate(jobs):
+            progress.begin(number)
+            write_verdict(self.output / "verdicts" / job.folder, job.verdict)
+            folder = self.output / "feedback" / job.folder
+            page = written_page(folder, self.exercise, job.verdict, job.entry, self.paragraphs)
+            progress.part(_MADE)
+            progress.done(self._delivered(job.verdict, page))
+
+    def _delivered(self, verdict: Verdict, page: bytes) -> bool:
+        if self.deliver is None or verdict.infrastructure:
+            return False
+        try:
+            return self.deliver(verdict.student, page)
+        except KitError:  # it is tried again, and told, when all files of the class are there
+            return False
 
 
 def write_student_files(
@@ -45,38 +90,46 @@ def write_student_files(
     judged: JudgedClass,
     entries: GradebookEntries,
     paragraphs: Sequence[Paragraph] = (),
-) -> tuple[FollowUp, ...]:
+    deliver: Deliver | None = None,
+) -> StudentFiles:
     """Write the verdict and the page of every student into `output`, in the processes of `pool`.
 
     Points on a page are the gradebook's, where it has `entries`; `paragraphs` are what the
-    instructor writes to who made a mistake. Return the students whose files could not be made.
-    Of a large class, they go into folders of a thousand. The files of who is no longer there are
-    removed. Raise `KitError` when the verdicts do not belong together or the folder cannot be
-    written.
+    instructor writes to who made a mistake. `deliver` is given each page of who could be judged;
+    who is not among the delivered then may have no page, or it may have failed. Of a large class,
+    the files go into folders of a thousand. The files of who is no longer there are removed. Raise
+    `KitError` when the verdicts do not belong together or the folder cannot be written.
     """
     places = roll_places(exercise, judged.outlines)
-    roll = LazySequence.picked(judged.verdicts, places)
     students = [judged.outlines[place].student for place in places]
     folders = folders_of(len(students))
     problems: dict[int, FollowUp] = {}
+    delivered: set[str] = set()
 
     def job(number: int) -> _Job:
-        return _Job(roll[number], entries.get(students[number]), folders[number])
+        verdict: Verdict = to_send(judged.verdicts, places[number])
+        return _Job(verdict, entries.get(students[number]), folders[number])
+
+    def written(number: int, is_delivered: bool) -> None:
+        if is_delivered:
+            delivered.add(students[number])
 
     def lost(number: int, loss: Loss) -> None:
+        if _MADE in loss.parts:
+            return  # it has been lost on its way
         why = f"the page could not be made ({loss.detail})."
         problems[number] = FollowUp("no_page", (students[number],), why, "", not_graded=True)
 
     _put_in_order(output, students, folders)
     pool.run(
-        partial(one_by_one, partial(_write_files, output, exercise, paragraphs)),
-        LazySequence(len(roll), job),
+        _Writing(output, exercise, paragraphs, deliver),
+        LazySequence(len(students), job),
         HANDLING,
-        result=lambda place, result: None,
+        result=written,
         lost=lost,
         batch=_BATCH,
     )
-    return tuple(problems[number] for number in sorted(problems))
+    return StudentFiles(tuple(problems[n] for n in sorted(problems)), frozenset(delivered))
 
 
 def _put_in_order(output: Path, students: Sequence[str], folders: Sequence[str]) -> None:
@@ -92,10 +145,3 @@ def _put_in_order(output: Path, students: Sequence[str], folders: Sequence[str])
 
 def _is_of_the_class(file: Path) -> bool:
     return file.stem == "index" or file.stem.startswith("index~")
-
-
-def _write_files(
-    output: Path, exercise: Exercise, paragraphs: Sequence[Paragraph], job: _Job
-) -> None:
-    write_verdict(output / "verdicts" / job.folder, job.verdict)
-    write_page(output / "feedback" / job.folder, exercise, job.verdict, job.entry, paragraphs)

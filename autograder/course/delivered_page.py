@@ -12,6 +12,7 @@ import hmac
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +31,27 @@ _BATCH = 16
 _MOST_NOTEBOOKS = 20
 _MOST_BYTES, _MOST_PAGE_BYTES = 10_000, 20_000_000
 _READABLE = 0o644  # as nbgrader's own: the exchange is another user's
+
+
+@dataclass(frozen=True)
+class PageDelivery:
+    """Puts a student's page where nbgrader looks for it, in whichever process has just made it."""
+
+    course: Course
+    exercise: str
+    secret: bytes
+
+    @classmethod
+    def into(cls, course: Course, exercise: str) -> PageDelivery:
+        """Return how pages of an exercise are delivered; raise `KitError`."""
+        return cls(course, exercise, input_secret(course.secret_folder))
+
+    def __call__(self, student: str, page: bytes) -> bool:
+        """Deliver it; return whether it is there. Raises `KitError` as `deliver_pages`."""
+        if len(page) > _MOST_PAGE_BYTES:
+            return False
+        _put(self.course, self.exercise, student, page, self.secret)
+        return True
 
 
 def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tuple[str, ...]:
@@ -65,20 +87,23 @@ def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool
     page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
     if page is None:
         return False
+    _put(course, exercise, student, page, secret)
+    return True
+
+
+def _put(course: Course, exercise: str, student: str, page: bytes, secret: bytes) -> None:
     folder, files = course.feedback(exercise, student), _beside(course, exercise, student, secret)
     names = _names(course.submitted(exercise, student), exercise)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in {**files, **dict.fromkeys(names, page)}.items():
-            replace_file(folder / name, content)
-            (folder / name).chmod(_READABLE)
+            replace_file(folder / name, content, _READABLE)
     except OSError as error:
         raise KitError(
             f"the page of a student cannot be put where nbgrader looks for it: {error.strerror}",
             place=str(folder),
             cure="give yourself the right to write there, and run the same command again",
         ) from error
-    return True
 
 
 def add_missing_files(course: Course, exercise: str, student: str) -> None:
@@ -88,8 +113,7 @@ def add_missing_files(course: Course, exercise: str, student: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in _beside(course, exercise, student, secret).items():
         if not (folder / name).exists():
-            replace_file(folder / name, content)
-            (folder / name).chmod(_READABLE)
+            replace_file(folder / name, content, _READABLE)
 
 
 def _beside(course: Course, exercise: str, student: str, secret: bytes) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,10 @@ from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.judged_class import JudgedClass
 from autograder.model.group_shared import share
+from autograder.model.lazy_sequence import LazySequence, to_send
+from autograder.model.verdict import Verdict
 from autograder.reports.roll import roll_places
+from autograder.submission.reading import Submission
 
 BATCH = 250  # students per transaction
 _KEPT = (
@@ -74,16 +77,9 @@ def write_gradebook(
         _staging(course) as staging,
     ):
         by_hand = _graded_by_hand(gradebook.db, notebook)
+        every = _judged_submissions(judged, graded, by_hand, counted)
         for start in range(0, len(graded), BATCH):
-            part = [
-                JudgedSubmission(
-                    judged.submissions[place],
-                    judged.verdicts[place],
-                    outlines[place].student in by_hand,
-                    counted=counted.get(outlines[place].student),
-                )
-                for place in graded[start : start + BATCH]
-            ]
+            part = every[start : start + BATCH]
             batch = graded_notebooks(course, facts, part, staging / str(start), graders)
             with _explained_errors(course, gradebook):
                 _write_batch(gradebook.db, notebook, batch)
@@ -93,6 +89,30 @@ def write_gradebook(
             for each in batch:
                 put_in_place(course, exercise, each)
     return tuple(outlines[place].student for place in roll if outlines[place].infrastructure)
+
+
+def _judged_submissions(
+    judged: JudgedClass,
+    places: Sequence[int],
+    by_hand: Collection[str],
+    counted: Mapping[str, CountedAttempt],
+) -> LazySequence[JudgedSubmission]:
+    """Return what a graded notebook is made from, of the hand-ins at `places`."""
+
+    def made(submission: Submission, verdict: Verdict, number: int) -> JudgedSubmission:
+        student = judged.outlines[places[number]].student
+        return JudgedSubmission(
+            submission, verdict, student in by_hand, counted=counted.get(student)
+        )
+
+    submissions, verdicts = judged.submissions, judged.verdicts
+    return LazySequence(
+        len(places),
+        lambda number: made(submissions[places[number]], verdicts[places[number]], number),
+        lambda number: made(
+            to_send(submissions, places[number]), to_send(verdicts, places[number]), number
+        ),
+    )
 
 
 @contextmanager

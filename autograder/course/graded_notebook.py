@@ -40,6 +40,7 @@ from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
+from autograder.model.lazy_sequence import LazySequence, to_send
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 
@@ -93,21 +94,16 @@ def graded_notebooks(
     If making one exceeds the limits for one hand-in, that notebook has the verdict without the
     student's code, and says so. Raise `KitError` when the notebooks cannot be written.
     """
-    # The cells are not needed again, and may be large.
-    slim = [
-        replace(each, submission=replace(each.submission, cells=(), not_run=())) for each in judged
-    ]
     found: dict[int, GradedNotebook] = {}
 
     def lost(place: int, loss: Loss) -> None:
         found[place] = _without_code(
-            course, exercise, slim[place], staging / f"{place}-alone", loss
+            course, exercise, judged[place], staging / f"{place}-alone", loss
         )
 
-    jobs = [(each, staging / str(place)) for place, each in enumerate(slim)]
     pool.run(
         partial(_make_batch, course, exercise),
-        jobs,
+        LazySequence(len(judged), lambda place: (to_send(judged, place), staging / str(place))),
         HANDLING,
         result=found.__setitem__,
         lost=lost,

@@ -19,6 +19,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.grading.watched_process import Bounds, Message, Preparation, WatchedProcess, Work
+from autograder.model.lazy_sequence import to_send
 from autograder.sandbox.preconditions import demand_preconditions
 
 TICK = 0.25  # seconds between two looks at the bounds
@@ -133,7 +134,7 @@ class GraderPool:
         process = self._idle.pop() if self._idle else WatchedProcess()
         self._busy[process] = _Batch(places)
         try:
-            process.give(work, [items[place] for place in places], bounds)
+            process.give(work, [to_send(items, place) for place in places], bounds)
         except OSError:
             return  # it has ended, which the next look will show
 

@@ -73,8 +73,17 @@ def write_whole(path: Path, text: str) -> None:
     A lone surrogate is written as its escape, which JSON reads back unchanged. Raises
     `KitError` when the folder cannot be written to.
     """
+    write_content(path, file_content(text))
+
+
+def file_content(text: str) -> bytes:
+    """Return what `write_whole` writes."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_content(path: Path, content: bytes) -> None:
+    """Write a file as `write_whole` does."""
     try:
-        content = text.encode("utf-8", "backslashreplace")
         try:
             replace_file(path, content)
         except FileNotFoundError:  # of a class, only the first file has no folder

@@ -11,6 +11,7 @@ import pickle
 import tempfile
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
@@ -20,6 +21,17 @@ from autograder.model.lazy_sequence import LazySequence
 
 Stored = TypeVar("Stored")
 _PREFIX = ".values-"  # where a file system has no files without a name, for a moment
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A value as bytes of ours; a process that it is sent to receives the value."""
+
+    content: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Arrive as the value."""
+        return pickle.loads, (self.content,)
 
 
 class ValueFile:
@@ -64,11 +76,14 @@ class ValueFile:
 
     def get(self, begin: int, size: int) -> Any:
         """Return a copy of the value that `put` has put there. Raises `KitError`."""
+        return pickle.loads(self.packed(begin, size).content)
+
+    def packed(self, begin: int, size: int) -> Packed:
+        """Return the value that `put` has put there as it lies there. Raises `KitError`."""
         try:
-            content = os.pread(self._file.fileno(), size, begin)
+            return Packed(os.pread(self._file.fileno(), size, begin))
         except OSError as error:
             raise self._unusable(error) from error
-        return pickle.loads(content)
 
     def _unusable(self, error: OSError) -> KitError:
         return KitError(
@@ -91,6 +106,10 @@ class StoredSequence(Sequence[Stored], Generic[Stored]):
 
     def __setitem__(self, place: int, value: Stored) -> None:
         self._begins[place], self._sizes[place] = self._file.put(value)
+
+    def packed(self, place: int) -> Packed:
+        """Return the value at a place as it lies in the file."""
+        return self._file.packed(self._begins[place], self._sizes[place])
 
     @overload
     def __getitem__(self, place: int) -> Stored: ...

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from autograder.model.exercise import Exercise
-from autograder.model.files import file_stem, write_whole
+from autograder.model.files import file_content, file_stem, write_content, write_whole
 from autograder.model.symbols import OUR_FAULT, count, number, tone
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice
@@ -85,11 +85,23 @@ def write_page(
 
     Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
     """
+    written_page(folder, exercise, verdict, entry, paragraphs)
+    return folder / page_name(verdict.student)
+
+
+def written_page(
+    folder: Path,
+    exercise: Exercise,
+    verdict: Verdict,
+    entry: GradebookEntry | None,
+    paragraphs: Sequence[Paragraph],
+) -> bytes:
+    """Do what `write_page` does; return what is in the file of the page."""
     facts = _facts(exercise, verdict, entry, paragraphs)
-    path = folder / page_name(verdict.student)
+    path, page = folder / page_name(verdict.student), file_content(_html(facts))
     write_whole(path.with_suffix(".txt"), _plain(facts))
-    write_whole(path, _html(facts))
-    return path
+    write_content(path, page)
+    return page
 
 
 def page_name(student: str) -> str:

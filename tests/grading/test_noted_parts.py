@@ -1,4 +1,4 @@
-"""What a grader process notes of an unfinished result is there for its starter, of that item only."""
+"""What a grader process notes of an unfinished result is there for its starter."""
 
 from __future__ import annotations
 
