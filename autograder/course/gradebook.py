@@ -1,9 +1,7 @@
 """Writing verdicts into nbgrader's own gradebook, in bulk.
 
-nbgrader commits once per cell and looks up each grade through four joins, which is
-slow for a large class. Here each batch of students is one transaction. The scores
-are those that nbgrader would read: its own scorer runs on the notebook that goes
-into `autograded/`. A score that somebody gave by hand stays.
+Each batch of students is one transaction. The scores are those that nbgrader would
+read: its own scorer runs on the notebook that goes into `autograded/`.
 """
 
 from __future__ import annotations
@@ -13,22 +11,20 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from nbgrader import api
-from sqlalchemy import bindparam, insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from autograder.course.creation import Course
+from autograder.course.gradebook_rows import graded_by_hand, write_batch
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.graded_notebook import (
     WRITABLE,
-    GradedNotebook,
     JudgedSubmission,
     graded_notebooks,
     put_in_place,
 )
-from autograder.course.late_penalty import penalize_late, submissions_of
+from autograder.course.late_penalty import penalize_late
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool
@@ -40,13 +36,6 @@ from autograder.reports.roll import roll_places
 from autograder.submission.reading import Submission
 
 BATCH = 250  # students per transaction
-_KEPT = (
-    api.Grade.auto_score,
-    api.Grade.manual_score,
-    api.Grade.extra_credit,
-    api.Grade.needs_manual_grade,
-)
-_COMMENT = api.Comment.auto_comment
 STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gradebook
 
 
@@ -76,13 +65,13 @@ def write_gradebook(
         nullcontext(pool) if pool else GraderPool(1) as graders,
         _staging(course) as staging,
     ):
-        by_hand = _graded_by_hand(gradebook.db, notebook)
+        by_hand = graded_by_hand(gradebook.db, notebook)
         every = _judged_submissions(judged, graded, by_hand, counted)
         for start in range(0, len(graded), BATCH):
             part = every[start : start + BATCH]
             batch = graded_notebooks(course, facts, part, staging / str(start), graders)
             with _explained_errors(course, gradebook):
-                _write_batch(gradebook.db, notebook, batch)
+                write_batch(gradebook.db, notebook, batch)
                 students = [each.student for each in batch]
                 penalize_late(gradebook, settings, notebook, students, counted)
             # After the grades: nbgrader takes a notebook in autograded/ as a sign of grades.
@@ -145,105 +134,3 @@ def _explained_errors(course: Course, gradebook: api.Gradebook) -> Iterator[None
             cure="make sure that nothing else has the gradebook open, that you may write to it, "
             "and that the disk has room; then run the same command again: nothing is graded twice",
         ) from error
-
-
-def _graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:
-    """Return the students to whom somebody has given points of `notebook` by hand."""
-    given = or_(api.Grade.manual_score.is_not(None), api.Grade.extra_credit.is_not(None))
-    rows = db.execute(_rows(api.Grade, notebook).where(given))
-    return frozenset(row.student_id for row in rows)
-
-
-def _write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
-    """Write the grades and comments of `batch` in one transaction."""
-    by_student = {graded.student: graded for graded in batch}
-    _add_missing(db, notebook, batch)
-    theirs = api.SubmittedAssignment.student_id.in_(list(by_student))
-    rows = db.execute(_rows(api.Grade, notebook).where(theirs).add_columns(*_KEPT)).all()
-    grades = []
-    for row in rows:
-        score = by_student[row.student_id].scores.get(row.name)  # a task cell has none
-        if row.manual_score is None and not row.extra_credit:
-            look = score is None
-        else:
-            # It stays. Somebody has to look again if it is about other work, and not each time.
-            other = by_student[row.student_id].changed or row.auto_score != score
-            look = row.needs_manual_grade or other
-        if (row.auto_score, row.needs_manual_grade) != (score, look):
-            grades.append({"row": row.id, "auto_score": score, "needs_manual_grade": look})
-    rows = db.execute(_rows(api.Comment, notebook).where(theirs).add_columns(_COMMENT)).all()
-    comments = [
-        {"row": row.id, "auto_comment": comment}
-        for row in rows
-        if row.auto_comment != (comment := by_student[row.student_id].comments.get(row.name))
-    ]
-    _change(db, api.Grade, grades)
-    _change(db, api.Comment, comments)
-    db.commit()
-
-
-def _change(db: Any, model: Any, changes: list[dict[str, Any]]) -> None:
-    """Write what `changes` about rows, each by its id; all change the same columns.
-
-    Not as objects of the mapper, which takes most of the time.
-    """
-    if changes:
-        table = model.__table__
-        columns: dict[str, Any] = {name: bindparam(name) for name in changes[0] if name != "row"}
-        db.execute(update(table).where(table.c.id == bindparam("row")).values(columns), changes)
-
-
-def _add_missing(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
-    """Add new students and new submissions with empty grades, and set all time stamps."""
-    names = [graded.student for graded in batch]
-    known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(names))))
-    db.add_all(api.Student(id=name) for name in names if name not in known)
-    db.flush()
-    rows = {row.student_id: row for row in db.scalars(submissions_of(notebook, names))}
-    new = []
-    for graded in batch:
-        student, at = graded.student, graded.handed_in_at
-        if student not in rows:
-            new.append(api.SubmittedAssignment(assignment_id=notebook.assignment_id))
-            new[-1].student_id, rows[student] = student, new[-1]
-        if at is not None:
-            rows[student].timestamp = at
-    db.add_all(new)
-    db.flush()
-    for book in notebook.assignment.notebooks:
-        _add_cells(db, book, [row.id for row in new])
-
-
-def _add_cells(db: Any, notebook: api.Notebook, submissions: list[str]) -> None:
-    """Add `notebook`, with a grade and a comment per cell, to the submissions with these ids."""
-    books = [
-        {"id": api.new_uuid(), "notebook_id": notebook.id, "assignment_id": submission}
-        for submission in submissions
-    ]
-    graded = (*notebook.grade_cells, *notebook.task_cells)
-    commented = (*notebook.solution_cells, *notebook.task_cells)
-    _add(db, api.SubmittedNotebook, books)
-    for model, cells in ((api.Grade, graded), (api.Comment, commented)):
-        ids = [cell.id for cell in cells]
-        _add(db, model, [{"cell_id": i, "notebook_id": book["id"]} for book in books for i in ids])
-
-
-def _add(db: Any, model: Any, rows: list[dict[str, str]]) -> None:
-    """Add rows, with the defaults that nbgrader has declared for all else."""
-    if rows:
-        db.execute(insert(model.__table__), rows)
-
-
-def _rows(model: Any, notebook: api.Notebook) -> Any:
-    """Select the grades or comments of `notebook`: the id of each, the student and the cell."""
-    return (
-        select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name)
-        .select_from(model)
-        .join(api.BaseCell, model.cell_id == api.BaseCell.id)
-        .join(api.SubmittedNotebook, model.notebook_id == api.SubmittedNotebook.id)
-        .join(
-            api.SubmittedAssignment,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .where(api.SubmittedNotebook.notebook_id == notebook.id)
-    )

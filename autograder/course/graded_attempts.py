@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, write_whole
+from autograder.model.indented_json import indented_json
 from autograder.model.marking import MarkingRules, quarters_of, share_of_checks
 from autograder.model.verdict import Outcome, Verdict
 
@@ -137,9 +138,11 @@ class AttemptNotes:
         """Write the file; raise `KitError` when that is not possible."""
         if not self.changed:
             return
-        facts = {name: [asdict(each) for each in of] for name, of in sorted(self.attempts.items())}
-        text = json.dumps(facts, indent=1, ensure_ascii=False, default=datetime.isoformat)
-        write_whole(self.path, text + "\n")
+        facts = {
+            name: [_facts(each) for each in attempts]
+            for name, attempts in sorted(self.attempts.items())
+        }
+        write_whole(self.path, indented_json(facts, indent=1) + "\n")
 
 
 def noted_attempts(folder: Path, verdicts: Iterable[Verdict], times: Times) -> AttemptNotes:
@@ -210,6 +213,11 @@ def _read(path: Path) -> dict[str, tuple[GradedAttempt, ...]]:
             cure="put back a copy of that file; or move it away, and only what is handed in from "
             "now on counts as an attempt",
         ) from None
+
+
+def _facts(attempt: GradedAttempt) -> dict[str, Any]:
+    at = attempt.handed_in
+    return {**vars(attempt), "handed_in": at.isoformat() if at else None}
 
 
 def _attempt(facts: Mapping[str, Any]) -> GradedAttempt:

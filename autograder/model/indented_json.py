@@ -9,55 +9,69 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
-_STEP = "  "
 
-
-def indented_json(value: object, left_out: Collection[str] = ()) -> str:
+def indented_json(value: object, left_out: Collection[str] = (), indent: int = 2) -> str:
     """Return `value` as JSON; a dataclass is an object, without the fields named in `left_out`.
 
     Text is not escaped into ASCII. Raises TypeError for what JSON has no form for.
     """
-    return _text(value, tuple(left_out), "\n")
+    return _text(value, tuple(left_out), "\n", " " * indent)
 
 
-def _text(value: Any, left_out: tuple[str, ...], margin: str) -> str:
+def _text(value: Any, left_out: tuple[str, ...], margin: str, step: str) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if value is None:
         return "null"
     if isinstance(value, tuple | list):
-        inner = margin + _STEP
-        return _within("[", [_text(each, left_out, inner) for each in value], "]", margin)
+        if not value:
+            return "[]"
+        inner = margin + step
+        texts = [_text(each, left_out, inner, step) for each in value]
+        return f"[{inner}{f',{inner}'.join(texts)}{margin}]"
     if value is True or value is False:
         return "true" if value else "false"
     if isinstance(value, float) and math.isfinite(value):
         return float.__repr__(value)
     if isinstance(value, dict):
-        inner = margin + _STEP
-        pairs = [f"{encode_basestring(k)}: {_text(v, left_out, inner)}" for k, v in value.items()]
-        return _within("{", pairs, "}", margin)
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        inner = margin + step
+        return _within(
+            [
+                f"{encode_basestring(k)}: {_text(v, left_out, inner, step)}"
+                for k, v in value.items()
+            ],
+            margin,
+            step,
+        )
+    fields = _fields(value.__class__, left_out)
+    if fields is None:
         return json.dumps(value)
-    inner = margin + _STEP
-    parts = [
-        f"{key}: {_text(getattr(value, name), left_out, inner)}"
-        for name, key in _names(value.__class__, left_out)
-    ]
-    return _within("{", parts, "}", margin)
+    inner = margin + step
+    texts = []
+    for name, head in fields:
+        each = getattr(value, name)
+        # Most of what there is are texts: without a call for each.
+        if isinstance(each, str):
+            texts.append(head + encode_basestring(each))
+        else:
+            texts.append(head + _text(each, left_out, inner, step))
+    return _within(texts, margin, step)
 
 
-def _within(begin: str, parts: Iterable[str], end: str, margin: str) -> str:
-    whole = f",{margin}{_STEP}".join(parts)
-    return f"{begin}{margin}{_STEP}{whole}{margin}{end}" if whole else f"{begin}{end}"
+def _within(parts: Sequence[str], margin: str, step: str) -> str:
+    inner = margin + step
+    return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}" if parts else "{}"
 
 
 @lru_cache(maxsize=64)
-def _names(kind: type[Any], left_out: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _fields(kind: type[Any], left_out: tuple[str, ...]) -> tuple[tuple[str, str], ...] | None:
     """Return the fields of a dataclass that are written: their names, and these as JSON."""
+    if not dataclasses.is_dataclass(kind):
+        return None
     names = (field.name for field in dataclasses.fields(kind))
-    return tuple((name, encode_basestring(name)) for name in names if name not in left_out)
+    return tuple((name, f"{encode_basestring(name)}: ") for name in names if name not in left_out)
