@@ -11,13 +11,19 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 
+from autograder.cli.student_files import write_student_files
 from autograder.course import delivered_page
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course
-from autograder.course.delivered_page import deliver_class
+from autograder.course.delivered_page import PageDelivery, deliver_class
 from autograder.errors import KitError
+from autograder.grading.class_reading import read_class
 from autograder.grading.grader_pool import GraderPool
+from autograder.grading.judged_class import JudgedClass
+from autograder.grading.roster import course_roster
+from autograder.grading.unjudged import without_judging
 from autograder.grading.watched_process import Bounds
+from autograder.model.verdict import Finding, Outcome
 from support.classroom import open_classroom
 from support.learner_workspace import ATTN
 from support.released_course import NAME, ROOT, grade, released_course, sample_class
@@ -54,6 +60,51 @@ def test_a_page_that_a_process_cannot_deliver_is_told_and_none_is_there_in_part(
         deliver_class(course, NAME, [WRONG], pool)
     assert told.value.place == str(course.feedback(NAME, WRONG))
     assert [file.suffix for file in course.feedback(NAME, WRONG).glob("*")] == []
+
+
+def judged_class(course: Course) -> JudgedClass:
+    exercise = course.exercise(NAME)
+    given = [(name, course.submitted(NAME, name)) for name in (WRONG, PLAIN)]
+    with GraderPool(1) as pool:
+        read = read_class(pool, exercise, course_roster(given))
+    finding = Finding(Outcome.WRONG_VALUES, "Something is wrong.")
+    return JudgedClass.in_memory(read, [without_judging(exercise, each, finding) for each in read])
+
+
+def test_a_page_is_delivered_with_the_files_and_one_that_cannot_be_loses_nobody_theirs(
+    course: Course,
+) -> None:
+    exercise, output = course.exercise(NAME), course.graded(NAME)
+    in_the_way = course.feedback(NAME, PLAIN)
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.write_text("no folder")
+    with GraderPool(1) as pool:
+        files = write_student_files(
+            pool, output, exercise, judged_class(course), {}, (), PageDelivery.into(course, NAME)
+        )
+        assert files.delivered == {WRONG} and not files.lost
+        assert page(course) == (output / "feedback" / f"{WRONG}.html").read_text(encoding="utf-8")
+        for name in (WRONG, PLAIN):
+            made = [output / "verdicts" / f"{name}.json", output / "feedback" / f"{name}.txt"]
+            assert all(file.is_file() for file in made)
+        with pytest.raises(KitError, match="cannot be put where nbgrader looks") as told:
+            deliver_class(course, NAME, [PLAIN], pool)
+    assert told.value.place == str(in_the_way)
+
+
+def never_delivered(student: str, page: bytes) -> bool:
+    """Take too much memory for a page, once it is made."""
+    return len(bytearray(1 << 40)) > len(page)
+
+
+def test_a_page_that_is_lost_on_its_way_is_made_and_not_delivered(course: Course) -> None:
+    exercise, output = course.exercise(NAME), course.graded(NAME)
+    with GraderPool(1) as pool:
+        files = write_student_files(
+            pool, output, exercise, judged_class(course), {}, (), never_delivered
+        )
+    assert not files.delivered and not files.lost
+    assert {file.stem for file in (output / "feedback").glob("*.html")} == {WRONG, PLAIN}
 
 
 def nbgrader(course: Course, *words: str) -> str:

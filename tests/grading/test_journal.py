@@ -20,7 +20,9 @@ from typing import Any
 
 import pytest
 
+from autograder.grading import journal_writer
 from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.journal_writer import JournalFault, connected
 from autograder.grading.output_folder import GRADES, OWNER
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
@@ -117,6 +119,47 @@ def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
     assert journal.find("another key", "another", EXERCISE) is None
     journal.forget([key])
     assert journal.find(key, "another", EXERCISE) is None
+
+
+def test_a_writer_uses_one_connection_and_holds_no_lock_between_two_verdicts(
+    tmp_path: Path, judged: GradedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / JOURNAL)
+    journal.prepare()
+    opened: list[Path] = []
+
+    def counted(path: Path) -> sqlite3.Connection:
+        opened.append(path)
+        return connected(path)
+
+    monkeypatch.setattr(journal_writer, "connected", counted)
+    with journal.held_open(), journal.writer() as writer:
+        for verdict in judged.verdicts.values():
+            writer.keep(key_of(verdict), verdict)
+            with closing(sqlite3.connect(journal.path, timeout=0.0)) as other:
+                other.execute("begin immediate")
+    assert len(opened) == 1
+    assert all(journal.find(key_of(v), v.student, EXERCISE) == v for v in judged.verdicts.values())
+    assert [file.name for file in tmp_path.iterdir()] == [JOURNAL], "all is in its place"
+
+
+def test_a_verdict_is_not_kept_in_a_journal_that_was_removed_meanwhile(
+    tmp_path: Path, judged: GradedFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_writer, "PAUSE", 0.0)
+    journal = Journal(tmp_path / JOURNAL)
+    journal.prepare()
+    verdict = judged.verdicts["broken_syntax"]
+    with journal.writer() as writer:
+        writer.keep(key_of(verdict), verdict)
+        for file in tmp_path.iterdir():
+            file.unlink()
+        with pytest.raises(JournalFault, match="no such table"):
+            writer.keep(key_of(verdict), verdict)
+        journal.path.unlink()
+        journal.prepare()
+        writer.keep(key_of(verdict), verdict)  # opened again
+    assert journal.find(key_of(verdict), "ada", EXERCISE)
 
 
 def key_of(verdict: Verdict) -> str:

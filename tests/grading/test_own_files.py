@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from autograder.errors import KitError
 from autograder.grading.output_folder import OWNER, SECRET, claim_output, input_secret
 from autograder.learning.own_work import MARK
 from autograder.learning.state.progress import FILE, read_progress
-from autograder.model.files import read_small, write_whole
+from autograder.model.files import read_small, replace_file, write_whole
 from support.broken.case import EXERCISE, NAME, Work
 from support.learner_workspace import ATTN, attn, start
 
@@ -301,3 +302,17 @@ def test_a_python_that_strips_assertions_alone_keeps_docstrings() -> None:
 
 def test_a_python_that_strips_nothing_loads_a_reference() -> None:
     assert read_reference(EXERCISE.folder).misconceptions
+
+
+def test_a_file_gets_the_permissions_that_are_asked_for_whatever_the_process_gives(
+    tmp_path: Path,
+) -> None:
+    before = os.umask(0o077)
+    try:
+        replace_file(tmp_path / "own", b"1")
+        replace_file(tmp_path / "for all", b"2" * 3_000_000, 0o644)
+    finally:
+        os.umask(before)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes == {"own": 0o600, "for all": 0o644}
+    assert (tmp_path / "for all").read_bytes() == b"2" * 3_000_000

@@ -66,3 +66,9 @@ def test_a_value_is_written_as_by_json_dumps(value: object) -> None:
 def test_what_json_has_no_form_for_is_refused() -> None:
     with pytest.raises(TypeError):
         indented_json(Part("a", object()))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_the_indentation_may_be_another(value: object) -> None:
+    facts = {"ada": [{"value": value}], "ben": []}
+    assert indented_json(facts, indent=1) == json.dumps(facts, indent=1, ensure_ascii=False)

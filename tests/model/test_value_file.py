@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import resource
 import signal
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.model.lazy_sequence import LazySequence
-from autograder.model.value_file import StoredSequence, ValueFile
+from autograder.model.lazy_sequence import LazySequence, to_send
+from autograder.model.value_file import Packed, StoredSequence, ValueFile
 
 
 def test_values_come_back_in_any_order_and_no_file_is_to_be_seen(tmp_path: Path) -> None:
@@ -29,6 +30,27 @@ def test_a_copy_is_read_each_time(tmp_path: Path) -> None:
         stored[0] = [1]
         stored[0].append(2)
         assert stored[0] == [1]
+
+
+def test_what_is_sent_as_it_is_stored_arrives_as_the_value(tmp_path: Path) -> None:
+    read: list[int] = []
+
+    def made(place: int) -> str:
+        read.append(place)
+        return f"made {place}"
+
+    with ValueFile(tmp_path) as file:
+        stored = StoredSequence[object](file, 3)
+        stored[0], stored[1], stored[2] = "a", ("b", 2), ["c"]
+        picked = LazySequence.picked(LazySequence.picked(stored, [2, 1])[1:], [0])
+        assert isinstance(to_send(stored, 1), Packed) and isinstance(to_send(picked, 0), Packed)
+        for sent in (to_send(stored, 1), to_send(picked, 0)):
+            assert pickle.loads(pickle.dumps([sent])) == [("b", 2)]
+        lazy = LazySequence(3, made, lambda place: to_send(stored, place))
+        assert isinstance(to_send(lazy, 2), Packed) and read == []
+    assert (
+        to_send(["in memory"], 0) == "in memory" and to_send(LazySequence(1, made), 0) == "made 0"
+    )
 
 
 def test_a_disk_that_takes_no_more_is_told_in_words(tmp_path: Path) -> None:
