@@ -96,7 +96,7 @@ def stale(
 def _same(file: str, there: bytes, made: bytes) -> bool:
     """Compare the bytes, but the numbers in the worked examples as numbers.
 
-    The last digits of PyTorch's results depend on the processor.
+    The last digits of what is computed depend on the processor.
     """
     if there == made or file != EXAMPLES:
         return there == made

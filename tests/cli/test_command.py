@@ -325,9 +325,12 @@ def test_what_was_just_built_is_up_to_date(repository: Path) -> None:
     assert run.code == RIGHT and "up to date" in run.out
 
 
-def test_what_is_committed_is_up_to_date(repository: Path) -> None:
-    for file in sorted((repository / "assignments" / NAME).iterdir()):
-        assert file.read_bytes() == (STUB / file.name).read_bytes(), file.name
+def test_what_is_committed_is_up_to_date(tmp_path: Path) -> None:
+    copy_exercise(NAME, tmp_path / "solutions")
+    shutil.copytree(STUB, tmp_path / "assignments" / NAME)
+    # Not byte for byte: the last digits of what NumPy computes depend on the processor.
+    run = attn("build", "--check", folder=tmp_path)
+    assert run.code == RIGHT and "up to date" in run.out, run.out + run.err
 
 
 @pytest.mark.slow
