@@ -62,7 +62,7 @@ def attn(
         capture_output=True,
         encoding=encoding,
         check=False,
-        timeout=300,
+        timeout=900,
     )
     return Run(run.returncode, run.stdout, run.stderr)
 
