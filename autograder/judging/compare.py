@@ -163,7 +163,8 @@ def agree(
     with np.errstate(all="ignore"):
         # As np.isclose, in a fraction of its time; NaN and infinity agree with nothing.
         near = np.abs(returned - expected) <= absolute * size + relative * np.abs(expected)
-        return np.asarray(near & np.isfinite(expected))
+        # A tolerance may itself overflow, and then infinity would be near to everything.
+        return np.asarray(near & np.isfinite(expected) & np.isfinite(returned))
 
 
 def coarse(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:

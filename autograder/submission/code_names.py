@@ -42,7 +42,7 @@ class CodeNames:
         functions: dict[str, frozenset[str]] = {}
         imported: set[str] = set()
         for tree, cell in readable:
-            for node, names in zip(tree.body, names_of_statements(cell, tree)):
+            for node, names in zip(tree.body, names_of_statements(cell, tree), strict=True):
                 # Of a large statement, only these names are told.
                 bound = names.bound if names.whole else frozenset(names_bound_in(node))
                 if isinstance(node, DefinitionNode):

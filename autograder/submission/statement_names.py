@@ -41,9 +41,12 @@ _NOT_WHOLE = StatementNames(whole=False)
 
 def names_of_statements(text: str, tree: ast.Module) -> tuple[StatementNames, ...]:
     """Return the names in each statement of a text, in order; `tree` is its syntax tree."""
-    if len(text) > LONGEST_KEPT:
-        return _read(tree)
-    return _kept_of_a_cell(text) if len(text) <= SHORT else _kept(text)
+    if len(text) <= LONGEST_KEPT:
+        kept = _kept_of_a_cell(text) if len(text) <= SHORT else _kept(text)
+        if len(kept) == len(tree.body):
+            return kept
+    # Of a text that is nested as deep as can be, a tree may be there that cannot be made again.
+    return _read(tree)
 
 
 def _read(tree: ast.Module | None) -> tuple[StatementNames, ...]:

@@ -62,7 +62,7 @@ def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
     told = [names for cell, tree in readable for names in names_of_statements(cell, tree)]
     if not all(names.whole for names in told):
         return None
-    pairs = list(zip(nodes, told))
+    pairs = list(zip(nodes, told, strict=True))
     imports = (names for node, names in pairs if isinstance(node, ast.Import | ast.ImportFrom))
     modules = frozenset(name for names in imports for name in names.bound)
     found: dict[str, list[_Statement]] = {}

@@ -261,3 +261,10 @@ def test_a_gradient_that_is_wrong_by_a_thousandth_of_the_largest_is_refused() ->
 def test_an_infinite_gradient_allows_no_other_to_be_wrong() -> None:
     expected = np.array([0.5, -0.25, 0.0], np.float32)
     assert gradient_finding(expected + np.float32(0.02), expected, largest=np.inf)
+
+
+def test_infinity_is_refused_where_the_tolerance_itself_overflows() -> None:
+    expected = np.ones(2, np.float16)
+    form = ResultSpec(("result",), ("S",), size=2e6)
+    finding = compare(np.array([np.inf, 1.0], np.float16), expected, form)
+    assert finding and "NaN or infinite" in finding.fact

@@ -1,8 +1,11 @@
 """Whether the text of a step may call another step."""
 
+import ast
+
 import pytest
 
-from autograder.submission.statement_names import MOST_NODES
+from autograder.submission import statement_names
+from autograder.submission.statement_names import MOST_NODES, names_of_statements
 from autograder.submission.step_calls import may_call
 
 PLAIN = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
@@ -58,3 +61,10 @@ def test_a_very_long_text_may_call_anything() -> None:
 def test_a_very_large_statement_may_call_anything() -> None:
     table = f"table = [{'x, ' * MOST_NODES}]\n"
     assert may_call([PLAIN + table, STEP + "    return x"], "weights", {"softmax"})
+
+
+def test_a_tree_that_cannot_be_made_again_is_read_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def weights(x):\n    return helper(x)\n# nested as deep as can be\n"
+    monkeypatch.setattr(statement_names, "parsed", lambda text: None)
+    (told,) = names_of_statements(text, ast.parse(text))
+    assert "helper" in told.called
