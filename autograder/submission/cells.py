@@ -28,8 +28,8 @@ _KEEPS_ON = r"(?:else|elif|except|finally|case)\b"
 _BEGINS = re.compile(rf"(?!{_KEEPS_ON})[^\W\d]|@|{_MARK}")
 _GOES_ON = re.compile(_KEEPS_ON)
 _MOST_STRAY = 12  # lines at the end of a part that are tried: so many first ones and last ones
-LONGEST_KEPT = 32_768  # characters: the tree of a text is a hundred times as large
-SHORT = 2_048
+_LONGEST_KEPT = 32_768  # characters: the tree of a text is a hundred times as large
+_SHORT = 2_048
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
 
 
@@ -103,9 +103,9 @@ def source_as_it_is(cell: Mapping[str, Any]) -> str:
 def parsed(text: str) -> ast.Module | None:
     """Return the syntax tree, which nobody may change, or None when the text is not Python."""
     try:
-        if len(text) <= SHORT:
+        if len(text) <= _SHORT:
             return _kept_of_a_cell(text)
-        return _kept(text) if len(text) <= LONGEST_KEPT else ast.parse(text)
+        return _kept(text) if len(text) <= _LONGEST_KEPT else ast.parse(text)
     except UNREADABLE:
         return None
 

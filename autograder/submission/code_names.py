@@ -30,19 +30,19 @@ class CodeNames:
     @classmethod
     def of(
         cls,
-        readable: Sequence[tuple[ast.Module, str]],
+        trees: Sequence[ast.Module],
         steps: Sequence[str],
         library: str,
         *,
         notebook: bool,
         live: bool,
     ) -> CodeNames:
-        """Collect the names of cells, of which each has a tree and a text."""
+        """Collect the names of cells."""
         statements: dict[str, ast.stmt] = {}
         functions: dict[str, frozenset[str]] = {}
         imported: set[str] = set()
-        for tree, cell in readable:
-            for node, names in zip(tree.body, names_of_statements(cell, tree), strict=True):
+        for tree in trees:
+            for node, names in zip(tree.body, names_of_statements(tree), strict=True):
                 # Of a large statement, only these names are told.
                 bound = names.bound if names.whole else frozenset(names_bound_in(node))
                 if isinstance(node, DefinitionNode):

@@ -44,7 +44,7 @@ def slips_in(
     originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
     written = {node.name: (node, cell) for tree, cell in readable for node in top_level(tree)}
     names = [step.name for step in exercise.steps]
-    known = CodeNames.of(readable, names, exercise.library, notebook=notebook, live=live)
+    known = CodeNames.of(trees, names, exercise.library, notebook=notebook, live=live)
     absent = absent_modules(trees, exercise.library, given)
     steps = [
         WrittenStep(name, node, originals.get(name), cell, notebook)

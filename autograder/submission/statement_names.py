@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
-from autograder.submission.cells import LONGEST_KEPT, SHORT, parsed
 from autograder.submission.slip import names_bound_by
 from autograder.submission.syntax_nodes import nodes_in
 
@@ -37,31 +36,14 @@ class StatementNames:
 
 
 _NOT_WHOLE = StatementNames(whole=False)
+_READ: WeakKeyDictionary[ast.Module, tuple[StatementNames, ...]] = WeakKeyDictionary()
 
 
-def names_of_statements(text: str, tree: ast.Module) -> tuple[StatementNames, ...]:
-    """Return the names in each statement of a text, in order; `tree` is its syntax tree."""
-    if len(text) <= LONGEST_KEPT:
-        kept = _kept_of_a_cell(text) if len(text) <= SHORT else _kept(text)
-        if len(kept) == len(tree.body):
-            return kept
-    # Of a text that is nested as deep as can be, a tree may be there that cannot be made again.
-    return _read(tree)
-
-
-def _read(tree: ast.Module | None) -> tuple[StatementNames, ...]:
-    return tuple(map(_names_in, tree.body)) if tree else ()
-
-
-# As many as trees are kept of; names take a small part of the memory of a tree.
-@lru_cache(maxsize=16)
-def _kept(text: str) -> tuple[StatementNames, ...]:
-    return _read(parsed(text))
-
-
-@lru_cache(maxsize=256)
-def _kept_of_a_cell(text: str) -> tuple[StatementNames, ...]:
-    return _read(parsed(text))
+def names_of_statements(tree: ast.Module) -> tuple[StatementNames, ...]:
+    """Return the names in each statement of a tree, in order; they are kept as long as it is."""
+    if tree not in _READ:
+        _READ[tree] = tuple(map(_names_in, tree.body))
+    return _READ[tree]
 
 
 def _names_in(node: ast.stmt) -> StatementNames:

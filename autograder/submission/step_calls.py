@@ -55,11 +55,10 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
 def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
     """Return the statements of `cells` by each name that they bind or change; None for too many."""
     trees = [parsed(cell) for cell in cells]
-    readable = [(cell, tree) for cell, tree in zip(cells, trees) if tree]
-    nodes = [node for _, tree in readable for node in tree.body]
-    if len(readable) < len(trees) or len(nodes) > MOST_STATEMENTS:
+    nodes = [node for tree in trees if tree for node in tree.body]
+    if not all(trees) or len(nodes) > MOST_STATEMENTS:
         return None
-    told = [names for cell, tree in readable for names in names_of_statements(cell, tree)]
+    told = [names for tree in trees if tree for names in names_of_statements(tree)]
     if not all(names.whole for names in told):
         return None
     pairs = list(zip(nodes, told, strict=True))

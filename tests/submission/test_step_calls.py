@@ -4,7 +4,6 @@ import ast
 
 import pytest
 
-from autograder.submission import statement_names
 from autograder.submission.statement_names import MOST_NODES, names_of_statements
 from autograder.submission.step_calls import may_call
 
@@ -63,8 +62,10 @@ def test_a_very_large_statement_may_call_anything() -> None:
     assert may_call([PLAIN + table, STEP + "    return x"], "weights", {"softmax"})
 
 
-def test_a_tree_that_cannot_be_made_again_is_read_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_is_read_once_and_never_made_again_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def weights(x):\n    return helper(x)\n# nested as deep as can be\n"
-    monkeypatch.setattr(statement_names, "parsed", lambda text: None)
-    (told,) = names_of_statements(text, ast.parse(text))
+    tree = ast.parse(text)
+    monkeypatch.setattr(ast, "parse", lambda *_: None)
+    (told,) = names_of_statements(tree)
     assert "helper" in told.called
+    assert names_of_statements(tree)[0] is told
