@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -149,9 +149,9 @@ class Journal:
         with self.writer() as writer:
             writer.keep(key, verdict)
 
-    def writer(self) -> JournalWriter:
-        """Return what keeps many verdicts, as `keep` does."""
-        return JournalWriter(self.path)
+    def writer(self) -> AbstractContextManager[JournalWriter]:
+        """Give what keeps many verdicts, as `keep` does."""
+        return closing(JournalWriter(self.path))
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""

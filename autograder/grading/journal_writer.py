@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from autograder.model.verdict import Verdict
 
@@ -45,7 +44,7 @@ def connected(path: Path) -> sqlite3.Connection:
 
 
 class JournalWriter:
-    """Keeps verdicts in the journal at `path`. A context manager, at whose end it lets go of it.
+    """Keeps verdicts in the journal at `path`, which it holds open until it is closed.
 
     No lock outlives a verdict. To open the journal takes five times as long as to write one; it is
     opened again after a fault, and when another file lies there.
@@ -55,17 +54,6 @@ class JournalWriter:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-
-    def __enter__(self) -> JournalWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
@@ -78,7 +66,7 @@ class JournalWriter:
                     )
                 return
             except JournalFault:
-                self._close()
+                self.close()
                 if last:
                     raise
                 time.sleep(PAUSE)
@@ -86,12 +74,13 @@ class JournalWriter:
     def _usable(self) -> sqlite3.Connection:
         """Return a connection to the file that is there now."""
         if self._connection is None or self._file != _identity(self._path):
-            self._close()
+            self.close()
             self._connection = connected(self._path)
             self._file = _identity(self._path)
         return self._connection
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of the journal; what is kept after that opens it again."""
         if self._connection:
             self._connection.close()
         self._connection = None
