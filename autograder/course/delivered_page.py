@@ -50,8 +50,33 @@ class PageDelivery:
         """Deliver it; return whether it is there. Raises `KitError` as `deliver_pages`."""
         if len(page) > _MOST_PAGE_BYTES:
             return False
-        _put(self.course, self.exercise, student, page, self.secret)
+        self._put(student, page)
         return True
+
+    def of(self, student: str) -> bool:
+        """Deliver the page that lies among the results; return whether there is one."""
+        pages = self.course.graded(self.exercise) / "feedback"
+        page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
+        if page is None:
+            return False
+        self._put(student, page)
+        return True
+
+    def _put(self, student: str, page: bytes) -> None:
+        folder = self.course.feedback(self.exercise, student)
+        files = _beside(self.course, self.exercise, student, self.secret)
+        names = _names(self.course.submitted(self.exercise, student), self.exercise)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, content in {**files, **dict.fromkeys(names, page)}.items():
+                replace_file(folder / name, content, _READABLE)
+        except OSError as error:
+            raise KitError(
+                "the page of a student cannot be put where nbgrader looks for it: "
+                f"{error.strerror}",
+                place=str(folder),
+                cure="give yourself the right to write there, and run the same command again",
+            ) from error
 
 
 def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tuple[str, ...]:
@@ -59,8 +84,7 @@ def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tup
 
     Left out is whose page could not be made. Raises `KitError` when the folder cannot be written.
     """
-    secret = input_secret(course.secret_folder)
-    return tuple(each for each in students if _deliver(course, exercise, each, secret))
+    return tuple(filter(PageDelivery.into(course, exercise).of, students))
 
 
 def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: GraderPool) -> None:
@@ -76,34 +100,8 @@ def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: 
             cure="run the same command again",
         )
 
-    secret = input_secret(course.secret_folder)
-    work = partial(one_by_one, partial(_deliver, course, exercise, secret=secret))
+    work = partial(one_by_one, PageDelivery.into(course, exercise).of)
     pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
-
-
-def _deliver(course: Course, exercise: str, student: str, secret: bytes) -> bool:
-    """Deliver one page; return whether there is one."""
-    pages = course.graded(exercise) / "feedback"
-    page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
-    if page is None:
-        return False
-    _put(course, exercise, student, page, secret)
-    return True
-
-
-def _put(course: Course, exercise: str, student: str, page: bytes, secret: bytes) -> None:
-    folder, files = course.feedback(exercise, student), _beside(course, exercise, student, secret)
-    names = _names(course.submitted(exercise, student), exercise)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in {**files, **dict.fromkeys(names, page)}.items():
-            replace_file(folder / name, content, _READABLE)
-    except OSError as error:
-        raise KitError(
-            f"the page of a student cannot be put where nbgrader looks for it: {error.strerror}",
-            place=str(folder),
-            cure="give yourself the right to write there, and run the same command again",
-        ) from error
 
 
 def add_missing_files(course: Course, exercise: str, student: str) -> None:
