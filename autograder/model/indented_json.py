@@ -29,25 +29,20 @@ def _text(value: Any, left_out: tuple[str, ...], margin: str, step: str) -> str:
     if value is None:
         return "null"
     if isinstance(value, tuple | list):
-        if not value:
-            return "[]"
         inner = margin + step
-        texts = [_text(each, left_out, inner, step) for each in value]
-        return f"[{inner}{f',{inner}'.join(texts)}{margin}]"
+        return _within(
+            "[", [_text(each, left_out, inner, step) for each in value], "]", margin, inner
+        )
     if value is True or value is False:
         return "true" if value else "false"
     if isinstance(value, float) and math.isfinite(value):
         return float.__repr__(value)
     if isinstance(value, dict):
         inner = margin + step
-        return _within(
-            [
-                f"{encode_basestring(k)}: {_text(v, left_out, inner, step)}"
-                for k, v in value.items()
-            ],
-            margin,
-            step,
-        )
+        texts = [
+            f"{encode_basestring(k)}: {_text(v, left_out, inner, step)}" for k, v in value.items()
+        ]
+        return _within("{", texts, "}", margin, inner)
     fields = _fields(value.__class__, left_out)
     if fields is None:
         return json.dumps(value)
@@ -60,12 +55,11 @@ def _text(value: Any, left_out: tuple[str, ...], margin: str, step: str) -> str:
             texts.append(head + encode_basestring(each))
         else:
             texts.append(head + _text(each, left_out, inner, step))
-    return _within(texts, margin, step)
+    return _within("{", texts, "}", margin, inner)
 
 
-def _within(parts: Sequence[str], margin: str, step: str) -> str:
-    inner = margin + step
-    return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}" if parts else "{}"
+def _within(begin: str, texts: Sequence[str], end: str, margin: str, inner: str) -> str:
+    return f"{begin}{inner}{f',{inner}'.join(texts)}{margin}{end}" if texts else begin + end
 
 
 @lru_cache(maxsize=64)
