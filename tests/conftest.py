@@ -1,6 +1,10 @@
-"""How many processes the tests run in."""
+"""How many processes the tests run in, and how many threads those compute with."""
 
 import os
+
+from autograder.model.thread_counts import ONE_THREAD
+
+os.environ.update(ONE_THREAD)
 
 
 def pytest_xdist_auto_num_workers() -> int:

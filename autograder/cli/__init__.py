@@ -5,10 +5,15 @@ So importing it is cheap.
 """
 
 import gc
+import os
+
+from autograder.model.thread_counts import ONE_THREAD
 
 
 def main() -> None:
     """Read the command line and run the command; never returns."""
+    for variable, count in ONE_THREAD.items():
+        os.environ.setdefault(variable, count)
     from autograder.cli.command_line import attn
 
     try:

@@ -21,6 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from autograder.model.thread_counts import ONE_THREAD
 from autograder.sandbox.ending import Ending
 from autograder.worker.plan import PACKAGE, Plan
 
@@ -31,9 +32,7 @@ _ENVIRONMENT = {
     "USER": "student",
     "PYTHONHASHSEED": "0",
     "PYTHONIOENCODING": "utf-8:backslashreplace",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
+    **ONE_THREAD,
     "MALLOC_ARENA_MAX": "2",
 }
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
