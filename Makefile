@@ -29,7 +29,7 @@ coverage: $(READY)
 	$(BIN)/coverage report
 	$(BIN)/python tests/project/coverage_floor.py
 
-# What takes minutes: a run killed at fifty random moments, every attack, alone and through both
+# What takes minutes: a run killed at random moments, every attack, alone and through both
 # commands, nbgrader's own commands on whole classes, an installation of a student's, and at length
 # what `make test` takes a sample of.
 test-slow: $(READY)

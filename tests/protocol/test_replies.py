@@ -29,6 +29,7 @@ from autograder.model.verdict import Finding, Outcome, StepVerdict
 from autograder.notebook.step_report import report_on
 from autograder.protocol.wire import Opaque
 from autograder.submission.reading import Submission
+from support.draws import draws
 from support.hostile_replies import Liar
 from support.judged_steps import judged as judged_in_process
 from support.judged_steps import judged_by
@@ -98,8 +99,8 @@ def test_every_kind_of_reply_ends_in_an_outcome_of_the_students(manner: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("name", EXERCISES)
-def test_fifty_liars_of_every_manner_do_too(name: str, manner: str) -> None:
-    lie(name, manner, range(50))
+def test_many_liars_of_every_manner_do_too(name: str, manner: str) -> None:
+    lie(name, manner, range(draws(10, 50)))
 
 
 @pytest.mark.parametrize("manner", MANNERS)
