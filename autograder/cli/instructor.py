@@ -122,7 +122,7 @@ def release(
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
-    help="How many grader processes [default: one per core].",
+    help="How many grader processes [default: by the class, at most one per core].",
 )
 @click.option(
     "--allow-protection",

@@ -1,1 +1,1 @@
-"""Grading: from submissions to verdicts, one grader process per core."""
+"""Grading: from submissions to verdicts, in watched grader processes."""

@@ -12,9 +12,10 @@ from autograder.model.marking import DEFAULT_RULES, MarkingRules
 
 @dataclass(frozen=True)
 class GradingOptions:
-    """How to grade: in how many processes (None: one per core), isolated or not (`allow_process`),
-    whether to judge `again` what has been judged before, on which `cluster` (None: only here), and
-    what there are points for, as in `MarkingRules` (None: as the course says)."""
+    """How to grade: in how many processes (None: as many as the class is worth), isolated or not
+    (`allow_process`), whether to judge `again` what has been judged before, on which `cluster`
+    (None: only here), and what there are points for, as in `MarkingRules` (None: as the course
+    says)."""
 
     processes: int | None = None
     allow_process: bool = False

@@ -136,8 +136,9 @@ def judge_class(
     """Judge every submission; what the journal holds is not judged.
 
     `on_verdict` is called with the verdict on each one, as it becomes known; none is kept here.
-    `pool` judges; without a pool, one of `processes` (default: one per core) is made. Raises
-    `KitError` when the exercise cannot be used or the sandbox falls short of the demand.
+    `pool` judges; without a pool, one of `processes` is made (None: as many as are worth their
+    start). Raises `KitError` when the exercise cannot be used or the sandbox falls short of the
+    demand.
     """
     groups = _equal(submissions)
     firsts = LazySequence.picked(submissions, [group[0].place for group in groups])
@@ -155,7 +156,7 @@ def judge_class(
             tell(place, _stopped(exercise, firsts[place], loss, run))
 
     folder, limits = exercise.folder.absolute(), bounds or judging_bounds(exercise)
-    with nullcontext(pool) if pool else GraderPool(_count(processes, len(firsts))) as graders:
+    with nullcontext(pool) if pool else GraderPool(processes) as graders:
         graders.run(
             ClassJudging(folder, run),
             firsts,
@@ -231,7 +232,3 @@ def _equal(submissions: Sequence[Submission]) -> list[list[_StudentPlace]]:
         key = judging_key(submission, "", False)
         groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
     return list(groups.values())
-
-
-def _count(processes: int | None, submissions: int) -> int:
-    return max(1, min(processes or GraderPool().processes, submissions))

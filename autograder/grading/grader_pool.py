@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ from autograder.model.lazy_sequence import to_send
 from autograder.sandbox.preconditions import demand_preconditions
 
 TICK = 0.25  # seconds between two looks at the bounds
+# So many hand-ins are judged by one process before another one has started; so long does work wait
+# before another is started all the same, in seconds.
+WORTH_A_START = 12
+PATIENCE = 10.0
 MOST_TRIES = 2
 MOST_FALSE_STARTS = 3
 
@@ -59,11 +64,15 @@ class _Batch:
 
 
 class GraderPool:
-    """Grader processes (default: one per core), kept until the end. A context manager."""
+    """As many grader processes as are named, kept until the end. A context manager.
+
+    By default, as many as are worth their start, and at most one per core.
+    """
 
     def __init__(self, processes: int | None = None) -> None:
         demand_preconditions()
         self.processes = processes or os.cpu_count() or 1
+        self._named = processes is not None
         self._idle: list[WatchedProcess] = []
         self._busy: dict[WatchedProcess, _Batch] = {}
         self._false_starts = 0
@@ -80,11 +89,11 @@ class GraderPool:
         self.close()
 
     def begin(self, items: int, preparation: Preparation | None = None) -> None:
-        """Start as many processes as `items` can use, and have each do the `preparation`.
+        """Start as many processes as are worth it, and have each do the `preparation`.
 
         They are ready when they are given work.
         """
-        missing = min(self.processes, items) - len(self._idle) - len(self._busy)
+        missing = min(self._worthwhile(items), items) - len(self._idle) - len(self._busy)
         for _ in range(missing):
             self._idle.append(WatchedProcess())
             if preparation:
@@ -120,8 +129,11 @@ class GraderPool:
         """
         waiting = deque(_batches(range(len(items)), batch))
         tries: Counter[int] = Counter()
+        impatient = time.monotonic() + PATIENCE
         while waiting or self._busy:
-            while waiting and len(self._busy) < self.processes:
+            many = time.monotonic() > impatient
+            most = self.processes if many else self._worthwhile(len(items))
+            while waiting and (self._idle or len(self._busy) < most):
                 self._give(work, items, bounds, waiting.popleft())
             for process in self._ready():
                 self._listen(process, result)
@@ -129,6 +141,12 @@ class GraderPool:
                 if over := self._over(process):
                     left = self._ended(process, over, result, tries, lost)
                     waiting.extendleft(reversed(left))
+
+    def _worthwhile(self, items: int) -> int:
+        """Return how many processes should work on `items` at first."""
+        if self._named:
+            return self.processes
+        return min(self.processes, -(-items // WORTH_A_START))
 
     def _give(self, work: Work, items: Sequence[Any], bounds: Bounds, places: list[int]) -> None:
         process = self._idle.pop() if self._idle else WatchedProcess()

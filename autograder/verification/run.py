@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import zip_longest
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from rich.console import Console
@@ -94,7 +96,9 @@ def prove_all(
 def _pool() -> ProcessPoolExecutor:
     """Return a pool with a process per core; raise `KitError` if semaphores do not work."""
     try:
-        return ProcessPoolExecutor(os.cpu_count() or 1, multiprocessing.get_context("spawn"))
+        return ProcessPoolExecutor(
+            os.cpu_count() or 1, multiprocessing.get_context("spawn"), _end_with_parent
+        )
     except OSError as error:
         raise limit_reached(error) or KitError(
             f"processes cannot wait for each other here: no semaphore can be made "
@@ -103,6 +107,18 @@ def _pool() -> ProcessPoolExecutor:
             cure="make sure that it exists and is writable, with a few kilobytes free "
             "(`mount -o remount,rw /dev/shm`; docker run --shm-size)",
         ) from None
+
+
+def _end_with_parent() -> None:
+    """Have this process end when the command is killed: a proof goes on for minutes otherwise."""
+    parent = multiprocessing.parent_process()
+    assert parent
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def proof_table(proofs: Sequence[Proof]) -> Table:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import KitError
+from autograder.grading import grader_pool
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.watched_process import Bounds, WatchedProcess
 from support import grader_work
@@ -24,7 +25,7 @@ def run(
     items: Sequence[str],
     work: Callable[..., None] = grader_work.do,
     batch: int = 1,
-    processes: int = 2,
+    processes: int | None = 2,
     bounds: Bounds = BOUNDS,
 ) -> tuple[dict[int, Any], dict[int, Loss]]:
     found: dict[int, Any] = {}
@@ -91,6 +92,27 @@ def test_a_process_prepares_before_its_work_and_works_also_when_that_fails(
             lost=lambda place, loss: pytest.fail(loss.detail),
         )
     assert told == {0: preparation is grader_work.prepare}
+
+
+def test_a_small_class_gets_one_process_unless_more_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for items, named, started in (3, None, 1), (13, None, 2), (500, None, 2), (3, 3, 3), (2, 3, 2):
+        with GraderPool(named) as pool:
+            pool.begin(items)
+            assert len(multiprocessing.active_children()) == started, (items, named)
+    found, _ = run(["item"] * 6, processes=None)
+    assert len({result.split()[2] for result in found.values()}) == 1
+
+
+def test_a_small_class_that_waits_long_gets_another_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(grader_pool, "PATIENCE", 0.5)
+    found, _ = run(["waits", "item"], processes=None)
+    assert len({result.split()[2] for result in found.values()}) == 2
 
 
 def test_processes_that_are_dismissed_have_ended_when_their_pool_is_closed() -> None:

@@ -197,7 +197,7 @@ ALL_TESTS = "\n".join(
 )
 NAMED = re.compile(r"[`\n ](attn|make|nbgrader) ([a-z][\w-]*)")
 # Targets that CI leaves out: tests run what is behind `layers`, the others are for people.
-BY_HAND = {"costs", "bench", "coverage", "layers", "pictures"}
+BY_HAND = {"costs", "bench", "coverage", "layers", "mutants", "pictures"}
 
 
 def runs(subcommand: str) -> str:

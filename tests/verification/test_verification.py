@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from autograder.verification.matrix import (
 from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
+from support.processes import PATIENCE, descendants
 from support.written_exercise import Change, changed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -292,3 +296,28 @@ def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> N
         "numpy_single_head: a message of a check has 82 words, and 80 are the most (say less): "
         f"“{BEGINNING}{LONG.strip()}”",
     ]
+
+
+@pytest.mark.slow
+def test_a_proof_that_is_killed_leaves_no_process_behind() -> None:
+    attn = Path(sys.executable).with_name("attn")
+    words = ("verify", "--exercise", "numpy_single_head", "--mutants", "none", "--seeds", "100000")
+    run = subprocess.Popen([attn, *words], cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        proving = within(PATIENCE, lambda: [*descendants(run.pid)][2:])
+    finally:
+        run.kill()
+        run.wait()
+    assert proving and within(PATIENCE, lambda: not any(map(is_there, proving)))
+
+
+def within(seconds: float, wanted: Callable[[], Any]) -> Any:
+    """Return what is wanted as soon as it is there; what there is instead after these seconds."""
+    end = time.monotonic() + seconds
+    while not (found := wanted()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def is_there(pid: int) -> bool:
+    return Path("/proc", str(pid)).exists()
