@@ -518,7 +518,7 @@ TEXTS: dict[str, Growing] = {
     "checks over lines": (lambda n: "check(\n);" * n, 8_000),
     "calls of calls": (lambda n: f"{'x' + '()' * n}\n" * 4, 1_200),
     "attributes of attributes": (lambda n: f"{'x' + '.a' * n}\n" * 20, 1_200),
-    "statements on one line": (lambda n: "x;" * n, 10_000),
+    "statements on one line": (lambda n: "x;" * n, 5_000),
     "definitions": (lambda n: "def softmax(): 0\n" * n, 4_500),
     "stubs": (lambda n: "def softmax(): pass\n" * n, 4_500),
     "definitions of other names": (lambda n: "".join(f"def f{k}(): 0\n" for k in range(n)), 4_500),
