@@ -8,18 +8,15 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 from __future__ import annotations
 
 import contextlib
-import errno
 import multiprocessing
 import os
 import pickle
 import select
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from multiprocessing import connection
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -27,7 +24,8 @@ from autograder.errors import KitError
 from autograder.grading.noted_parts import NotedParts
 from autograder.grading.rare_collection import collect_rarely
 from autograder.model.import_path import safe_for_a_new_process
-from autograder.model.machine_fault import fault_of, limit_reached
+from autograder.model.machine_fault import fault_of
+from autograder.model.parent_process import end_with_parent
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
 
@@ -217,7 +215,8 @@ def _serve(line: Connection, parts: NotedParts) -> None:
     os.chdir("/")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the starter, which ends this
     try:
-        _end_with_starter()
+        # Otherwise it would wait forever for work of a starter that is killed.
+        end_with_parent(lambda: remove_canaries(os.getpid()))
     except KitError as error:
         _send(line, Message("failed", value=error))  # to be heard by who gives the first work
         return
@@ -309,24 +308,3 @@ def _bound_memory(megabytes: int | None) -> None:
 def _own_memory() -> int:
     """Return the kernel's file on the memory of this process, opened once for all hand-ins."""
     return os.open("/proc/self/statm", os.O_RDONLY)
-
-
-def _end_with_starter() -> None:
-    """End this process when its starter is killed; otherwise it would wait forever.
-
-    Raises `KitError` when this user may have no thread more.
-    """
-    starter = multiprocessing.parent_process()
-    assert starter is not None
-
-    def watch() -> None:
-        connection.wait([starter.sentinel])
-        remove_canaries(os.getpid())
-        os._exit(1)
-
-    thread = threading.Thread(target=watch, name="end with starter", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError as error:  # Python keeps no number of it; there is one reason only
-        refused = OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        raise limit_reached(refused) or error from error

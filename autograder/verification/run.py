@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import zip_longest
-from multiprocessing.connection import wait
 from pathlib import Path
 
 from rich.console import Console
@@ -18,6 +16,7 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.model.machine_fault import limit_reached
+from autograder.model.parent_process import end_with_parent
 from autograder.model.symbols import WRONG
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.matrix import kills_text
@@ -96,9 +95,8 @@ def prove_all(
 def _pool() -> ProcessPoolExecutor:
     """Return a pool with a process per core; raise `KitError` if semaphores do not work."""
     try:
-        return ProcessPoolExecutor(
-            os.cpu_count() or 1, multiprocessing.get_context("spawn"), _end_with_parent
-        )
+        spawn = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(os.cpu_count() or 1, spawn, end_with_parent)
     except OSError as error:
         raise limit_reached(error) or KitError(
             f"processes cannot wait for each other here: no semaphore can be made "
@@ -107,18 +105,6 @@ def _pool() -> ProcessPoolExecutor:
             cure="make sure that it exists and is writable, with a few kilobytes free "
             "(`mount -o remount,rw /dev/shm`; docker run --shm-size)",
         ) from None
-
-
-def _end_with_parent() -> None:
-    """Have this process end when the command is killed: a proof goes on for minutes otherwise."""
-    parent = multiprocessing.parent_process()
-    assert parent
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def proof_table(proofs: Sequence[Proof]) -> Table:

@@ -15,7 +15,6 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from autograder.grading.lock import class_lock
 from support.broken.case import Work
 from support.draws import draws
 from support.gradebook_scores import scores
-from support.processes import descendants
+from support.processes import PATIENCE, descendants, wait_for
 from support.released_course import (
     NAME,
     Result,
@@ -51,7 +50,6 @@ EVERYBODY = len(STUDENTS) + 1
 KILLS = draws(15, 50)
 SEED = int(os.environ.get("ATTN_SEED", "20261120"))
 WAITS = "another run is grading this class"
-PATIENCE = 240.0  # seconds that anything may take on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +84,6 @@ def rows(course: Course) -> dict[str, tuple[str, str]]:
             assert "no such table" in str(error)
             found = []
     return {key: (verdict, judged_at) for key, verdict, judged_at in found if key}
-
-
-def wait_for(happened: Callable[[], bool], said: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < end, said
-        time.sleep(0.01)
 
 
 def wait_for_rows(course: Course, run: subprocess.Popen[Any], number: int) -> None:

@@ -34,7 +34,7 @@ from support.learner_workspace import (
     stub_file,
     written,
 )
-from support.processes import PATIENCE, left_in, working_in
+from support.processes import PATIENCE, left_in, wait_for, working_in
 from support.terminal import Terminal, by_rename
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,10 +97,7 @@ def put(workspace: Path, top: str = "", **bodies: str) -> Path:
 
 def until(condition: Callable[[Path], object], workspace: Path) -> None:
     """Wait until `condition` holds for the workspace."""
-    end = time.monotonic() + PATIENCE
-    while not condition(workspace):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_for(lambda: condition(workspace), "it does not come")
 
 
 def library(folder: Path, code: str) -> str:

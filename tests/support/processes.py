@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 30  # seconds: a machine may be busy
+PATIENCE = 240  # seconds that anything may take on a busy machine
 
 
 def descendants(pid: int) -> list[int]:
@@ -39,6 +40,14 @@ def working_in(folder: Path) -> dict[int, str]:
             except OSError:  # it has ended meanwhile, or is somebody else's
                 continue
     return found
+
+
+def wait_for(happened: Callable[[], object], said: str) -> None:
+    """Wait until something has happened; fail with what is `said` if it never does."""
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end, said
+        time.sleep(0.01)
 
 
 def left_in(folder: Path) -> dict[int, str]:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +23,7 @@ from autograder.verification.matrix import (
 from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
-from support.processes import PATIENCE, descendants
+from support.processes import left_in, wait_for, working_in
 from support.written_exercise import Change, changed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -299,25 +296,13 @@ def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_proof_that_is_killed_leaves_no_process_behind() -> None:
+def test_a_proof_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
     attn = Path(sys.executable).with_name("attn")
-    words = ("verify", "--exercise", "numpy_single_head", "--mutants", "none", "--seeds", "100000")
-    run = subprocess.Popen([attn, *words], cwd=ROOT, stdout=subprocess.DEVNULL)
+    words = ("verify", SOLUTIONS, "--exercise", "numpy_single_head", "--seeds", "100000")
+    run = subprocess.Popen([attn, *words], cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
-        proving = within(PATIENCE, lambda: [*descendants(run.pid)][2:])
+        wait_for(lambda: len(working_in(tmp_path)) > 2, "nothing is proved")
     finally:
         run.kill()
         run.wait()
-    assert proving and within(PATIENCE, lambda: not any(map(is_there, proving)))
-
-
-def within(seconds: float, wanted: Callable[[], Any]) -> Any:
-    """Return what is wanted as soon as it is there; what there is instead after these seconds."""
-    end = time.monotonic() + seconds
-    while not (found := wanted()) and time.monotonic() < end:
-        time.sleep(0.1)
-    return found
-
-
-def is_there(pid: int) -> bool:
-    return Path("/proc", str(pid)).exists()
+    assert left_in(tmp_path) == {}

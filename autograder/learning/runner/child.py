@@ -13,17 +13,17 @@ import os
 import shutil
 import signal
 import sys
-import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import util
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.parent_process import end_with_parent
 
 if TYPE_CHECKING:
     from autograder.learning.runner.job import Send
@@ -49,7 +49,7 @@ def main(line: Connection, exercise: Exercise) -> None:
     imported = [library for library in ("numpy", "torch") if library in sys.modules]
     silence()
     _leave_group()
-    _end_with_parent()
+    end_with_parent(_end_what_it_started)
     # The learner's code may start processes of its own, such as those of a DataLoader.
     multiprocessing.current_process().daemon = False
     try:
@@ -83,20 +83,13 @@ def _leave_group() -> None:
         os.setsid()
 
 
-def _end_with_parent() -> None:
-    """End this process, and all that it started, when its parent is killed."""
+def _end_what_it_started() -> None:
+    """Remove what a killed parent has left, and kill this process with all that it started."""
     parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        if sys.platform == "linux" and parent.pid and _gone(parent.pid):
-            shutil.rmtree(util.get_temp_dir(), ignore_errors=True)  # the parent's
-        if sys.platform != "win32":
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    if sys.platform == "linux" and parent and parent.pid and _gone(parent.pid):
+        shutil.rmtree(util.get_temp_dir(), ignore_errors=True)  # the parent's
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)
 
 
 def _gone(pid: int) -> bool:
