@@ -93,7 +93,7 @@ class GraderPool:
 
         They are ready when they are given work.
         """
-        missing = min(self._worthwhile(items), items) - len(self._idle) - len(self._busy)
+        missing = self._worthwhile(items) - len(self._idle) - len(self._busy)
         for _ in range(missing):
             self._idle.append(WatchedProcess())
             if preparation:
@@ -131,8 +131,8 @@ class GraderPool:
         tries: Counter[int] = Counter()
         impatient = time.monotonic() + PATIENCE
         while waiting or self._busy:
-            many = time.monotonic() > impatient
-            most = self.processes if many else self._worthwhile(len(items))
+            late = time.monotonic() > impatient
+            most = self.processes if late else self._worthwhile(len(items))
             while waiting and (self._idle or len(self._busy) < most):
                 self._give(work, items, bounds, waiting.popleft())
             for process in self._ready():
@@ -144,9 +144,7 @@ class GraderPool:
 
     def _worthwhile(self, items: int) -> int:
         """Return how many processes should work on `items` at first."""
-        if self._named:
-            return self.processes
-        return min(self.processes, -(-items // WORTH_A_START))
+        return min(self.processes, items if self._named else -(-items // WORTH_A_START))
 
     def _give(self, work: Work, items: Sequence[Any], bounds: Bounds, places: list[int]) -> None:
         process = self._idle.pop() if self._idle else WatchedProcess()
