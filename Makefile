@@ -31,9 +31,9 @@ coverage: $(READY)
 
 # What takes minutes: a run killed at random moments, every attack, alone and through both
 # commands, nbgrader's own commands on whole classes, an installation of a student's, and at length
-# what `make test` takes a sample of.
+# what `make test` takes a sample of. SLOW_TESTS=tests/course runs only those of that folder.
 test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow -n auto --dist loadfile
+	$(BIN)/python -m pytest -m slow -n auto --dist loadfile $(SLOW_TESTS)
 
 # The learner's day in a real browser and a real terminal; needs Chromium from the system.
 test-browser: $(BROWSER)
