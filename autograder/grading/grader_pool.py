@@ -133,7 +133,7 @@ class GraderPool:
         while waiting or self._busy:
             late = time.monotonic() > impatient
             most = self.processes if late else self._worthwhile(len(items))
-            while waiting and (self._idle or len(self._busy) < most):
+            while waiting and (self._idle or (len(self._busy) < most and self._start())):
                 self._give(work, items, bounds, waiting.popleft())
             for process in self._ready():
                 self._listen(process, result)
@@ -146,8 +146,21 @@ class GraderPool:
         """Return how many processes should work on `items` at first."""
         return min(self.processes, items if self._named else -(-items // WORTH_A_START))
 
+    def _start(self) -> bool:
+        """Start one more process; return False if none can be, and others are at work."""
+        try:
+            self._idle.append(WatchedProcess())
+        except (KitError, OSError):
+            if not self._busy:
+                raise
+            self._go_on_with_these()
+        return bool(self._idle)
+
+    def _go_on_with_these(self) -> None:
+        self.processes = len(self._busy)
+
     def _give(self, work: Work, items: Sequence[Any], bounds: Bounds, places: list[int]) -> None:
-        process = self._idle.pop() if self._idle else WatchedProcess()
+        process = self._idle.pop()
         self._busy[process] = _Batch(places)
         try:
             process.give(work, [to_send(items, place) for place in places], bounds)
@@ -239,7 +252,9 @@ class GraderPool:
         """Report the item that is lost; return the batches that are still to be done."""
         if batch.position is None:
             self._false_starts += 1
-            if self._false_starts >= MOST_FALSE_STARTS:
+            if self._false_starts >= MOST_FALSE_STARTS and self._busy:
+                self._go_on_with_these()
+            elif self._false_starts >= MOST_FALSE_STARTS:
                 raise KitError(
                     f"grader processes exit before they start working ({loss.detail})",
                     place=sys.executable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import time
@@ -102,6 +103,7 @@ def test_a_small_class_gets_one_process_unless_more_are_named(
         with GraderPool(named) as pool:
             pool.begin(items)
             assert len(multiprocessing.active_children()) == started, (items, named)
+    monkeypatch.setattr(grader_pool, "PATIENCE", 600.0)  # also where a start takes long
     found, _ = run(["item"] * 6, processes=None)
     assert len({result.split()[2] for result in found.values()}) == 1
 
@@ -113,6 +115,45 @@ def test_a_small_class_that_waits_long_gets_another_process(
     monkeypatch.setattr(grader_pool, "PATIENCE", 0.5)
     found, _ = run(["waits", "item"], processes=None)
     assert len({result.split()[2] for result in found.values()}) == 2
+
+
+class Refused(WatchedProcess):
+    """A grader process that is the only one which this machine allows."""
+
+    def __init__(self) -> None:
+        if multiprocessing.active_children():
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        super().__init__()
+
+
+class KilledAtItsStart(WatchedProcess):
+    """A grader process that ends at once, but for the first."""
+
+    def __init__(self) -> None:
+        first = not multiprocessing.active_children()
+        super().__init__()
+        if not first:
+            self.kill()
+
+
+@pytest.mark.parametrize("kind", [Refused, KilledAtItsStart])
+def test_a_further_process_that_cannot_start_stops_nobody_who_is_at_work(
+    monkeypatch: pytest.MonkeyPatch, kind: type[WatchedProcess]
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(grader_pool, "PATIENCE", 0.1)
+    monkeypatch.setattr(grader_pool, "WatchedProcess", kind)
+    found, lost = run(["waits", *["item"] * 4], processes=None)
+    assert not lost and len({result.split()[2] for result in found.values()}) == 1
+
+
+def test_a_first_process_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> WatchedProcess:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(grader_pool, "WatchedProcess", refused)
+    with pytest.raises(OSError, match=os.strerror(errno.EAGAIN)):
+        run(["item"])
 
 
 def test_processes_that_are_dismissed_have_ended_when_their_pool_is_closed() -> None:
