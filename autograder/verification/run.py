@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -78,10 +80,18 @@ def prove_all(
         accepted = [pool.submit(prove_accepted, folder, seeds) for folder in folders]
         drawn = seeds_for_mistakes(seeds)
         caught = [pool.submit(prove_caught, folder, drawn) for folder in folders]
-        proofs = tuple(
-            Proof(first.result(), second.result(), third.result() if third else None)
-            for first, second, third in zip_longest(caught, accepted, mutated)
-        )
+        try:
+            proofs = tuple(
+                Proof(first.result(), second.result(), third.result() if third else None)
+                for first, second, third in zip_longest(caught, accepted, mutated)
+            )
+        except BrokenProcessPool as error:
+            raise KitError(
+                "a process of the proof has ended before its work was done",
+                place=sys.executable,
+                cure="read the output above; if there is none, it was killed, perhaps for lack of "
+                "memory: prove one exercise at a time (`--exercise NAME`)",
+            ) from error
     if mutated:
         console.print(mutant_table(proofs))
         console.print()

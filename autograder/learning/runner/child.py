@@ -49,10 +49,10 @@ def main(line: Connection, exercise: Exercise) -> None:
     imported = [library for library in ("numpy", "torch") if library in sys.modules]
     silence()
     _leave_group()
-    end_with_parent(_end_what_it_started)
     # The learner's code may start processes of its own, such as those of a DataLoader.
     multiprocessing.current_process().daemon = False
     try:
+        end_with_parent(_end_what_it_started)
         folder = exercise.folder.resolve()
         os.chdir(folder)
         questions = _ready(replace(exercise, folder=folder))
