@@ -76,7 +76,7 @@ def _started(processes: int) -> LocalCluster:
         raise KitError(
             f"Dask workers do not start on this machine: {terminal_line(str(error), LONGEST)}",
             place="--cluster local",
-            cure="grade without --cluster, which uses all cores of this machine anyway",
+            cure="grade without --cluster, which uses the cores of this machine as well",
         ) from error
 
 
