@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -295,14 +297,33 @@ def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.slow
-def test_a_proof_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+def proving(folder: Path) -> subprocess.Popen[str]:
+    """A proof that takes hours, once its processes are at work in `folder`."""
     attn = Path(sys.executable).with_name("attn")
     words = ("verify", SOLUTIONS, "--exercise", "numpy_single_head", "--seeds", "100000")
-    run = subprocess.Popen([attn, *words], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        [attn, *words], cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     try:
-        wait_for(lambda: len(working_in(tmp_path)) > 2, "nothing is proved")
-    finally:
+        wait_for(lambda: len(working_in(folder)) > 2, "nothing is proved")
+    except BaseException:
         run.kill()
-        run.wait()
+        raise
+    return run
+
+
+@pytest.mark.slow
+def test_a_proof_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+    with proving(tmp_path) as run:
+        run.kill()
     assert left_in(tmp_path) == {}
+
+
+@pytest.mark.slow
+def test_a_process_of_a_proof_that_is_killed_ends_it_in_words(tmp_path: Path) -> None:
+    with proving(tmp_path) as run:
+        spawned = [pid for pid, words in working_in(tmp_path).items() if "spawn_main" in words]
+        os.kill(spawned[0], signal.SIGKILL)
+        _, said = run.communicate()
+    assert run.returncode == 2 and "has ended before its work was done" in said
+    assert "Traceback" not in said and left_in(tmp_path) == {}
