@@ -154,7 +154,8 @@ class GraderPool:
             if not self._busy:
                 raise
             self._go_on_with_these()
-        return bool(self._idle)
+            return False
+        return True
 
     def _go_on_with_these(self) -> None:
         self.processes = len(self._busy)

@@ -27,7 +27,7 @@ from autograder.grading.lock import class_lock
 from support.broken.case import Work
 from support.draws import draws
 from support.gradebook_scores import scores
-from support.processes import PATIENCE, descendants, wait_for
+from support.processes import descendants, wait_for
 from support.released_course import (
     NAME,
     Result,
@@ -50,6 +50,7 @@ EVERYBODY = len(STUDENTS) + 1
 KILLS = draws(15, 50)
 SEED = int(os.environ.get("ATTN_SEED", "20261120"))
 WAITS = "another run is grading this class"
+PATIENCE = 240.0  # seconds that anything may take on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,11 @@ def rows(course: Course) -> dict[str, tuple[str, str]]:
 
 def wait_for_rows(course: Course, run: subprocess.Popen[Any], number: int) -> None:
     """Wait until so many are judged by a run that goes on."""
-    wait_for(lambda: len(rows(course)) >= number or run.poll() is not None, "nobody is judged")
+
+    def happened() -> bool:
+        return len(rows(course)) >= number or run.poll() is not None
+
+    wait_for(happened, "nobody is judged", PATIENCE)
     assert len(rows(course)) >= number, "it ended before"
 
 
@@ -105,7 +110,7 @@ def kill(run: subprocess.Popen[bytes]) -> None:
     family = descendants(run.pid)
     run.send_signal(signal.SIGKILL)
     run.wait()
-    wait_for(lambda: not any(map(alive, family)), "processes of a killed run live on")
+    wait_for(lambda: not any(map(alive, family)), "processes of a killed run live on", PATIENCE)
 
 
 def started(
@@ -154,7 +159,11 @@ def graded_at_once(course: Course, folder: Path) -> tuple[str, ...]:
     printed = [folder / "one.txt", folder / "two.txt"]
     with class_lock(course.directory, lambda: None):
         runs = [started(course, file, *ALONE) for file in printed]
-        wait_for(lambda: all(WAITS in file.read_text("utf-8") for file in printed), "nobody waits")
+        wait_for(
+            lambda: all(WAITS in file.read_text("utf-8") for file in printed),
+            "nobody waits",
+            PATIENCE,
+        )
     ended = [run.wait(timeout=PATIENCE) for run in runs]
     said = tuple(file.read_text("utf-8") for file in printed)
     assert ended == [0, 0], said

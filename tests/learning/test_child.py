@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -247,8 +246,7 @@ def test_a_child_that_is_ended_before_it_starts_is_not_started(
         if before == "its turn":
             child.end()
     if before != "its turn":
-        while not tried:
-            time.sleep(0.01)
+        wait_for(lambda: tried, "no way to start is tried")
         child.end()
     ended.set()
     starter.join(PATIENCE)

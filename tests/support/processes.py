@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 240  # seconds that anything may take on a busy machine
+PATIENCE = 30  # seconds: a machine may be busy
 
 
 def descendants(pid: int) -> list[int]:
@@ -42,9 +42,9 @@ def working_in(folder: Path) -> dict[int, str]:
     return found
 
 
-def wait_for(happened: Callable[[], object], said: str) -> None:
-    """Wait until something has happened; fail with what is `said` if it never does."""
-    end = time.monotonic() + PATIENCE
+def wait_for(happened: Callable[[], object], said: str, patience: float = PATIENCE) -> None:
+    """Wait until something has happened; fail with what is `said` after so many seconds."""
+    end = time.monotonic() + patience
     while not happened():
         assert time.monotonic() < end, said
         time.sleep(0.01)
