@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,14 @@ def fitting_call(
     """
     arguments = tuple(map(whole_number, arguments))
     keywords = {name: whole_number(value) for name, value in keywords.items()}
+    taken = _taken(function)
+    if taken is None:
+        return None
+    signature, axes = taken
     try:
-        signature = inspect.signature(function)
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
         return None
-    axes = dict(signature_of(function).parameters)
     fit = _Fit(written)
     for name, value in bound.arguments.items():
         kind = signature.parameters[name].kind
@@ -57,6 +60,16 @@ def fitting_call(
         if not all(fit.takes(each, axes.get(name)) for each in (values if several else (value,))):
             return None
     return arguments, keywords
+
+
+@lru_cache(maxsize=256)  # known mistakes stand in for steps, one after the other
+def _taken(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, str | None]] | None:
+    """Return how a function is called, and the axes of what it takes; None where it cannot be."""
+    try:
+        signature = inspect.signature(function)
+    except TypeError:
+        return None
+    return signature, dict(signature_of(function).parameters)
 
 
 @dataclass

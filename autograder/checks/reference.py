@@ -125,6 +125,12 @@ class Reference:
         names = (step.name for step in self.exercise.steps)
         return tuple(name for name in names if isinstance(getattr(self.module, name, None), type))
 
+    def functions_before(self, name: str) -> tuple[str, ...]:
+        """Return the steps before `name` that it can lean on: no class crosses from one process
+        to another, so nobody answers for a layer.
+        """
+        return tuple(step for step in self.exercise.before(name) if step not in self.layers)
+
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The steps that are functions, by name, as they stand in the module now."""

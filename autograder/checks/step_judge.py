@@ -63,12 +63,13 @@ class StepJudge:
         When one of them got `stuck`, it is judged only with the reference in its place. Raises
         `KitError` when it has no check.
         """
-        before = self.runner.reference.exercise.before(step.name)
-        wrong = tuple(each.name for each in earlier if not each.passes or each.leaning)
+        before = self.runner.reference.functions_before(step.name)
+        missed = {each.name for each in earlier if not each.passes or each.leaning}
+        wrong = tuple(name for name in before if name in missed)
         waits = stuck
-        if not stuck and not (wrong and self._fails_at_once(step)):
+        if not stuck and not (wrong and self.leans_on(step.name) and self._fails_at_once(step)):
             alone = self._judged_alone(step)
-            if alone.passes or _unwritten(alone) or not (wrong or self._may_lean(step)):
+            if alone.passes or _unwritten(alone) or not self.leans_on(step.name):
                 return alone
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
@@ -83,8 +84,9 @@ class StepJudge:
 
     def leans_on(self, name: str) -> tuple[str, ...]:
         """Return the steps before one whose right answers could change what it does."""
-        exercise = self.runner.reference.exercise
-        return exercise.before(name) if self._may_lean(exercise.step(name)) else ()
+        before = self.runner.reference.functions_before(name)
+        step = self.runner.reference.exercise.step(name)
+        return before if self._may_call(step, before) else ()
 
     def _judged_alone(self, step: Step) -> StepVerdict:
         """Return the verdict on a step with the student's own earlier steps."""
@@ -95,11 +97,7 @@ class StepJudge:
 
     def _terms_alone(self, step: Step) -> CheckTerms:
         # Named is what is wrong in the run that counts.
-        return CheckTerms(self.respondent, naming=lambda: not self._may_lean(step))
-
-    def _may_lean(self, step: Step) -> bool:
-        """Say whether right answers from the steps before could change what a step does."""
-        return self._may_call(step, self.runner.reference.exercise.before(step.name))
+        return CheckTerms(self.respondent, naming=lambda: not self.leans_on(step.name))
 
     def _may_call(self, step: Step, others: tuple[str, ...]) -> bool:
         if not others or not isinstance(self.respondent, ReadableRespondent):
@@ -143,6 +141,8 @@ class StepJudge:
 
     def _passes(self, step: Step, leaning_on: tuple[str, ...]) -> bool | None:
         """Say whether all checks of a step pass while it leans; None when the code got stuck."""
+        functions = self.runner.reference.functions_before(step.name)
+        leaning_on = tuple(name for name in functions if name in leaning_on)
         if (step.name, leaning_on) not in self._leaning:
             self._leaned(step, leaning_on, naming=False)
         return self._leaning[step.name, leaning_on]

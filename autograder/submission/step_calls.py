@@ -34,16 +34,16 @@ class _Statement:
 def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
     """Say whether the definition of `step` in `cells` may lead to a call of one of `others`.
 
-    Names are followed through whatever binds them. Text that is not Python, or very long, may call
-    anything.
+    Names are followed through whatever binds them. Text that is not Python, is very long or reaches
+    what it does not name may call anything, and so may a step that it does not define.
     """
     statements = _statements(tuple(cells))
-    if statements is None:
+    if statements is None or step not in statements:
         return True
     seen, waiting = set[str](), {step}
     while waiting:
         name = waiting.pop()
-        if name in others or name in _REACHING:
+        if name in others:
             return True
         seen.add(name)
         for statement in statements.get(name, ()):
@@ -53,13 +53,16 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
 
 @lru_cache(maxsize=1)  # a hand-in's wrong steps are asked about in turn
 def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
-    """Return the statements of `cells` by each name that they bind or change; None for too many."""
+    """Return the statements of `cells` by each name that they bind or change.
+
+    None where that says too little about what they call.
+    """
     trees = [parsed(cell) for cell in cells]
     nodes = [node for tree in trees if tree for node in tree.body]
     if not all(trees) or len(nodes) > MOST_STATEMENTS:
         return None
     told = [names for tree in trees if tree for names in names_of_statements(tree)]
-    if not all(names.whole for names in told):
+    if not all(names.whole and _REACHING.isdisjoint(names.mentioned) for names in told):
         return None
     pairs = list(zip(nodes, told, strict=True))
     imports = (names for node, names in pairs if isinstance(node, ast.Import | ast.ImportFrom))

@@ -22,6 +22,11 @@ CALLS = {
     "as a default": "def weights(x, share=softmax):\n    return share(x)",
     "as a decorator": "@softmax\n" + STEP + "    return x",
     "by what it looks up": STEP + "    return globals()['soft' + 'max'](x)",
+    "from a text that is run": "exec('def weights(x): return softmax(x)')",
+    "put there by what looks it up": STEP
+    + "    return x\nglobals()['weights'] = lambda x: softmax(x)",
+    "out of an object without a name": STEP
+    + "    return x\nvars()['weights'] = lambda x: softmax(x)",
     "through a global name": (
         "def prepare():\n    global share\n    share = softmax\nprepare()\n" + STEP + "    share(x)"
     ),
@@ -51,6 +56,10 @@ def test_a_step_that_may_call_another_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", CALLS_NOT.values(), ids=CALLS_NOT)
 def test_a_step_that_does_not_call_another_is_told_apart(text: str) -> None:
     assert not may_call([PLAIN, text], "weights", {"softmax"})
+
+
+def test_a_step_that_is_not_there_may_call_anything() -> None:
+    assert may_call([PLAIN], "weights", {"softmax"})
 
 
 def test_a_very_long_text_may_call_anything() -> None:
