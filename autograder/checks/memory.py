@@ -20,10 +20,12 @@ COLLECTING = -1
 class Memory:
     """The reference's answers by the keys of their requests, what was drawn, and what passed.
 
-    `passing` and `walks` hold what passed a check, by its place among all checks.
+    `singles` are what known mistakes of a function give. `passing` and `walks` hold what passed a
+    check, by its place among all checks.
     """
 
     expected: dict[bytes, Reply] = field(default_factory=dict)
+    singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
     drawn: dict[Hashable, Any] = field(default_factory=dict)
     passing: dict[int, PassingReplies] = field(default_factory=dict)
     walks: dict[int, KnownWalks] = field(default_factory=dict)
@@ -31,7 +33,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class ReplayedMistakes:
-    """What one known mistake, or two, give for a request, by its key."""
+    """What one known mistake, or two, in a layer give for a request, by its key."""
 
     singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
     pairs: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)

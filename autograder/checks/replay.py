@@ -1,6 +1,7 @@
 """Counterfactual replay: what every known mistake replies to a check's own request.
 
-Each reply is computed once for a hand-in. There are too many to keep them longer.
+Each reply is computed once for a hand-in. Those to the inputs of functions that many hand-ins share
+are kept as long as these; those of layers and of pairs would be too many.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Replay:
         The step's own mistakes come first. For a class, the reference follows, with one of its
         functions replaced by each known mistake of that function.
         """
-        kept = self._reference.memories.replayed.singles
+        memories = self._reference.memories
+        kept = memories.replayed.singles if request.method is not None else memories.now.singles
         if request.key not in kept:
             known = self._reference.misconceptions
             own = [mistake for mistake in known if mistake.step == request.target]
