@@ -41,6 +41,8 @@ class StepJudge:
     _alone: dict[str, StepVerdict] = field(default_factory=dict)
     # The checks of those, as far as they have begun.
     _begun: dict[pytest.Item, RunningCheck] = field(default_factory=dict)
+    # The steps that each step could lean on.
+    _leans_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # What a step's checks said while it leaned on others: whether all passed, None if it got stuck.
     _leaning: dict[tuple[str, tuple[str, ...]], bool | None] = field(default_factory=dict)
 
@@ -84,9 +86,11 @@ class StepJudge:
 
     def leans_on(self, name: str) -> tuple[str, ...]:
         """Return the steps before one whose right answers could change what it does."""
-        before = self.runner.reference.functions_before(name)
-        step = self.runner.reference.exercise.step(name)
-        return before if self._may_call(step, before) else ()
+        if name not in self._leans_on:
+            before = self.runner.reference.functions_before(name)
+            step = self.runner.reference.exercise.step(name)
+            self._leans_on[name] = before if self._may_call(step, before) else ()
+        return self._leans_on[name]
 
     def _judged_alone(self, step: Step) -> StepVerdict:
         """Return the verdict on a step with the student's own earlier steps."""

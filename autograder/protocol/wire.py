@@ -173,6 +173,13 @@ class Payload:
         self._data = data
         self._taken = 0
 
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def again(self) -> Payload:
+        """Return the same bytes, to be taken from the first one on."""
+        return Payload(self._data)
+
     def take(self, count: int) -> bytes:
         """Return the next `count` bytes; raise `WireError` when there are fewer."""
         if count > len(self._data) - self._taken:

@@ -41,11 +41,22 @@ class Question:
     cotangents: tuple[wire.Value, ...] = ()
 
 
-def load_frame(number: int, cells: tuple[str, ...], packages: tuple[str, ...]) -> bytes:
-    """Return the frame that tells a worker to run `cells`, which have these `packages`."""
+def load_frame(
+    number: int, cells: tuple[str, ...], packages: tuple[str, ...], drawing: tuple[str, ...] = ()
+) -> bytes:
+    """Return the frame that tells a worker to run `cells`, which have these `packages`.
+
+    Of `drawing` steps, the reference's answer is another one each time.
+    """
     sources = [cell.encode("utf-8", "replace") for cell in cells]
     sizes = [len(source) for source in sources]
-    header = {"id": number, "op": "load", "cells": sizes, "packages": packages}
+    header = {
+        "id": number,
+        "op": "load",
+        "cells": sizes,
+        "packages": packages,
+        "drawing": drawing,
+    }
     return wire.frame(header, sources)
 
 

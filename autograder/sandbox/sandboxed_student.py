@@ -29,7 +29,8 @@ class SandboxedStudent:
 
     `answer` gives the reference's value for a step that is leaned on or, given the gradients of
     its results, those of its arguments. None refuses; then the student's own code is used. An
-    answer that raises is a refusal too: only the student's arguments can have made it raise.
+    answer that raises is a refusal too: only the student's arguments can have made it raise. Of
+    `drawing` steps, it is another one each time; of others, a worker may keep it for one call.
     `packages` are those that the cells may import; without any, they may import all that is there.
     """
 
@@ -39,10 +40,12 @@ class SandboxedStudent:
         cells: tuple[str, ...],
         *,
         packages: tuple[str, ...] = (),
+        drawing: tuple[str, ...] = (),
         seed: int,
         answer: AnswerOfReference | None = None,
     ) -> None:
-        self._zygote, self._cells, self._packages, self._seed = zygote, cells, packages, seed
+        self._zygote, self._cells, self._seed = zygote, cells, seed
+        self._packages, self._drawing = packages, drawing
         self._answer = answer
         seconds = zygote.limits.seconds_per_submission
         self._calls = Allowance(seconds, _MOST_ANSWERED)
@@ -128,6 +131,7 @@ class SandboxedStudent:
             self._zygote,
             self._cells,
             packages=self._packages,
+            drawing=self._drawing,
             seed=self._seed,
             answer=self._answer,
             calls=self._calls,

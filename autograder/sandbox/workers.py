@@ -57,7 +57,7 @@ class Workers:
     """Loads `cells` in a worker of `zygote`, and asks it.
 
     The allowance `calls` pays for calls and the worker's questions, `loading` for loading the
-    cells. `packages` and `answer`: see `SandboxedStudent`.
+    cells. `packages`, `drawing` and `answer`: see `SandboxedStudent`.
     """
 
     def __init__(
@@ -66,12 +66,14 @@ class Workers:
         cells: tuple[str, ...],
         *,
         packages: tuple[str, ...],
+        drawing: tuple[str, ...],
         seed: int,
         answer: AnswerOfReference | None,
         calls: Allowance,
         loading: Allowance,
     ) -> None:
-        self._zygote, self._cells, self._packages, self._seed = zygote, cells, packages, seed
+        self._zygote, self._cells, self._seed = zygote, cells, seed
+        self._packages, self._drawing = packages, drawing
         self._answer, self._calls, self._loading = answer, calls, loading
         self._worker: Worker | None = None
         self._failures: tuple[ExceptionReport | None, ...] = ()
@@ -213,7 +215,8 @@ class Workers:
     def _load_cells(self, budget: Budget) -> tuple[ExceptionReport | None, ...]:
         assert self._worker is not None
         channel = self._worker.channel
-        channel.send(exchange.load_frame(self._number, self._cells, self._packages), budget)
+        data = exchange.load_frame(self._number, self._cells, self._packages, self._drawing)
+        channel.send(data, budget)
         header, payload = channel.receive(budget)
         payload.end()
         return exchange.read_failures(header, self._number, len(self._cells))

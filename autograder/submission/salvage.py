@@ -58,6 +58,7 @@ class Loaded:
         self._notebook = is_notebook(submission.path)
         given = given_text(exercise.folder)
         self._packages = packages_of(exercise.library, given)
+        self._drawing = tuple(step.name for step in exercise.steps if step.random)
         imports = missing_imports(submission.cells, exercise.library, given)
         self._put_back = (remark_on_imports(imports),) if imports else ()
         self._cells = ("\n".join(imports), *submission.cells) if imports else submission.cells
@@ -135,6 +136,7 @@ class Loaded:
             self._zygote,
             self._cells,
             packages=self._packages,
+            drawing=self._drawing,
             seed=self._seed,
             answer=self._answer,
         )

@@ -66,6 +66,7 @@ class Session:
             sources = [payload.take(size).decode("utf-8") for size in header["cells"]]
             if header["packages"]:
                 ImportGuard(header["packages"], self._lines.keys()).install()
+            self._host_answers.drawing = frozenset(header["drawing"])
             reply = {"failures": self._load(sources)}
         elif header["op"] == "trace":
             reply = {"seen": self._traced(header, payload, parts)}

@@ -204,7 +204,7 @@ def test_a_question_too_large_for_the_reference_is_refused(zygote: Zygote) -> No
 
 
 def test_questions_without_end_are_ended(zygote: Zygote) -> None:
-    code = "def g(): return 0\ndef f():\n    while True: g()"
+    code = "import itertools\ndef g(n): return 0\ndef f():\n    for n in itertools.count(): g(n)"
     limits = Limits(seconds_per_call=15.0)
     with (
         Zygote("numpy", limits) as patient,
@@ -444,7 +444,7 @@ def test_a_budget_is_charged_for_what_the_processor_did() -> None:
 
 
 def test_what_we_compute_for_a_worker_is_its_own_time(short: Zygote) -> None:
-    code = "def g(): return 0\ndef f():\n    for _ in range(12): g()\n    return 1"
+    code = "def g(n): return 0\ndef f():\n    for n in range(12): g(n)\n    return 1"
 
     def computed(*_: object) -> Value:
         begun = time.process_time()
@@ -456,7 +456,7 @@ def test_what_we_compute_for_a_worker_is_its_own_time(short: Zygote) -> None:
         assert failed(student.ask(Request("f"), ("g",))).outcome is Outcome.TIMED_OUT
 
 
-COUNTING = "def g(): return 0\ndef f(count): return sum(g() for _ in range(count))"
+COUNTING = "def g(n): return 0\ndef f(count): return sum(g(n) for n in range(count))"
 
 
 def test_many_questions_of_a_call_are_answered_and_one_too_many_ends_it(zygote: Zygote) -> None:
@@ -483,6 +483,52 @@ def test_the_questions_of_a_submission_are_bounded_together(
     assert [returned(reply).value for reply in replies[:2]] == [400, 400]
     assert [failed(reply).detail for reply in replies[2:]] == [TOO_OFTEN] * 2
     assert len(asked) == 1000
+
+
+@pytest.mark.parametrize(("drawing", "count"), [((), 2), (("g",), 10)])
+def test_what_is_asked_again_in_a_call_is_answered_as_before_unless_it_is_drawn_anew(
+    zygote: Zygote, drawing: tuple[str, ...], count: int
+) -> None:
+    code = "def g(x): return 0\ndef f(x): return [float(g(x)[0]) for _ in range(5)]"
+    asked: list[int] = []
+
+    def answer(*_: object) -> Value:
+        asked.append(1)
+        return np.full(2, float(len(asked)))
+
+    with SandboxedStudent(zygote, (code,), drawing=drawing, seed=1, answer=answer) as student:
+        replies = [returned(student.ask(Request("f", (np.ones(2),)), ("g",))) for _ in range(2)]
+    assert len(asked) == count  # in the second call, it is asked anew
+    expected = (
+        [[float(call)] * 5 for call in (1, 2)]
+        if count == 2
+        else [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]
+    )
+    assert [list(reply.value) for reply in replies] == expected
+
+
+def test_an_answer_that_was_changed_in_place_is_whole_when_it_is_asked_for_again(
+    zygote: Zygote,
+) -> None:
+    code = "def g(x): return x\ndef f(x):\n    g(x)[:] = 9\n    return g(x)"
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: np.full(2, 8.0)) as student:
+        reply = returned(student.ask(Request("f", (np.ones(2),)), ("g",)))
+    np.testing.assert_array_equal(reply.value, np.full(2, 8.0))
+
+
+def test_of_large_questions_no_more_is_kept_than_a_megabyte(zygote: Zygote) -> None:
+    code = (
+        "def g(x, n): return 0\ndef f(x): return sum(g(x, n) for _ in range(2) for n in range(20))"
+    )
+    asked: list[int] = []
+
+    def answer(*_: object) -> Value:
+        asked.append(1)
+        return 1
+
+    with SandboxedStudent(zygote, (code,), seed=1, answer=answer) as student:
+        assert returned(student.ask(Request("f", (np.ones(12_000),)), ("g",))).value == 40
+    assert len(asked) == 40 - (1 << 20) // 97_000  # of 96 kilobytes and a header each
 
 
 # --- who is killed from outside is asked once more ------------------------------------------------
