@@ -18,6 +18,7 @@ from autograder.checks.reference import load_module
 from autograder.grading.batch import grade_batch
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, Verdict
+from autograder.sandbox.zygote import Worker, Zygote
 from autograder.submission.reading import Submission, read_submission
 from autograder.verification.trial import read_trial
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
@@ -258,3 +259,37 @@ def test_rounding_in_half_precision_stays_far_below_the_tolerance(name: str) -> 
         drawn = trial.drawn_from(seed)
         for check in checks:
             assert drawn.run(check).margin < 0.5, (check.name, seed)
+
+
+# --- two layers after a wrong step ---------------------------------------------------------------
+
+WRONG_SCALE = "\ndef scale_scores(attention_scores, head_dim): return 3 * attention_scores\n"
+CALLS_ITS_CLASS = """
+causal_forward = CausalMultiHeadAttention.forward
+
+class CausalMultiHeadAttention(MultiHeadAttention):
+    def forward(self, x, causal=False):
+        return causal_forward(self, x, True) if causal else MultiHeadAttention.forward(self, x)
+"""
+
+
+@pytest.mark.parametrize("added", ["", CALLS_ITS_CLASS], ids=["plain", "calls its class by name"])
+def test_two_right_layers_lean_after_one_wrong_step_in_one_worker(
+    added: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forks, fork = [], Zygote.fork
+
+    def counted(zygote: Zygote, seed: int) -> Worker:
+        forks.append(seed)
+        return fork(zygote, seed)
+
+    monkeypatch.setattr(Zygote, "fork", counted)
+    text = solution("torch_multi_head") + WRONG_SCALE + added
+    handed_in = Submission("student", "torch_multi_head", (text,), Path("student.py"))
+    (verdict,) = grade_batch(ROOT / "solutions" / "torch_multi_head", [handed_in])
+    told = {step.name: (step.outcome, step.leaning) for step in verdict.steps}
+    assert told.pop("scale_scores") == (Outcome.WRONG_VALUES, False)
+    layers = [told.pop(f"{kind}MultiHeadAttention") for kind in ("", "Causal")]
+    assert layers == [(Outcome.PASSED, True)] * 2
+    assert set(told.values()) == {(Outcome.PASSED, False)}
+    assert forks.count(forks[-1]) == 2  # one that is asked alone, and one that leans
