@@ -23,8 +23,9 @@ class StatementNames:
     """The names in one statement: those that it sets or takes, and those that it mentions.
 
     shared: what it declares `global`. called: what its calls begin with. stored: what changed
-    attributes and items begin with, and these attributes. Of a statement with too many nodes,
-    nothing is told: it is not `whole`.
+    attributes and items begin with, and these attributes. touched: what calls of methods, and what
+    changed attributes and items begin with. Of a statement with too many nodes, nothing is told: it
+    is not `whole`.
     """
 
     bound: frozenset[str] = frozenset()
@@ -32,6 +33,7 @@ class StatementNames:
     shared: frozenset[str] = frozenset()
     called: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
+    touched: frozenset[str] = frozenset()
     whole: bool = True
 
 
@@ -52,25 +54,34 @@ def _names_in(node: ast.stmt) -> StatementNames:
         return _NOT_WHOLE
     bound = frozenset(names_bound_by(inside))
     mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
-    shared, called, stored = set[str](), set[str](), set[str]()
+    shared, called, stored, touched = set[str](), set[str](), set[str](), set[str]()
     for each in inside:
         if each.__class__ not in _TELLING:
             continue
         if isinstance(each, ast.Call):
             called.add(_root(each.func))
+            if isinstance(each.func, _PARTS):
+                touched.add(_root(each.func))
         elif isinstance(each, ast.Attribute):
             mentioned.add(each.attr)
             if not isinstance(each.ctx, ast.Load):
                 stored.update((_root(each), each.attr))
+                touched.add(_root(each))
         elif isinstance(each, ast.Subscript):
             if not isinstance(each.ctx, ast.Load):
                 stored.add(_root(each))
+                touched.add(_root(each))
         elif isinstance(each, ast.Global):
             shared.update(each.names)
         elif isinstance(each, _IMPORTS):
             mentioned.update(alias.name for alias in each.names)
     return StatementNames(
-        bound, frozenset(mentioned), frozenset(shared), frozenset(called), frozenset(stored)
+        bound,
+        frozenset(mentioned),
+        frozenset(shared),
+        frozenset(called),
+        frozenset(stored),
+        frozenset(touched),
     )
 
 

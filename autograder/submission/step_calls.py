@@ -18,8 +18,8 @@ from autograder.submission.statement_names import StatementNames, names_of_state
 MOST_STATEMENTS = 500
 # With these, a text reaches what it does not name.
 _REACHING = frozenset(
-    "eval exec compile globals locals vars getattr attrgetter import_module modules inspect gc "
-    "__import__ __builtins__ __dict__ __globals__".split()
+    "eval exec compile globals locals vars getattr setattr attrgetter import_module modules "
+    "inspect gc __import__ __builtins__ __dict__ __globals__".split()
 )
 
 
@@ -75,8 +75,29 @@ def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
 
 
 def _statement(node: ast.stmt, names: StatementNames, modules: frozenset[str]) -> _Statement:
-    """Return what a statement does with names; `modules` are not changed by calling them."""
+    """Return what a statement does with names; `modules` are not changed by calling them.
+
+    A definition may put things into what it finds around it, as a decorator does that lists what it
+    is given; so may a call into what it is given.
+    """
     if isinstance(node, DefinitionNode):
         own = names.bound - names.shared
-        return _Statement(names.shared | {node.name}, names.mentioned - own)
-    return _Statement(names.bound | (names.called - modules) | names.stored, names.mentioned)
+        outside = (names.touched | _decorators(node)) - own - modules
+        return _Statement(
+            names.shared | outside | {node.name}, (names.mentioned - own) | {node.name}
+        )
+    given = _given(node) if isinstance(node, ast.Expr) else frozenset()
+    binds = names.bound | (names.called - modules) | names.stored | given
+    return _Statement(binds, names.mentioned)
+
+
+def _decorators(node: DefinitionNode) -> frozenset[str]:
+    inside = (part for each in node.decorator_list for part in ast.walk(each))
+    return frozenset(part.id for part in inside if isinstance(part, ast.Name))
+
+
+def _given(statement: ast.Expr) -> frozenset[str]:
+    """Return the names that a call at the left margin gets as its arguments."""
+    call = statement.value
+    arguments = call.args if isinstance(call, ast.Call) else ()
+    return frozenset(each.id for each in arguments if isinstance(each, ast.Name))

@@ -27,6 +27,26 @@ CALLS = {
     + "    return x\nglobals()['weights'] = lambda x: softmax(x)",
     "out of an object without a name": STEP
     + "    return x\nvars()['weights'] = lambda x: softmax(x)",
+    "out of a list of the decorated": (
+        "known = {}\ndef listed(f):\n    known['s'] = f\n    return f\n"
+        "@listed\ndef share(x):\n    return softmax(x)\n" + STEP + "    return known['s'](x)"
+    ),
+    "out of an object's list of the decorated": (
+        "class Known:\n    def add(self, f):\n        self.f = f\n        return f\n"
+        "known = Known()\n"
+        "@known.add\ndef share(x):\n    return softmax(x)\n" + STEP + "    return known.f(x)"
+    ),
+    "out of what a call was given": (
+        "def put(table):\n    table.append(lambda x: softmax(x))\nt = []\nput(t)\n"
+        + STEP
+        + "    return t[0](x)"
+    ),
+    "out of what a function fills": (
+        "t = []\ndef fill():\n    t.append(lambda x: softmax(x))\nfill()\n"
+        + STEP
+        + "    return t[0](x)"
+    ),
+    "set by name": "setattr(np, 'share', softmax)\n" + STEP + "    return np.share(x)",
     "through a global name": (
         "def prepare():\n    global share\n    share = softmax\nprepare()\n" + STEP + "    share(x)"
     ),
@@ -40,6 +60,11 @@ CALLS_NOT = {
     "beside a demonstration": "x = np.ones(3)\nprint(np.max(softmax(x)))\n"
     + STEP
     + "    np.exp(x)",
+    "with a decorator from a module": "import torch\n@torch.no_grad()\n" + STEP + "    return x",
+    "beside a call with arrays": "scores = np.ones(3)\nshares = softmax(scores)\n"
+    + "print(shares)\n"
+    + STEP
+    + "    return x / x.sum()",
     "with a variable of that name": "def weights(softmax):\n    return softmax + 1",
     "with its name in a comment": STEP + "    # softmax comes later\n    return x",
     "with its name in a docstring": STEP + '    """After softmax."""\n    return x',
