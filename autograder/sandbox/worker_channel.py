@@ -75,7 +75,6 @@ class Channel:
     def send(self, data: bytes, deadline: Deadline) -> None:
         """Send `data`; raise `Late`, `Closed` or `Flooded`."""
         self._outgoing += data
-        self._push()  # for which there is room, most of the time
         while self._outgoing:
             self._wait(deadline)
         if self._broken:
