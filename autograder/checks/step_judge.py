@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -20,7 +20,7 @@ from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
-from autograder.model.request import ReadableRespondent, Respondent
+from autograder.model.request import ContinuingRespondent, ReadableRespondent, Respondent
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
@@ -37,6 +37,8 @@ class StepJudge:
 
     runner: CheckRunner
     respondent: Respondent
+    # What is asked once all steps are judged.
+    asked_last: Callable[[], object] = lambda: None
     # The verdicts on the steps with the student's own earlier steps.
     _alone: dict[str, StepVerdict] = field(default_factory=dict)
     # The checks of those, as far as they have begun.
@@ -62,8 +64,8 @@ class StepJudge:
     def judged(self, step: Step, earlier: Sequence[StepVerdict], stuck: bool) -> StepVerdict:
         """Judge one step; `earlier` are the verdicts on those before it.
 
-        When one of them got `stuck`, it is judged only with the reference in its place. Raises
-        `KitError` when it has no check.
+        When one of them got `stuck`, it is judged only with the reference in place of all functions
+        before it. Raises `KitError` when it has no check.
         """
         before = self.runner.reference.functions_before(step.name)
         missed = {each.name for each in earlier if not each.passes or each.leaning}
@@ -79,7 +81,7 @@ class StepJudge:
         # those that are wrong, which are few and soon answered for. To wait twice would take the
         # time of the steps after it. Where it calls none of them, that would change nothing.
         if wrong and wrong != before and not waits and self._may_call(step, wrong):
-            checks = self._leaned(step, wrong, naming=False)
+            checks = self._tried(step, wrong)
             if all(check.passes for check in checks):
                 return StepVerdict.of(step, checks, leaning=True)
         checks = self._leaned(step, before)
@@ -114,12 +116,36 @@ class StepJudge:
 
         Then nothing else is asked before the wrong step is answered for.
         """
+        runs = self._judged_runs(self._asked(self._first(step), self._terms_alone(step)))
+        findings = [run.finding for run in runs if run.finding]
+        return any(finding.outcome not in FINAL for finding in findings)
+
+    def _first(self, step: Step) -> list[pytest.Item]:
+        """Return the first check of values of a step, if it has any."""
         own, _, _ = self.runner.checks.by_purpose(step.name)
-        item = next((item for item in own if not shares_inputs(item)), None)
-        if item is None:
-            return False
-        (run,) = self._judged_runs(self._asked([item], self._terms_alone(step)))
-        return run.finding is not None and run.finding.outcome not in FINAL
+        return [item for item in own if not shares_inputs(item)][:1]
+
+    def _tried(self, step: Step, wrong: tuple[str, ...]) -> tuple[CheckVerdict, ...]:
+        """Let a step lean on wrong ones: a layer where it was asked alone, so no process starts.
+
+        What happened there before may spoil it. So only if it passes, this says anything.
+        """
+        goes_on = step.name in self.runner.reference.layers
+        if goes_on and isinstance(self.respondent, ContinuingRespondent):
+            self._ask_ahead(step)
+            self.respondent.go_on_leaning(wrong)
+        checks = self._leaned(step, wrong, naming=False)
+        if not all(check.passes for check in checks):
+            del self._leaning[step.name, wrong]
+        return checks
+
+    def _ask_ahead(self, layer: Step) -> None:
+        """Ask what is to be asked alone after a layer, as long as there is a process for it."""
+        steps = self.runner.reference.exercise.steps
+        later = steps[steps.index(layer) + 1 :]
+        runs = [self._begin(self._first(step), self._terms_alone(step)) for step in later]
+        ask_together(run.conversation for begun in runs for run in begun)
+        self.asked_last()
 
     def charged(self, steps: tuple[StepVerdict, ...]) -> tuple[StepVerdict, ...]:
         """Charge steps that pass alone and spoil a later one that leans on the reference."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from autograder.checks.attribution import remark_on
 from autograder.checks.author_error import wrong_checks
@@ -60,7 +61,8 @@ class SubmissionJudge:
         """Run every check against `respondent`; see `GradingPlugin.judged_by`."""
         begun = time.monotonic()
         self._runner.draw_from(seeds)
-        judge = StepJudge(self._runner, respondent)
+        chain = cache(partial(self._chain, respondent))
+        judge = StepJudge(self._runner, respondent, chain)
         if together:
             judge.ask_functions()
         judged: list[StepVerdict] = []
@@ -69,20 +71,22 @@ class SubmissionJudge:
             on_step(judged[-1])
         layers = self._runner.reference.layers
         steps = without_blame(judge.charged(tuple(judged)), layers)
-        chain = self._whole(steps, respondent)
+        whole = self._whole(steps, chain)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         told, remarks = self._told(earned, respondent)
         if seeds.common is not None:
             answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
             told, more = _noted(answers, told)
             remarks = (*remarks, *more)
-        return JudgedSteps(told, chain, time.monotonic() - begun, remarks)
+        return JudgedSteps(told, whole, time.monotonic() - begun, remarks)
 
-    def _whole(self, steps: tuple[StepVerdict, ...], respondent: Respondent) -> ChainVerdict:
+    def _whole(
+        self, steps: tuple[StepVerdict, ...], judged_chain: Callable[[], ChainVerdict]
+    ) -> ChainVerdict:
         """Return the verdict on the steps end to end, and on the layer by itself."""
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
-        chain = broken_by(stuck) if stuck else traced_back(self._chain(respondent), steps)
+        chain = broken_by(stuck) if stuck else traced_back(judged_chain(), steps)
         chain = end_to_end(chain, steps, self._runner.reference.layers)
         return with_layer(chain, self._layer.verdict(steps))
 

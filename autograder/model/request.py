@@ -251,6 +251,18 @@ class ReadableRespondent(Protocol):
 
 
 @runtime_checkable
+class ContinuingRespondent(Protocol):
+    """Can be asked on where it was asked alone."""
+
+    def go_on_leaning(self, leaning_on: tuple[str, ...]) -> None:
+        """Have the process that was asked alone answer next for steps that lean on these.
+
+        So no other has to be started. What was done in it before may spoil what it answers then.
+        """
+        ...
+
+
+@runtime_checkable
 class Traceable(Protocol):
     """Shows what a student's code computes on the way to an answer."""
 

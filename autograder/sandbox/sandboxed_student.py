@@ -1,9 +1,9 @@
 """A student's code in a sandbox, asked like any other `Respondent`.
 
 What the code is asked alone is answered by one worker after the other. While it leans on the
-reference, it could also ask the reference about anything that it was asked before. So workers that
-lean are others, and end when it is to lean on other steps: what they were asked for one step, they
-could ask about the same steps then, and learn no more of it now.
+reference, it could also ask the reference about anything that it was asked before. So a worker that
+leans is not asked alone again, and ends when the code is to lean on other steps: what it was asked
+for one step, it could ask about the same steps then, and learn no more of it now.
 """
 
 from __future__ import annotations
@@ -104,6 +104,16 @@ class SandboxedStudent:
             return (self._alone.unloadable,)
         return self._leaning.ask_all(requests, known, leaning_on)
 
+    def go_on_leaning(self, leaning_on: tuple[str, ...]) -> None:
+        """Have the worker that was asked alone answer next for steps that lean on these.
+
+        It is never asked alone again. What it was asked before, it can ask the reference about
+        then; but nothing of that is asked after it, but for the steps that lean.
+        """
+        if leaning_on != self._leant_on:
+            self._lean_on(leaning_on)
+            self._leaning.take_over(self._alone)
+
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.
 
@@ -122,9 +132,12 @@ class SandboxedStudent:
         if leaning_on and any(request.target != step for request in requests):
             raise ValueError("leaning workers answer for one step only")
         if leaning_on and leaning_on != self._leant_on:
-            self._leaning.close()
-            self._leant_on = leaning_on
+            self._lean_on(leaning_on)
         return bool(leaning_on)
+
+    def _lean_on(self, steps: tuple[str, ...]) -> None:
+        self._leaning.close()
+        self._leant_on = steps
 
     def _workers(self, loading: Allowance) -> Workers:
         return Workers(

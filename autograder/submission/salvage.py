@@ -91,6 +91,10 @@ class Loaded:
         replies = self._student.ask_all(requests, known, leaning_on)
         return tuple(map(self._explained, requests, replies))
 
+    def go_on_leaning(self, leaning_on: tuple[str, ...]) -> None:
+        """Go on leaning where it was asked alone; see `ContinuingRespondent`."""
+        self._student.go_on_leaning(leaning_on)
+
     def may_call(self, step: str, others: Collection[str]) -> bool:
         """Say whether one step may call others; see `ReadableRespondent`."""
         return may_call(self._cells, step, others)

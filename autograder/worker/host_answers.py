@@ -3,7 +3,7 @@
 During one call, the names of earlier steps in the student's namespace ask the host. The
 student's own code answers what the host refuses. With PyTorch, the host also gives the
 gradients, so that a backward pass works. What is asked again in a call, as when a layer is used
-twice, is answered as before.
+twice, is answered as before, within a bound and but for what is drawn anew.
 """
 
 from __future__ import annotations

@@ -642,6 +642,31 @@ def test_who_leans_on_other_steps_has_a_worker_of_its_own(zygote: Zygote) -> Non
         assert kept("third", ("first",)) == 1
 
 
+def test_who_leans_where_it_was_asked_alone_is_never_asked_alone_again(zygote: Zygote) -> None:
+    code = "KEPT = []\ndef f(x): KEPT.append(x); return len(KEPT)"
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
+
+        def kept(leaning_on: tuple[str, ...] = ()) -> Value:
+            return returned(student.ask(Request("f", (1,)), leaning_on)).value
+
+        assert [kept(), kept()] == [1, 2]
+        student.go_on_leaning(("a",))
+        assert [kept(("a",)), kept(("a",))] == [3, 4]
+        assert [kept(), kept()] == [1, 2]
+        student.go_on_leaning(("a",))  # which it does already
+        assert kept(("a",)) == 5
+        assert kept() == 3
+        student.go_on_leaning(("b",))
+        assert kept(("b",)) == 4
+        assert kept(("a",)) == 1
+
+
+def test_who_was_never_asked_alone_goes_on_in_a_new_worker(zygote: Zygote) -> None:
+    with SandboxedStudent(zygote, ("def f(): return 1",), seed=1, answer=lambda *_: 0) as student:
+        student.go_on_leaning(("a",))
+        assert returned(student.ask(Request("f"), ("a",))).value == 1
+
+
 def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls() -> None:
     limits = Limits(seconds_per_call=0.5, seconds_per_submission=1.0)
     load = "import time\nbegun = time.process_time()\nwhile time.process_time() - begun < 0.3: pass"
@@ -650,7 +675,9 @@ def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls() ->
         assert returned(student.ask(Request("f"))).value == 1
         for number in range(2):
             assert returned(student.ask(Request("f"), (f"step {number}",))).value == 1
-        assert returned(student.ask(Request("f"))).value == 1
+        for leaning_on in (("another step",), ()):
+            student.go_on_leaning(("another step",))
+            assert returned(student.ask(Request("f"), leaning_on)).value == 1
 
 
 # --- when ours dies or hangs ----------------------------------------------------------------------
