@@ -71,10 +71,9 @@ class StepJudge:
         missed = {each.name for each in earlier if not each.passes or each.leaning}
         wrong = tuple(name for name in before if name in missed)
         waits = stuck
-        if not stuck and not (wrong and self._fails_at_once(step)):
+        if not stuck and not (wrong and self._fails_at_once(step) and self.leans_on(step.name)):
             alone = self._judged_alone(step)
-            # The text may call what is not seen in it: that must not cost a step after a wrong one.
-            if alone.passes or _unwritten(alone) or not (wrong or self.leans_on(step.name)):
+            if alone.passes or _unwritten(alone) or not self.leans_on(step.name):
                 return alone
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all

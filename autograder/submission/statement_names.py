@@ -22,16 +22,14 @@ _TELLING = frozenset((ast.Global, ast.Call, *_IMPORTS, *_PARTS))
 class StatementNames:
     """The names in one statement: those that it sets or takes, and those that it mentions.
 
-    shared: what it declares `global`. called: what its calls begin with. stored: what changed
-    attributes and items begin with, and these attributes. touched: what calls of methods, and what
-    changed attributes and items begin with. Of a statement with too many nodes, nothing is told: it
-    is not `whole`.
+    shared: what it declares `global`. stored: what changed attributes and items begin with, and
+    these attributes. touched: what calls of methods, and what changed attributes and items begin
+    with. Of a statement with too many nodes, nothing is told: it is not `whole`.
     """
 
     bound: frozenset[str] = frozenset()
     mentioned: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
-    called: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     touched: frozenset[str] = frozenset()
     whole: bool = True
@@ -54,12 +52,11 @@ def _names_in(node: ast.stmt) -> StatementNames:
         return _NOT_WHOLE
     bound = frozenset(names_bound_by(inside))
     mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
-    shared, called, stored, touched = set[str](), set[str](), set[str](), set[str]()
+    shared, stored, touched = set[str](), set[str](), set[str]()
     for each in inside:
         if each.__class__ not in _TELLING:
             continue
         if isinstance(each, ast.Call):
-            called.add(_root(each.func))
             if isinstance(each.func, _PARTS):
                 touched.add(_root(each.func))
         elif isinstance(each, ast.Attribute):
@@ -79,7 +76,6 @@ def _names_in(node: ast.stmt) -> StatementNames:
         bound,
         frozenset(mentioned),
         frozenset(shared),
-        frozenset(called),
         frozenset(stored),
         frozenset(touched),
     )

@@ -1,44 +1,74 @@
 """Whether the code of a step may call another step: read from its text, and nothing is run.
 
-Where it cannot, it does the same when somebody else answers for that step. A way that is not seen
-here costs its owner no more than a judgement with right answers from the steps before.
+It cannot where all that it names is known to be something else: what Python or a library brings,
+constants, and functions and classes of which the same is true. Then it does the same when somebody
+else answers for the others. In any doubt, it may.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import symtable
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.submission.cells import parsed
-from autograder.submission.definitions import DefinitionNode
-from autograder.submission.statement_names import StatementNames, names_of_statements
+from autograder.submission.cells import UNREADABLE, parsed
+from autograder.submission.definitions import DefinitionNode, lines_of
+from autograder.submission.statement_names import names_of_statements
+from autograder.submission.syntax_nodes import nodes_in
 
 MOST_STATEMENTS = 500
-# With these, a text reaches what it does not name.
+_MOST_NODES = 20_000  # of a statement, and of all that a step names
+_BUILTINS = frozenset(dir(builtins))
+# Libraries that hold no steps, and through which none can be reached without naming it.
+_LIBRARIES = frozenset(
+    "numpy torch math typing jaxtyping functools itertools collections dataclasses "
+    "__future__".split()
+)
+# With these anywhere, a text reaches what it does not name.
 _REACHING = frozenset(
-    "eval exec compile globals locals vars getattr setattr attrgetter import_module modules "
-    "inspect gc __import__ __builtins__ __dict__ __globals__".split()
+    "eval exec compile globals locals vars getattr setattr attrgetter methodcaller import_module "
+    "modules inspect gc __import__ __builtins__ __dict__ __globals__ __setattr__ __getattribute__ "
+    "_getframe".split()
+)
+_OWN_METHODS = frozenset(("__init__",))  # that a class may call by name
+# What a value may be made of, so that it holds nothing that is not named in it.
+_PLAIN_VALUE = (
+    *(ast.Name, ast.Constant, ast.Attribute, ast.Tuple, ast.UnaryOp, ast.BinOp),
+    *(ast.expr_context, ast.unaryop, ast.operator),
 )
 
 
 @dataclass(frozen=True)
 class _Statement:
-    """What a statement at the left margin binds or changes, and what it mentions."""
+    """A statement at the left margin, and its text."""
 
-    binds: frozenset[str]
-    mentions: frozenset[str]
+    node: ast.stmt
+    text: str
+
+
+@dataclass(frozen=True)
+class _Statements:
+    """The statements of a text by each name that they may bind, and the names that are changed.
+
+    touched: names of which a method is called, or an attribute or an item is set. stored: of these,
+    only the latter.
+    """
+
+    binding: dict[str, list[_Statement]]
+    touched: frozenset[str]
+    stored: frozenset[str]
 
 
 def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
     """Say whether the definition of `step` in `cells` may lead to a call of one of `others`.
 
-    Names are followed through whatever binds them. Text that is not Python, is very long or reaches
-    what it does not name may call anything, and so may a step that it does not define.
+    So may text that is not Python or is very long, and a step that it does not define.
     """
     statements = _statements(tuple(cells))
-    if statements is None or step not in statements:
+    if statements is None or step not in statements.binding:
         return True
     seen, waiting = set[str](), {step}
     while waiting:
@@ -46,58 +76,85 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
         if name in others:
             return True
         seen.add(name)
-        for statement in statements.get(name, ()):
-            waiting |= statement.mentions - seen
+        named = _named_through(name, statements)
+        if named is None:
+            return True
+        waiting |= named - seen
     return False
 
 
 @lru_cache(maxsize=1)  # a hand-in's wrong steps are asked about in turn
-def _statements(cells: tuple[str, ...]) -> dict[str, list[_Statement]] | None:
-    """Return the statements of `cells` by each name that they bind or change.
-
-    None where that says too little about what they call.
-    """
+def _statements(cells: tuple[str, ...]) -> _Statements | None:
+    """Return the statements of `cells`; None where they say too little about what they call."""
     trees = [parsed(cell) for cell in cells]
-    nodes = [node for tree in trees if tree for node in tree.body]
-    if not all(trees) or len(nodes) > MOST_STATEMENTS:
+    if not all(trees) or sum(len(tree.body) for tree in trees if tree) > MOST_STATEMENTS:
         return None
-    told = [names for tree in trees if tree for names in names_of_statements(tree)]
-    if not all(names.whole and _REACHING.isdisjoint(names.mentioned) for names in told):
+    binding: dict[str, list[_Statement]] = {}
+    touched, stored = set[str](), set[str]()
+    for cell, tree in zip(cells, trees):
+        lines = cell.split("\n")
+        assert tree
+        for node, names in zip(tree.body, names_of_statements(tree), strict=True):
+            if not names.whole or not _REACHING.isdisjoint(names.mentioned):
+                return None
+            first, last = lines_of(node)
+            statement = _Statement(node, "\n".join(lines[first - 1 : last]))
+            own = {node.name} if isinstance(node, DefinitionNode) else names.bound
+            for name in own | names.shared:
+                binding.setdefault(name, []).append(statement)
+            touched |= names.touched
+            stored |= names.stored
+    return _Statements(binding, frozenset(touched), frozenset(stored))
+
+
+def _named_through(name: str, statements: _Statements) -> frozenset[str] | None:
+    """Return the names that whatever binds `name` mentions; None where it may be anything."""
+    found = statements.binding.get(name)
+    if found is None:
+        return frozenset() if name in _BUILTINS else None
+    if all(_is_of_a_library(statement.node) for statement in found):
+        return None if name in statements.stored else frozenset()
+    if name in statements.touched:
         return None
-    pairs = list(zip(nodes, told, strict=True))
-    imports = (names for node, names in pairs if isinstance(node, ast.Import | ast.ImportFrom))
-    modules = frozenset(name for names in imports for name in names.bound)
-    found: dict[str, list[_Statement]] = {}
-    for statement in (_statement(node, names, modules) for node, names in pairs):
-        for name in statement.binds:
-            found.setdefault(name, []).append(statement)
-    return found
+    named = [_named_in(each.text) if _is_plain(each.node, name) else None for each in found]
+    every = [names for names in named if names is not None]
+    return frozenset().union(*every) if len(every) == len(named) else None
 
 
-def _statement(node: ast.stmt, names: StatementNames, modules: frozenset[str]) -> _Statement:
-    """Return what a statement does with names; `modules` are not changed by calling them.
+def _is_of_a_library(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and (node.module or "").split(".")[0] in _LIBRARIES
+    if isinstance(node, ast.Import):
+        return all(each.name.split(".")[0] in _LIBRARIES for each in node.names)
+    return False
 
-    A definition may put things into what it finds around it, as a decorator does that lists what it
-    is given; so may a call into what it is given.
-    """
+
+def _is_plain(node: ast.stmt, name: str) -> bool:
+    """Whether a statement binds `name` to what calls nothing that is not named in it."""
+    inside = nodes_in(node, _MOST_NODES)
     if isinstance(node, DefinitionNode):
-        own = names.bound - names.shared
-        outside = (names.touched | _decorators(node)) - own - modules
-        return _Statement(
-            names.shared | outside | {node.name}, (names.mentioned - own) | {node.name}
-        )
-    given = _given(node) if isinstance(node, ast.Expr) else frozenset()
-    binds = names.bound | (names.called - modules) | names.stored | given
-    return _Statement(binds, names.mentioned)
+        if node.name != name:  # it sets a global name
+            return False
+        imports = [each for each in inside if isinstance(each, ast.Import | ast.ImportFrom)]
+        attributes = (each.attr for each in inside if isinstance(each, ast.Attribute))
+        special = {each for each in attributes if each.startswith("__")}
+        return special <= _OWN_METHODS and all(map(_is_of_a_library, imports))
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    value = [] if isinstance(node.value, ast.Lambda) else nodes_in(node.value, _MOST_NODES)
+    return all(isinstance(each, _PLAIN_VALUE) for each in value)
 
 
-def _decorators(node: DefinitionNode) -> frozenset[str]:
-    inside = (part for each in node.decorator_list for part in ast.walk(each))
-    return frozenset(part.id for part in inside if isinstance(part, ast.Name))
-
-
-def _given(statement: ast.Expr) -> frozenset[str]:
-    """Return the names that a call at the left margin gets as its arguments."""
-    call = statement.value
-    arguments = call.args if isinstance(call, ast.Call) else ()
-    return frozenset(each.id for each in arguments if isinstance(each, ast.Name))
+@lru_cache(maxsize=64)
+def _named_in(text: str) -> frozenset[str] | None:
+    """Return the names outside a statement that it uses, as Python itself finds them."""
+    try:
+        whole = symtable.symtable(text, "step", "exec")
+    except UNREADABLE:
+        return None
+    found = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_referenced()}
+    waiting = list(whole.get_children())
+    for table in waiting:  # it grows meanwhile
+        waiting += table.get_children()
+        found |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return frozenset(found)

@@ -51,6 +51,55 @@ CALLS = {
         "def prepare():\n    global share\n    share = softmax\nprepare()\n" + STEP + "    share(x)"
     ),
     "in a method": "class weights:\n    def forward(self, x):\n        return softmax(x)",
+    "out of what a call was given by name": (
+        "def put(table):\n    table.append(softmax)\nt = []\nput(table=t)\n"
+    )
+    + STEP
+    + "    return t[0](x)",
+    "out of what a call was given within a list": "t = {}\n_ = dict.update(*[t], s=softmax)\n"
+    + STEP
+    + "    return t['s'](x)",
+    "out of a table filled under a condition": "t = []\nif True:\n    t.append(softmax)\n"
+    + STEP
+    + "    return t[0](x)",
+    "under another name in a condition": "if True:\n    share = softmax\n" + STEP + "    share(x)",
+    "imported from where it stands": STEP
+    + "    from submission import softmax as share\n    return share(x)",
+    "imported from a module that is not known": "from helpers import share\n"
+    + STEP
+    + "    return share(x)",
+    "imported with all that is there": "from helpers import *\n" + STEP + "    return share(x)",
+    "out of a list of subclasses": (
+        "class Known:\n    found = []\n    def __init_subclass__(cls):\n"
+        "        Known.found.append(cls)\n"
+        "class Share(Known):\n    run = staticmethod(softmax)\n"
+        + STEP
+        + "    return Known.found[0].run(x)"
+    ),
+    "as an attribute of a function": (
+        "def share(x):\n    return x\nshare.other = softmax\n" + STEP + "    return share.other(x)"
+    ),
+    "through the frame that calls it": STEP
+    + "    import sys\n    return sys._getframe().f_globals['soft' + 'max'](x)",
+    "through what every function knows": STEP + "    return weights.__globals__['soft' + 'max'](x)",
+    "through what every object knows": STEP
+    + "    return object.__getattribute__(weights, '__glob' + 'als__')['softmax'](x)",
+    "by the name of a method": "from operator import methodcaller\nimport submission\n"
+    + STEP
+    + "    return methodcaller('soft' + 'max', x)(submission)",
+    "as a lambda that calls it": "weights = lambda x: softmax(x)",
+    "in a class around it": "class Base:\n    def run(self, x):\n        return softmax(x)\n"
+    "class weights(Base):\n    def forward(self, x):\n        return self.run(x)",
+    "as a builtin that it took the name of": "sum = softmax\n" + STEP + "    return sum(x)",
+    "beside a method with its name": "class Other:\n    def softmax(self): return 1\n"
+    + STEP
+    + "    return softmax(x)",
+    "beside a variable with its name": "def other(x):\n    softmax = 1\n    return softmax\n"
+    + STEP
+    + "    return softmax(x)",
+    "beside an inner one with its name": STEP
+    + "    def inner():\n        softmax = 1\n        return softmax\n"
+    + "    return softmax(x) + inner()",
     "in text that is not Python": "def weights(x)\n    return x",
     "in a function inside": STEP
     + "    def inner():\n        return softmax(x)\n    return inner()",
@@ -60,7 +109,7 @@ CALLS_NOT = {
     "beside a demonstration": "x = np.ones(3)\nprint(np.max(softmax(x)))\n"
     + STEP
     + "    np.exp(x)",
-    "with a decorator from a module": "import torch\n@torch.no_grad()\n" + STEP + "    return x",
+    "with a decorator from a library": "import torch\n@torch.no_grad()\n" + STEP + "    return x",
     "beside a call with arrays": "scores = np.ones(3)\nshares = softmax(scores)\n"
     + "print(shares)\n"
     + STEP
@@ -68,6 +117,16 @@ CALLS_NOT = {
     "with a variable of that name": "def weights(softmax):\n    return softmax + 1",
     "with its name in a comment": STEP + "    # softmax comes later\n    return x",
     "with its name in a docstring": STEP + '    """After softmax."""\n    return x',
+    "with a constant": "EPS = -1e-9\n" + STEP + "    return x / (x.sum() + EPS)",
+    "with a function that does not either": "def total(x):\n    return x.sum()\n"
+    + STEP
+    + "    return x / total(x)",
+    "as a lambda": "weights = lambda x: x / np.sum(x)",
+    "in a class": "import torch\nfrom torch import nn\nclass weights(nn.Module):\n"
+    "    def __init__(self, d):\n        super().__init__()\n        self.w = nn.Linear(d, d)\n"
+    "    def forward(self, x):\n        return self.w(x)",
+    "with an inner function of that name": STEP
+    + "    def softmax(row):\n        return row\n    return softmax(x)",
     "beside one who calls it": "def other(x):\n    return softmax(x)\n" + STEP + "    return x",
 }
 
@@ -101,5 +160,5 @@ def test_a_tree_is_read_once_and_never_made_again_for_it(monkeypatch: pytest.Mon
     tree = ast.parse(text)
     monkeypatch.setattr(ast, "parse", lambda *_: None)
     (told,) = names_of_statements(tree)
-    assert "helper" in told.called
+    assert "helper" in told.mentioned
     assert names_of_statements(tree)[0] is told
