@@ -116,7 +116,8 @@ def _named_through(name: str, statements: _Statements) -> frozenset[str] | None:
         return None if name in statements.stored else frozenset()
     if name in statements.touched:
         return None
-    named = [_named_in(each.text) if _is_plain(each.node, name) else None for each in found]
+    plain = (_is_plain(each.node, name, statements.stored) for each in found)
+    named = [_named_in(each.text) if is_plain else None for each, is_plain in zip(found, plain)]
     every = [names for names in named if names is not None]
     return frozenset().union(*every) if len(every) == len(named) else None
 
@@ -129,20 +130,29 @@ def _is_of_a_library(node: ast.stmt) -> bool:
     return False
 
 
-def _is_plain(node: ast.stmt, name: str) -> bool:
-    """Whether a statement binds `name` to what calls nothing that is not named in it."""
+def _is_plain(node: ast.stmt, name: str, stored: frozenset[str]) -> bool:
+    """Whether a statement binds `name` to what calls nothing that is not named in it.
+
+    An attribute could hold anything if one of its name is set anywhere, but for an object's own.
+    """
     inside = nodes_in(node, _MOST_NODES)
     if isinstance(node, DefinitionNode):
         if node.name != name:  # it sets a global name
             return False
         imports = [each for each in inside if isinstance(each, ast.Import | ast.ImportFrom)]
-        attributes = (each.attr for each in inside if isinstance(each, ast.Attribute))
-        special = {each for each in attributes if each.startswith("__")}
-        return special <= _OWN_METHODS and all(map(_is_of_a_library, imports))
+        attributes = [each for each in inside if isinstance(each, ast.Attribute)]
+        special = {each.attr for each in attributes if each.attr.startswith("__")}
+        others = {each.attr for each in attributes if not _is_own(each)}
+        only_libraries = all(map(_is_of_a_library, imports))
+        return only_libraries and special <= _OWN_METHODS and others.isdisjoint(stored)
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
     value = [] if isinstance(node.value, ast.Lambda) else nodes_in(node.value, _MOST_NODES)
     return all(isinstance(each, _PLAIN_VALUE) for each in value)
+
+
+def _is_own(attribute: ast.Attribute) -> bool:
+    return isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
 
 
 @lru_cache(maxsize=64)
@@ -152,9 +162,15 @@ def _named_in(text: str) -> frozenset[str] | None:
         whole = symtable.symtable(text, "step", "exec")
     except UNREADABLE:
         return None
-    found = {symbol.get_name() for symbol in whole.get_symbols() if symbol.is_referenced()}
-    waiting = list(whole.get_children())
-    for table in waiting:  # it grows meanwhile
-        waiting += table.get_children()
-        found |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    found = set[str]()
+    tables = [whole]
+    for table in tables:  # it grows meanwhile
+        tables += table.get_children()
+        # Outside functions, a name that is set later is looked up outside until then.
+        of_function = table.get_type() == "function"
+        found |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_global() or (symbol.is_referenced() and not of_function)
+        }
     return frozenset(found)

@@ -19,6 +19,16 @@ CALLS = {
     "out of a table": "table = {}\ntable['s'] = softmax\n" + STEP + "    return table['s'](x)",
     "out of an updated table": "t = {}\nt.update(s=softmax)\n" + STEP + "    return t['s'](x)",
     "as an attribute of a module": "np.share = softmax\n" + STEP + "    return np.share(x)",
+    "as an attribute of a module with two names": (
+        "library = np\nlibrary.share = softmax\n" + STEP + "    return np.share(x)"
+    ),
+    "as an attribute of an object that is given": (
+        "def put(thing):\n    thing.share = softmax\nput(np)\n" + STEP + "    return np.share(x)"
+    ),
+    "as an attribute of its name in a class": (
+        "class weights:\n    softmax = staticmethod(softmax)\n"
+        "    def forward(self, x):\n        return self.softmax(x)"
+    ),
     "as a default": "def weights(x, share=softmax):\n    return share(x)",
     "as a decorator": "@softmax\n" + STEP + "    return x",
     "by what it looks up": STEP + "    return globals()['soft' + 'max'](x)",
