@@ -71,9 +71,11 @@ class StepJudge:
         missed = {each.name for each in earlier if not each.passes or each.leaning}
         wrong = tuple(name for name in before if name in missed)
         waits = stuck
-        if not stuck and not (wrong and self._fails_at_once(step) and self.leans_on(step.name)):
+        if not stuck and not (wrong and self._fails_at_once(step)):
             alone = self._judged_alone(step)
-            if alone.passes or _unwritten(alone) or not self.leans_on(step.name):
+            # After a wrong step, also what calls none is asked in a fresh process: the wrong one
+            # may have left something behind, and a way to call it may not be seen in the text.
+            if alone.passes or _unwritten(alone) or not (wrong or self.leans_on(step.name)):
                 return alone
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
@@ -127,16 +129,18 @@ class StepJudge:
     def _tried(self, step: Step, wrong: tuple[str, ...]) -> tuple[CheckVerdict, ...]:
         """Let a step lean on wrong ones: a layer where it was asked alone, so no process starts.
 
-        What happened there before may spoil it. So only if it passes, this says anything.
+        What happened there before may spoil it. So if it fails there, it is asked in a fresh one.
         """
-        goes_on = step.name in self.runner.reference.layers
-        if goes_on and isinstance(self.respondent, ContinuingRespondent):
+        respondent = self.respondent
+        if not isinstance(respondent, ContinuingRespondent):
+            return self._leaned(step, wrong, naming=False)
+        if step.name in self.runner.reference.layers:
             self._ask_ahead(step)
-            self.respondent.go_on_leaning(wrong)
+            respondent.go_on_leaning(wrong)
         checks = self._leaned(step, wrong, naming=False)
-        if not all(check.passes for check in checks):
-            del self._leaning[step.name, wrong]
-        return checks
+        if all(check.passes for check in checks) or not respondent.lean_afresh():
+            return checks
+        return self._leaned(step, wrong, naming=False)
 
     def _ask_ahead(self, layer: Step) -> None:
         """Ask what is to be asked alone after a layer, as long as there is a process for it."""

@@ -261,6 +261,10 @@ class ContinuingRespondent(Protocol):
         """
         ...
 
+    def lean_afresh(self) -> bool:
+        """End the process that leans if it was asked alone before; say whether that was so."""
+        ...
+
 
 @runtime_checkable
 class Traceable(Protocol):

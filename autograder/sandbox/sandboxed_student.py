@@ -54,6 +54,7 @@ class SandboxedStudent:
         self._alone = self._workers(self._calls)
         self._leaning = self._workers(self._reloading)
         self._leant_on: tuple[str, ...] = ()  # by the leaning workers
+        self._went_on = False  # whether the one that leans was asked alone before
 
     def __enter__(self) -> SandboxedStudent:
         return self
@@ -112,7 +113,13 @@ class SandboxedStudent:
         """
         if leaning_on != self._leant_on:
             self._lean_on(leaning_on)
-            self._leaning.take_over(self._alone)
+            self._went_on = self._leaning.take_over(self._alone)
+
+    def lean_afresh(self) -> bool:
+        """End the worker that leans if it was asked alone before; say whether that was so."""
+        if went_on := self._went_on:
+            self._lean_on(self._leant_on)
+        return went_on
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.
@@ -137,7 +144,7 @@ class SandboxedStudent:
 
     def _lean_on(self, steps: tuple[str, ...]) -> None:
         self._leaning.close()
-        self._leant_on = steps
+        self._leant_on, self._went_on = steps, False
 
     def _workers(self, loading: Allowance) -> Workers:
         return Workers(

@@ -149,14 +149,15 @@ class Workers:
         self.close()  # the cells ran twice in it
         return () if isinstance(seen, Failed) else seen
 
-    def take_over(self, others: Workers) -> None:
-        """Go on with the worker of `others`, if they have one; this one's own has ended.
+    def take_over(self, others: Workers) -> bool:
+        """Go on with the worker of `others`, and say whether they have one; its own has ended.
 
         If they need another, it is we who load the cells again.
         """
         self._worker, others._worker = others._worker, None
         self._number, self._questions = others._number, others._questions
         others._loading = self._loading
+        return self._worker is not None
 
     def close(self) -> None:
         """End the worker, if there is one."""

@@ -95,6 +95,10 @@ class Loaded:
         """Go on leaning where it was asked alone; see `ContinuingRespondent`."""
         self._student.go_on_leaning(leaning_on)
 
+    def lean_afresh(self) -> bool:
+        """Lean in a fresh process; see `ContinuingRespondent`."""
+        return self._student.lean_afresh()
+
     def may_call(self, step: str, others: Collection[str]) -> bool:
         """Say whether one step may call others; see `ReadableRespondent`."""
         return may_call(self._cells, step, others)

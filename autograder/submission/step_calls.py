@@ -1,8 +1,8 @@
 """Whether the code of a step may call another step: read from its text, and nothing is run.
 
 It cannot where all that it names is known to be something else: what Python or a library brings,
-constants, and functions and classes of which the same is true. Then it does the same when somebody
-else answers for the others. In any doubt, it may.
+constants, and functions and classes of which the same is true. In most doubts, it may. A way that
+is not seen costs its owner no points: after a wrong step, what fails is judged with right answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from autograder.submission.statement_names import names_of_statements
 from autograder.submission.syntax_nodes import nodes_in
 
 MOST_STATEMENTS = 500
-_MOST_NODES = 20_000  # of a statement, and of all that a step names
+_MOST_NODES = 5_000  # of a statement: Python's table takes time as the square of them
 _BUILTINS = frozenset(dir(builtins))
 # Libraries that hold no steps, and through which none can be reached without naming it.
 _LIBRARIES = frozenset(
@@ -136,6 +136,8 @@ def _is_plain(node: ast.stmt, name: str, stored: frozenset[str]) -> bool:
     An attribute could hold anything if one of its name is set anywhere, but for an object's own.
     """
     inside = nodes_in(node, _MOST_NODES)
+    if len(inside) == _MOST_NODES:
+        return False
     if isinstance(node, DefinitionNode):
         if node.name != name:  # it sets a global name
             return False
@@ -147,7 +149,7 @@ def _is_plain(node: ast.stmt, name: str, stored: frozenset[str]) -> bool:
         return only_libraries and special <= _OWN_METHODS and others.isdisjoint(stored)
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
-    value = [] if isinstance(node.value, ast.Lambda) else nodes_in(node.value, _MOST_NODES)
+    value = [] if isinstance(node.value, ast.Lambda) else nodes_in(node.value)
     return all(isinstance(each, _PLAIN_VALUE) for each in value)
 
 
