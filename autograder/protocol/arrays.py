@@ -81,7 +81,7 @@ def to_library(
             return tensor.to(getattr(torch, dtype)) if cast else tensor
         return value.astype(dtype) if cast else value
     if isinstance(value, tuple):
-        return tuple([to_library(item, library, dtype, generators) for item in value])
+        return tuple(to_library(item, library, dtype, generators) for item in value)
     if isinstance(value, wire.Seed):
         shared = {} if generators is None else generators
         return shared.setdefault(value.seed, np.random.default_rng(value.seed))

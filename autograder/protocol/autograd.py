@@ -10,8 +10,6 @@ from typing import Any
 from autograder.protocol import wire
 from autograder.protocol.arrays import read
 
-_AS_IT_IS = contextlib.nullcontext()
-
 
 def tracked(value: Any, leaves: list[Any]) -> Any:
     """Return an argument that passes gradients on; what receives them is added to `leaves`."""
@@ -42,7 +40,7 @@ def propagate(value: Any, gradient: Any) -> None:
 def recording(on: bool | None) -> contextlib.AbstractContextManager[Any]:
     """Record gradients with PyTorch, or none, whatever holds around it; None leaves it so."""
     torch = sys.modules.get("torch")
-    return _AS_IT_IS if torch is None or on is None else torch.set_grad_enabled(on)
+    return contextlib.nullcontext() if torch is None or on is None else torch.set_grad_enabled(on)
 
 
 def listed_parameters(instance: Any, names: Iterable[str]) -> list[str]:

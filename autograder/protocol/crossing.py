@@ -140,7 +140,7 @@ class _Crossing:
     def _has_room(self, shape: Iterable[int], itemsize: int) -> bool:
         """Take the room for an array, if it is there."""
         # An array with no numbers may have long axes beside the empty one.
-        needed = math.prod([size for size in shape if size]) * itemsize
+        needed = math.prod(size for size in shape if size) * itemsize
         if needed > self._bytes:
             return False
         self._bytes -= needed

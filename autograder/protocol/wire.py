@@ -197,7 +197,7 @@ def _items(facts: dict[str, Any], payload: Payload, depth: int) -> tuple[Value, 
     items = facts.get("items")
     if type(items) is not list or len(items) > MAX_ITEMS:
         raise WireError("a sequence has no list of items, or too many")
-    return tuple([decode(item, payload, depth + 1) for item in items])
+    return tuple(decode(item, payload, depth + 1) for item in items)
 
 
 def _linear(parts: tuple[Value, ...], trainable: Any) -> Linear:

@@ -15,7 +15,7 @@ from autograder.protocol import wire
 from autograder.protocol.frame_buffer import FrameBuffer
 
 _CHUNK = 1 << 16
-_read = json.JSONDecoder().raw_decode
+_decoded = json.JSONDecoder().raw_decode
 
 
 class HostGone(Exception):
@@ -37,8 +37,9 @@ class HostChannel:
         while (frame := self._incoming.take()) is None:
             self._incoming.add(self._part())
         head, payload = frame
-        # Nobody forges what the host writes, so it need not be read as strictly as what it reads.
-        header: dict[str, Any] = _read(head.decode())[0]
+        # Nobody forges what the host writes, so it need not be read as strictly as what it reads,
+        # and nothing follows: not to look for more takes a third less time.
+        header: dict[str, Any] = _decoded(head.decode())[0]
         return header, wire.Payload(payload)
 
     def send(self, header: dict[str, Any], payload: list[bytes]) -> None:
