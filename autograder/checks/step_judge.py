@@ -80,7 +80,7 @@ class StepJudge:
             waits = alone.outcome in STUCK
         # Also where it got stuck: an earlier step of the student's may be the cause. First of all
         # those that are wrong, which are few and soon answered for. To wait twice would take the
-        # time of the steps after it. Where it calls none of them, that would change nothing.
+        # time of the steps after it. Where its text calls none of them, that would hardly help.
         if wrong and wrong != before and not waits and self._may_call(step, wrong):
             checks = self._tried(step, wrong)
             if all(check.passes for check in checks):

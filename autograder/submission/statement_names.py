@@ -56,9 +56,8 @@ def _names_in(node: ast.stmt) -> StatementNames:
     for each in inside:
         if each.__class__ not in _TELLING:
             continue
-        if isinstance(each, ast.Call):
-            if isinstance(each.func, _PARTS):
-                touched.add(_root(each.func))
+        if isinstance(each, ast.Call) and isinstance(each.func, _PARTS):
+            touched.add(_root(each.func))
         elif isinstance(each, ast.Attribute):
             mentioned.add(each.attr)
             if not isinstance(each.ctx, ast.Load):

@@ -116,10 +116,13 @@ def _named_through(name: str, statements: _Statements) -> frozenset[str] | None:
         return None if name in statements.stored else frozenset()
     if name in statements.touched:
         return None
-    plain = (_is_plain(each.node, name, statements.stored) for each in found)
-    named = [_named_in(each.text) if is_plain else None for each, is_plain in zip(found, plain)]
-    every = [names for names in named if names is not None]
-    return frozenset().union(*every) if len(every) == len(named) else None
+    named = frozenset[str]()
+    for each in found:
+        names = _named_in(each.text) if _is_plain(each.node, name, statements.stored) else None
+        if names is None:
+            return None
+        named |= names
+    return named
 
 
 def _is_of_a_library(node: ast.stmt) -> bool:

@@ -10,9 +10,8 @@ import pytest
 from autograder.grading.batch import grade_batch
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome
-from autograder.sandbox import Zygote
-from autograder.sandbox.zygote import Worker
 from autograder.submission.reading import Submission
+from support.counted_forks import counted_forks
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
 EXERCISE = read_exercise(FOLDER)
@@ -97,15 +96,7 @@ SingleHeadAttention.forward = forward
 
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The seeds of all workers that are forked, the last one's last."""
-    seeds, fork = [], Zygote.fork
-
-    def counted(zygote: Zygote, seed: int) -> Worker:
-        seeds.append(seed)
-        return fork(zygote, seed)
-
-    monkeypatch.setattr(Zygote, "fork", counted)
-    return seeds
+    return counted_forks(monkeypatch)
 
 
 def judged(text: str, folder: Path = FOLDER) -> dict[str, tuple[Outcome, bool]]:

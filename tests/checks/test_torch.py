@@ -18,10 +18,10 @@ from autograder.checks.reference import load_module
 from autograder.grading.batch import grade_batch
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, Verdict
-from autograder.sandbox.zygote import Worker, Zygote
 from autograder.submission.reading import Submission, read_submission
 from autograder.verification.trial import read_trial
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
+from support.counted_forks import counted_forks
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
@@ -277,13 +277,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 def test_two_right_layers_lean_after_one_wrong_step_in_one_worker(
     added: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forks, fork = [], Zygote.fork
-
-    def counted(zygote: Zygote, seed: int) -> Worker:
-        forks.append(seed)
-        return fork(zygote, seed)
-
-    monkeypatch.setattr(Zygote, "fork", counted)
+    forks = counted_forks(monkeypatch)
     text = solution("torch_multi_head") + NOT_SCALED + added
     handed_in = Submission("student", "torch_multi_head", (text,), Path("student.py"))
     (verdict,) = grade_batch(ROOT / "solutions" / "torch_multi_head", [handed_in])
