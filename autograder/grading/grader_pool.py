@@ -7,18 +7,18 @@ for no reason of ours is no verdict on anybody: its hand-in is tried once more, 
 
 from __future__ import annotations
 
-import os
 import select
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.grading.cores import usable_cores
 from autograder.grading.watched_process import Bounds, Message, Preparation, WatchedProcess, Work
 from autograder.model.lazy_sequence import to_send
 from autograder.sandbox.preconditions import demand_preconditions
@@ -66,12 +66,14 @@ class _Batch:
 class GraderPool:
     """As many grader processes as are named, kept until the end. A context manager.
 
-    By default, as many as are worth their start, and at most one per core.
+    By default, as many as are worth their start, and at most one per core. Where there is one for
+    every core, each has one for itself.
     """
 
     def __init__(self, processes: int | None = None) -> None:
         demand_preconditions()
-        self.processes = processes or os.cpu_count() or 1
+        self._cores = usable_cores()
+        self.processes = processes or len(self._cores)
         self._named = processes is not None
         self._idle: list[WatchedProcess] = []
         self._busy: dict[WatchedProcess, _Batch] = {}
@@ -93,9 +95,9 @@ class GraderPool:
 
         They are ready when they are given work.
         """
-        missing = self._worthwhile(items) - len(self._idle) - len(self._busy)
-        for _ in range(missing):
-            self._idle.append(WatchedProcess())
+        most = self._worthwhile(items)
+        for _ in range(most - len(self._idle) - len(self._busy)):
+            self._idle.append(WatchedProcess(self._core(most)))
             if preparation:
                 self._idle[-1].prepare(preparation)
 
@@ -122,18 +124,18 @@ class GraderPool:
         lost: Callable[[int, Loss], None],
         batch: int = 1,
     ) -> None:
-        """Have `work` done on every item, `batch` of them at a time.
+        """Have `work` done on every item, at most `batch` of them at a time.
 
         `result` is called with an item's place and result, `lost` when there is none; each place
         is named once. Raises `KitError` when the work itself cannot be done, or no process starts.
         """
-        waiting = deque(_batches(range(len(items)), batch))
+        waiting = deque(_batches(len(items), batch, self.processes))
         tries: Counter[int] = Counter()
         impatient = time.monotonic() + PATIENCE
         while waiting or self._busy:
             late = time.monotonic() > impatient
             most = self.processes if late else self._worthwhile(len(items))
-            while waiting and (self._idle or (len(self._busy) < most and self._start())):
+            while waiting and (self._idle or (len(self._busy) < most and self._start(most))):
                 self._give(work, items, bounds, waiting.popleft())
             for process in self._ready():
                 self._listen(process, result)
@@ -146,10 +148,19 @@ class GraderPool:
         """Return how many processes should work on `items` at first."""
         return min(self.processes, items if self._named else -(-items // WORTH_A_START))
 
-    def _start(self) -> bool:
-        """Start one more process; return False if none can be, and others are at work."""
+    def _core(self, most: int) -> int | None:
+        """Return a core that no process has for itself, if `most` of them are one for each core.
+
+        With fewer, each has more than one core's time: it computes while its worker answers.
+        """
+        taken = [process.core for process in (*self._idle, *self._busy)]
+        free = (core for core in self._cores if core not in taken)
+        return next(free, None) if most == len(self._cores) else None
+
+    def _start(self, most: int) -> bool:
+        """Start one more process of `most`; return False if none can be, and others are at work."""
         try:
-            self._idle.append(WatchedProcess())
+            self._idle.append(WatchedProcess(self._core(most)))
         except (KitError, OSError):
             if not self._busy:
                 raise
@@ -278,6 +289,17 @@ def _left(batch: _Batch, but: int | None = None) -> list[list[int]]:
     return [left] if left else []
 
 
-def _batches(places: Iterable[int], size: int) -> list[list[int]]:
-    every = list(places)
-    return [every[start : start + size] for start in range(0, len(every), size)]
+def _batches(items: int, size: int, processes: int) -> list[list[int]]:
+    """Return the places of all items in batches of `size`.
+
+    With several processes the last ones are smaller, so that none works on when the others are
+    done.
+    """
+    batches, start = list[list[int]](), 0
+    while start < items:
+        left = items - start
+        share = left if processes == 1 else left // (2 * processes)
+        end = start + max(1, min(size, share))
+        batches.append(list(range(start, end)))
+        start = end
+    return batches

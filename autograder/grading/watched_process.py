@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.grading.cores import keep_to
 from autograder.grading.noted_parts import NotedParts
 from autograder.grading.rare_collection import collect_rarely
 from autograder.model.import_path import safe_for_a_new_process
@@ -111,14 +112,18 @@ def one_by_one(
 
 
 class WatchedProcess:
-    """A grader process of our own; it does one batch of work after the other."""
+    """A grader process of our own; it does one batch of work after the other.
 
-    def __init__(self) -> None:
+    With a `core`, it runs on that one only, and so does all that it starts.
+    """
+
+    def __init__(self, core: int | None = None) -> None:
+        self.core = core
         # Spawned, not forked: it inherits nothing of its starter's memory.
         context = multiprocessing.get_context("spawn")
         self.line, far = context.Pipe()
         self._parts = NotedParts()
-        self._process = context.Process(target=_serve, args=(far, self._parts), name="grader")
+        self._process = context.Process(target=_serve, args=(far, self._parts, core), name="grader")
         with safe_for_a_new_process():
             self._process.start()
         far.close()
@@ -209,10 +214,12 @@ def _send(line: Connection, said: Any) -> None:
     line.send_bytes(pickle.dumps(said, pickle.HIGHEST_PROTOCOL))
 
 
-def _serve(line: Connection, parts: NotedParts) -> None:
+def _serve(line: Connection, parts: NotedParts, core: int | None) -> None:
     """Do batch after batch until the starter is gone; the main function of a grader process."""
     # So that nothing is found by chance in the folder where the command was typed.
     os.chdir("/")
+    if core is not None:
+        keep_to(core)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the starter, which ends this
     try:
         # Otherwise it would wait forever for work of a starter that is killed.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.errors import KitError
+from autograder.grading.cores import usable_cores
 from autograder.model.machine_fault import limit_reached
 from autograder.model.parent_process import end_with_parent
 from autograder.model.symbols import WRONG
@@ -106,7 +106,7 @@ def _pool() -> ProcessPoolExecutor:
     """Return a pool with a process per core; raise `KitError` if semaphores do not work."""
     try:
         spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(os.cpu_count() or 1, spawn, end_with_parent)
+        return ProcessPoolExecutor(len(usable_cores()), spawn, end_with_parent)
     except OSError as error:
         raise limit_reached(error) or KitError(
             f"processes cannot wait for each other here: no semaphore can be made "

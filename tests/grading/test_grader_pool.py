@@ -6,7 +6,7 @@ import errno
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.grading import grader_pool
+from autograder.grading.cores import usable_cores
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.watched_process import Bounds, WatchedProcess
 from support import grader_work
@@ -98,7 +99,7 @@ def test_a_process_prepares_before_its_work_and_works_also_when_that_fails(
 def test_a_small_class_gets_one_process_unless_more_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(grader_pool, "usable_cores", lambda: (0, 1))
     for items, named, started in (3, None, 1), (13, None, 2), (500, None, 2), (3, 3, 3), (2, 3, 2):
         with GraderPool(named) as pool:
             pool.begin(items)
@@ -111,27 +112,61 @@ def test_a_small_class_gets_one_process_unless_more_are_named(
 def test_a_small_class_that_waits_long_gets_another_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(grader_pool, "usable_cores", lambda: (0, 1))
     monkeypatch.setattr(grader_pool, "PATIENCE", 0.5)
     found, _ = run(["waits", "item"], processes=None)
     assert len({result.split()[2] for result in found.values()}) == 2
 
 
+@pytest.fixture
+def two_cores() -> Iterator[tuple[int, ...]]:
+    """The cores of a machine that has two, at most."""
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(all_cores)[:2])
+    yield usable_cores()
+    os.sched_setaffinity(0, all_cores)
+
+
+def test_where_every_core_gets_a_process_each_has_one_for_itself(
+    two_cores: tuple[int, ...],
+) -> None:
+    every = len(two_cores)
+    found, _ = run(["item"] * 4, grader_work.tell_cores, processes=every)
+    assert set(found.values()) == {(core,) for core in two_cores}
+    found, lost = run(["crashes", *["item"] * 6], grader_work.tell_cores, processes=every)
+    assert list(lost) == [0] and set(found.values()) == {(core,) for core in two_cores}
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_fewer_or_more_processes_than_cores_run_on_all_of_them(
+    two_cores: tuple[int, ...], processes: int
+) -> None:
+    found, _ = run(["item"] * 4, grader_work.tell_cores, processes=processes)
+    assert set(found.values()) == {two_cores}
+
+
+def test_the_last_batches_are_small_so_that_all_processes_end_together() -> None:
+    found, _ = run(["item"] * 40, grader_work.tell_batch, batch=8)
+    sizes = [found[place] for place in range(40)]
+    assert sizes[:8] == [8] * 8 and sizes[-4:] == [1] * 4
+    assert sizes == sorted(sizes, reverse=True)
+
+
 class Refused(WatchedProcess):
     """A grader process that is the only one which this machine allows."""
 
-    def __init__(self) -> None:
+    def __init__(self, core: int | None = None) -> None:
         if multiprocessing.active_children():
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        super().__init__()
+        super().__init__(core)
 
 
 class KilledAtItsStart(WatchedProcess):
     """A grader process that ends at once, but for the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, core: int | None = None) -> None:
         first = not multiprocessing.active_children()
-        super().__init__()
+        super().__init__(core)
         if not first:
             self.kill()
 
@@ -140,7 +175,7 @@ class KilledAtItsStart(WatchedProcess):
 def test_a_further_process_that_cannot_start_stops_nobody_who_is_at_work(
     monkeypatch: pytest.MonkeyPatch, kind: type[WatchedProcess]
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(grader_pool, "usable_cores", lambda: (0, 1))
     monkeypatch.setattr(grader_pool, "PATIENCE", 0.1)
     monkeypatch.setattr(grader_pool, "WatchedProcess", kind)
     found, lost = run(["waits", *["item"] * 4], processes=None)
@@ -148,7 +183,7 @@ def test_a_further_process_that_cannot_start_stops_nobody_who_is_at_work(
 
 
 def test_a_first_process_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused() -> WatchedProcess:
+    def refused(core: int | None) -> WatchedProcess:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(grader_pool, "WatchedProcess", refused)
@@ -204,14 +239,14 @@ def test_who_exceeds_a_bound_keeps_what_was_done_and_the_others_lose_nothing(
 @pytest.mark.slow
 def test_many_that_exceed_their_bound_cost_each_their_own_time_only() -> None:
     begun = time.monotonic()
-    found, lost = run(["spins", "fine", "spins", "fine", "spins", "fine"], batch=6)
+    found, lost = run(["spins", "fine", "spins", "fine", "spins", "fine"], batch=6, processes=1)
     assert sorted(found) == [1, 3, 5] and sorted(lost) == [0, 2, 4]
     assert time.monotonic() - begun < BOUNDS.wall_seconds
 
 
 def test_a_process_that_was_killed_from_outside_is_no_verdict_on_anybody(tmp_path: Path) -> None:
     items = [str(tmp_path / name) for name in ("ada", "blaise")]
-    found, lost = run(items, grader_work.ends_once, batch=2)
+    found, lost = run(items, grader_work.ends_once, batch=2, processes=1)
     assert not lost and list(found.values()) == items
 
 

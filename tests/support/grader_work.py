@@ -60,6 +60,22 @@ def _do(word: str) -> None:
             raise KitError("the exercise is broken", place="here", cure="mend it")
 
 
+def tell_cores(items: Sequence[str], progress: WorkProgress) -> None:
+    """Do what every item says, and tell on which cores this process may run."""
+    for number, item in enumerate(items):
+        progress.begin(number)
+        _do(item)
+        time.sleep(0.3)  # so that no process does all of it
+        progress.done(tuple(sorted(os.sched_getaffinity(0))))
+
+
+def tell_batch(items: Sequence[str], progress: WorkProgress) -> None:
+    """Tell of every item how many there are in its batch."""
+    for number in range(len(items)):
+        progress.begin(number)
+        progress.done(len(items))
+
+
 def needs_much_itself(items: Sequence[str], progress: WorkProgress) -> None:
     """Take a gigabyte of addresses before the first item, as a large library does."""
     with mmap.mmap(-1, 1 << 30):
