@@ -47,8 +47,8 @@ def warm_up(library: str) -> None:
 
 def _warm_up_torch(torch: Any) -> None:
     torch.set_num_threads(1)
-    # For a product in half precision, oneDNN writes a program of its own for every size, which takes
-    # a hundred times as long as such small products do without it.
+    # For a product in half precision, oneDNN writes a program for each size, which takes a hundred
+    # times as long as so small a product does without it.
     torch.backends.mkldnn.enabled = False
     entry = torch.randn(2, 8, 8, requires_grad=True)
     linear = torch.nn.Linear(8, 8)

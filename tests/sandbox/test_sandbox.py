@@ -722,6 +722,18 @@ def test_a_worker_may_use_threads_in_array_code_without_hanging() -> None:
             assert returned(ask(zygote, code)).value == (2 * 600.0**3, 2)
 
 
+def test_a_worker_multiplies_in_half_precision_without_a_program_for_each_size() -> None:
+    code = (
+        "import torch\ndef f(name):\n    half = getattr(torch, name)\n"
+        "    x = torch.arange(12.0).reshape(3, 4)\n    y = x.T.contiguous()\n"
+        "    equal = torch.equal((x.to(half) @ y.to(half)).float(), (x @ y).to(half).float())\n"
+        "    return equal, torch.backends.mkldnn.enabled"
+    )
+    with Zygote("torch", Limits(seconds_per_call=10.0, memory_megabytes=1024)) as zygote:
+        for name in ("bfloat16", "float16"):
+            assert returned(ask(zygote, code, name)).value == (True, False)
+
+
 def test_a_sibling_is_not_affected(zygote: Zygote) -> None:
     with (
         SandboxedStudent(zygote, ("state = 1\ndef f(): return state",), seed=1) as calm,
