@@ -256,7 +256,8 @@ def test_what_was_said_until_a_process_was_stopped_counts_and_no_part_is_another
     """The second item ends, and the third begins, between the look at the clock and the stop."""
 
     def stop_later(process: WatchedProcess) -> None:
-        time.sleep(2.0)
+        assert process.line.poll(60.0)  # the second has ended
+        time.sleep(1.0)
         stop(process)
 
     stop = WatchedProcess.stop
