@@ -18,6 +18,7 @@ def usable_cores() -> tuple[int, ...]:
 
 
 def keep_to(core: int) -> None:
-    """Have this process run on one core only, and all that it will start."""
-    with suppress(OSError):  # the core has been taken away: any other does as well, a little slower
-        os.sched_setaffinity(0, {core})
+    """Have this process run on one core only, and all that it will start, where a system can."""
+    if hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # the core has been taken away: any other does, a little slower
+            os.sched_setaffinity(0, {core})

@@ -129,7 +129,7 @@ class GraderPool:
         `result` is called with an item's place and result, `lost` when there is none; each place
         is named once. Raises `KitError` when the work itself cannot be done, or no process starts.
         """
-        waiting = deque(_batches(len(items), batch, self.processes))
+        waiting = deque(_batches(len(items), batch, self._worthwhile(len(items))))
         tries: Counter[int] = Counter()
         impatient = time.monotonic() + PATIENCE
         while waiting or self._busy:
