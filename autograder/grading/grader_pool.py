@@ -151,11 +151,12 @@ class GraderPool:
     def _core(self, most: int) -> int | None:
         """Return a core that no process has for itself, if `most` of them are one for each core.
 
-        With fewer, each has more than one core's time: it computes while its worker answers.
+        With fewer, two commands could take the same core while others have nothing to do.
         """
-        taken = [process.core for process in (*self._idle, *self._busy)]
-        free = (core for core in self._cores if core not in taken)
-        return next(free, None) if most == len(self._cores) else None
+        if most != len(self._cores):
+            return None
+        taken = {process.core for process in (*self._idle, *self._busy)}
+        return next((core for core in self._cores if core not in taken), None)
 
     def _start(self, most: int) -> bool:
         """Start one more process of `most`; return False if none can be, and others are at work."""

@@ -48,8 +48,8 @@ def warm_up(library: str) -> None:
 def _warm_up_torch(torch: Any) -> None:
     torch.set_num_threads(1)
     # For a product in half precision, oneDNN writes a program for each size, which takes a hundred
-    # times as long as so small a product does without it. From 128 numbers a side on, it pays: no
-    # exercise is so large, and a product of 512 still takes no more than a tenth of a second.
+    # times as long as so small a product does without it. Above some 128 numbers a side it would
+    # pay, but no check asks for so many in that precision; 512 a side take a tenth of a second.
     torch.backends.mkldnn.enabled = False
     entry = torch.randn(2, 8, 8, requires_grad=True)
     linear = torch.nn.Linear(8, 8)

@@ -46,7 +46,7 @@ _IOCTLS = (0x5401, 0x5413, 0x5421, 0x541B, 0x5451, 0x5450)  # TCGETS, sizes, FIO
 _PRCTLS = (15, 16, 3, 21, 39, 30, 29, 23, 0x53564D41)  # set and get the name, reads, VMA names
 _FCNTLS = (0, 1, 2, 3, 4, 1030)  # dup, flags: no locks, leases, owners, notifications
 _TABLE_END = 512
-_BY_HALVES = 2  # to look a call up: the kernel takes such a filter in in half the time
+_BY_HALVES = 2  # how a call is looked up: the kernel accepts such a filter in half the time
 _ITSELF = 0x7E57_A7E1  # beyond every process number that Linux gives
 # struct sock_filter, where its value begins, and BPF_JMP | BPF_JEQ | BPF_K.
 _INSTRUCTION, _VALUE_AT, _JUMP_IF_EQUAL = "=HBBI", 4, 0x15

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.course.assignment_release import release
 from autograder.course.creation import create_course
+from autograder.grading.cores import usable_cores
 from autograder.model.exercise import Exercise
 from benchmarks.cost import ROOT, Cost, cost_of, module
 from benchmarks.peak_memory import PeakMemory
@@ -32,7 +32,7 @@ def grade_course(folder: Path, exercise: Exercise, texts: Sequence[str]) -> Cost
     A small class gets as many processes as a large one: what is taken off is the same start.
     """
     make_kit_course(folder, exercise, texts)
-    words = (str(folder), "--processes", str(os.cpu_count()))
+    words = (str(folder), "--processes", str(len(usable_cores())))
     return cost_of(module("autograder.cli", "grade", *words), folder)
 
 

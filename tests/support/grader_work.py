@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 
 from autograder.errors import KitError
+from autograder.grading.cores import usable_cores
 from autograder.grading.watched_process import WorkProgress
 
 
@@ -66,7 +67,7 @@ def tell_cores(items: Sequence[str], progress: WorkProgress) -> None:
         progress.begin(number)
         _do(item)
         time.sleep(0.3)  # so that no process does all of it
-        progress.done(tuple(sorted(os.sched_getaffinity(0))))
+        progress.done(usable_cores())
 
 
 def tell_batch(items: Sequence[str], progress: WorkProgress) -> None:
