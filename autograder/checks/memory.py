@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.checks.given_answers import GivenAnswers
 from autograder.checks.known_walks import KnownWalks
 from autograder.checks.passing_replies import PassingReplies
 from autograder.judging.diagnosis import Candidate
-from autograder.model.request import Reply
+from autograder.model.given_answers import GivenAnswers
+from autograder.model.request import Reply, Request
 
 # Stands for the inputs that sizes are tried with while checks are collected; no seed is negative.
 COLLECTING = -1
@@ -59,6 +59,12 @@ class Memories:
     def use(self, shared: int | None) -> None:
         """Use the memory of the seed `shared` from now on, or that of the hand-in."""
         self.now = self.own if shared is None else self._shared.setdefault(shared, Memory())
+
+    def repeated(self) -> Iterator[Request]:
+        """Give what checks ask of every hand-in with the same inputs, whatever it replies."""
+        for memory in self._shared.values():
+            for passing in memory.passing.values():
+                yield from passing.requests or ()
 
     def clear(self) -> None:
         """Forget everything."""

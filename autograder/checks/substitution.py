@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.fitting import fitting_call
-from autograder.checks.given_answers import key_of
 from autograder.checks.reference import Reference
 from autograder.checks.written_values import written_values
-from autograder.judging.inprocess import round_tripped
-from autograder.model.request import Request, Returned
-from autograder.protocol.arrays import to_library
+from autograder.judging.inprocess import copied, round_tripped
+from autograder.protocol.arrays import Generators, held, to_library
+from autograder.protocol.call import result_of
 from autograder.protocol.wire import Linear, Value
 
 HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
@@ -37,30 +36,8 @@ def reference_answer(
 
     The arguments come from untrusted code. So a call is answered only when it fits
     the reference's signature, axis by axis, and is small: the work and the memory it
-    takes are bounded. What one hand-in asked, another asks again: it is answered from
-    memory, but for steps that draw anew at each call.
-    """
-    if reference.exercise.step(step).random:
-        return _computed(reference, step, arguments, keywords, cotangents)
-    given, key = reference.memories.given, key_of(step, arguments, keywords, cotangents)
-    if key not in given:
-        answer = _computed(reference, step, arguments, keywords, cotangents)
-        given.keep(key, answer)
-        return answer
-    return given.again(key)
-
-
-def _computed(
-    reference: Reference,
-    step: str,
-    arguments: tuple[Value, ...],
-    keywords: Mapping[str, Value],
-    cotangents: tuple[Value, ...],
-) -> Value | None:
-    """Return the reference's answer to a call that fits, and None to another.
-
-    Half precision, which no processor multiplies fast, is computed in single precision and
-    answered in half.
+    takes are bounded. Half precision, which no processor multiplies fast, is computed in
+    single precision and answered in half.
     """
     function = getattr(reference.module, step)
     fitting = fitting_call(function, arguments, keywords, written_values(reference.exercise.folder))
@@ -69,23 +46,34 @@ def _computed(
     arguments, keywords = fitting
     dtypes = {array.dtype for array in _arrays((*arguments, *keywords.values(), *cotangents))}
     if {dtype for dtype in dtypes if dtype.kind == "f"} != {HALF}:
-        return _answer(reference, Request(step, arguments, keywords), cotangents)
-    wide = Request(
-        step,
-        tuple(_cast(value, HALF, SINGLE) for value in arguments),
-        {name: _cast(value, HALF, SINGLE) for name, value in keywords.items()},
-    )
-    answer = _answer(reference, wide, tuple(_cast(each, HALF, SINGLE) for each in cotangents))
+        return _answer(reference, step, arguments, keywords, cotangents)
+    wide = _cast((arguments, tuple(keywords.values()), cotangents), HALF, SINGLE)
+    answer = _answer(reference, step, wide[0], dict(zip(keywords, wide[1])), wide[2])
     with np.errstate(over="ignore"):  # what is too large for half precision is infinite in it
         return _cast(answer, SINGLE, HALF)
 
 
-def _answer(reference: Reference, request: Request, cotangents: tuple[Value, ...]) -> Value | None:
+def _answer(
+    reference: Reference,
+    step: str,
+    arguments: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+    cotangents: tuple[Value, ...],
+) -> Value | None:
+    function, library = getattr(reference.module, step), reference.exercise.library
     if cotangents:
-        function = getattr(reference.module, request.target)
-        return gradients(function, request.arguments, cotangents, request.keywords)
-    reply = reference.ask(request)
-    return reply.value if isinstance(reply, Returned) else None
+        return gradients(function, arguments, cotangents, keywords)
+    generators = Generators()
+
+    def own(value: Value) -> Any:
+        return to_library(copied(value), library, generators=generators)
+
+    given, named = list(map(own, arguments)), {name: own(each) for name, each in keywords.items()}
+    try:
+        with np.errstate(all="ignore"):
+            return round_tripped(held(result_of(function, given, named)), library)
+    except Exception:  # what was passed on is wrong
+        return None
 
 
 def _arrays(values: Iterable[Value]) -> Iterator[np.ndarray]:
@@ -131,8 +119,11 @@ def gradients(
     incoming = [to_library(cotangent, "torch") for cotangent in cotangents]
     # A result that no gradient reaches passes none on.
     reached = [pair for pair in zip(outputs, incoming, strict=True) if pair[1] is not None]
-    sources, arriving = zip(*reached, strict=True)
-    found = torch.autograd.grad(sources, leaves, arriving, allow_unused=True)
+    if not reached or any(output.shape != arriving.shape for output, arriving in reached):
+        raise ValueError("the gradients do not have the shapes of the results")
+    # To be handed them as they are, PyTorch would import SymPy. They are the gradient of this sum.
+    total = sum((output * arriving).sum() for output, arriving in reached)
+    found = torch.autograd.grad(total, leaves, allow_unused=True)
     return tuple(round_tripped(gradient, "torch") for gradient in found)
 
 

@@ -210,7 +210,15 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     seeds = InputSeeds(seed, shared_seed(secret, exercise, seed), common_seed(secret, exercise))
     generators = worker_seed(secret, exercise, seed)
     answer = partial(reference_answer, judging.reference)
-    with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
+    zygote.inherit(judging.reference.memories.repeated())
+    with Loaded(
+        zygote,
+        submission,
+        exercise,
+        seed=generators,
+        answer=answer,
+        given_answers=judging.reference.memories.given,
+    ) as loaded:
         judged = judging.plugin.judged_by(
             loaded,
             send_step,

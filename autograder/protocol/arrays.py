@@ -95,12 +95,14 @@ def to_library(
 
 
 def _module(linear: wire.Linear, dtype: str) -> Any:
+    """Return a linear layer with these weights; no random number is drawn for others before."""
     torch = importlib.import_module("torch")
-    outputs, inputs = linear.weight.shape
-    module = torch.nn.Linear(inputs, outputs, bias=linear.bias is not None)
-    module.weight = torch.nn.Parameter(to_library(linear.weight, "torch", dtype))
-    if linear.bias is not None:
-        module.bias = torch.nn.Parameter(to_library(linear.bias, "torch", dtype))
+    module = torch.nn.Linear.__new__(torch.nn.Linear)
+    torch.nn.Module.__init__(module)
+    module.out_features, module.in_features = linear.weight.shape
+    for name, array in (("weight", linear.weight), ("bias", linear.bias)):
+        values = None if array is None else to_library(array, "torch", dtype)
+        module.register_parameter(name, None if values is None else torch.nn.Parameter(values))
     return module
 
 

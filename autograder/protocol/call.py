@@ -85,14 +85,14 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settings) -> Performed:
     if call.method is None:
         for earlier in call.earlier:
-            arrays.held(_result(target, earlier.arguments, earlier.keywords))
+            arrays.held(result_of(target, earlier.arguments, earlier.keywords))
         # A file that switches gradients off spoils its layer; a step in it is judged by itself.
         with autograd.recording(None if call.backward is None else True):
             given = _Given(call, call.arguments)
-            value = arrays.held(_result(target, given.arguments, call.keywords))
+            value = arrays.held(result_of(target, given.arguments, call.keywords))
             gradients = given.gradients(value)
         for later in call.earlier[-1:]:  # which must leave the result as it is
-            _result(target, later.arguments, later.keywords)
+            result_of(target, later.arguments, later.keywords)
         return Performed(value, given.arguments, {}, gradients, settings.changed())
     given = _Given(call, call.method_arguments)
     life = _Life(target, call, given.arguments)
@@ -114,7 +114,8 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
     return Performed(value, after, found, gradients, observations)
 
 
-def _result(function: Callable[..., Any], arguments: Any, keywords: Mapping[str, Any]) -> Any:
+def result_of(function: Callable[..., Any], arguments: Any, keywords: Mapping[str, Any]) -> Any:
+    """Return what a function gives; one that negates a mask of numbers gets it as booleans."""
     try:
         return function(*arguments, **keywords)
     except TypeError as error:

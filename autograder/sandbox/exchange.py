@@ -6,13 +6,14 @@ question raises `WireError`, and a name that nobody asked about goes no further.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from autograder.model.given_answers import GivenAnswer
 from autograder.model.request import (
     ExceptionReport,
     Failed,
@@ -29,6 +30,8 @@ from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 from autograder.sandbox.ending import is_memory_error
 from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN
 
+_ASK = b'{"ask": '
+_REFUSAL = {"ok": False}
 LONGEST_KEPT = 8192  # bytes of a header; it could hold anything beside what is expected
 
 
@@ -70,19 +73,26 @@ def call_frame(
     return wire.frame_of(head, [arrays])
 
 
+def inherited_frame(
+    number: int, inherited: int, request: Request, leaning_on: tuple[str, ...]
+) -> bytes:
+    """Return the frame that tells a worker to answer a question that it knows by its number."""
+    target = wire.to_json({"target": request.target, "inherited": inherited})
+    head = b'{"id": %d, %s, %s' % (number, _what_is_asked("call", leaning_on), target[1:])
+    return wire.frame_of(head, [])
+
+
 @lru_cache(maxsize=64)
 def _what_is_asked(op: str, leaning_on: tuple[str, ...]) -> bytes:
     """Return what most questions begin with, as JSON without its braces."""
     return wire.to_json({"op": op, "leaning_on": list(leaning_on)})[1:-1]
 
 
-def answer_frame(number: int, value: wire.Value | None) -> bytes:
-    """Return the frame that answers a worker's question; None refuses."""
-    if value is None:
-        return wire.frame({"answer": number, "ok": False}, [])
+def answer_to(step: str, value: wire.Value | None) -> GivenAnswer:
+    """Return the answer to a worker's question about `step`; None refuses."""
     parts: list[bytes] = []
-    header = {"answer": number, "ok": True, "value": wire.encode(value, parts)}
-    return wire.frame(header, parts)
+    header = {"ok": True, "value": wire.encode(value, parts)} if value is not None else _REFUSAL
+    return GivenAnswer(step, wire.to_json(header)[1:], b"".join(parts))
 
 
 def unnumbered(number: int, head: bytes, payload: bytes) -> bytes:
@@ -108,13 +118,24 @@ def read_failures(
     return tuple(None if facts is None else _report(facts) for facts in failures)
 
 
-def read_question(
-    header: dict[str, Any], payload: wire.Payload, number: int, leaning_on: tuple[str, ...]
-) -> Question:
-    """Return the question numbered `number` about a step of `leaning_on`."""
-    step, arguments, keywords = (header.get(key) for key in ("step", "arguments", "keywords"))
-    if type(header.get("ask")) is not int or header["ask"] != number:
+def unnumbered_question(number: int, head: bytes) -> bytes:
+    """Return a question's JSON without its number, as workers write it."""
+    own = _ASK + b"%d, " % number
+    if not head.startswith(own):
         raise wire.WireError("a question is out of turn")
+    return head[len(own) :]
+
+
+def is_question(head: bytes) -> bool:
+    """Say whether a frame is a question, by its JSON as workers write it."""
+    return head.startswith(_ASK)
+
+
+def read_question(
+    header: dict[str, Any], payload: wire.Payload, leaning_on: Collection[str]
+) -> Question:
+    """Return a question about a step of `leaning_on`."""
+    step, arguments, keywords = (header.get(key) for key in ("step", "arguments", "keywords"))
     if type(step) is not str or step not in leaning_on:
         raise wire.WireError("a question is about no step that may be asked about")
     values, named = _values(arguments, payload), _named(keywords, payload)

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from autograder.model.given_answers import GivenAnswers
 from autograder.model.request import ExceptionReport, KnownReplies, Reply, Request, Sighting
 from autograder.model.sanitize import clean
 from autograder.sandbox.budget import Allowance
-from autograder.sandbox.workers import AnswerOfReference, Workers
+from autograder.sandbox.reference_answers import AnswerOfReference, ReferenceAnswers
+from autograder.sandbox.workers import Workers
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Zygote
@@ -30,7 +32,8 @@ class SandboxedStudent:
     `answer` gives the reference's value for a step that is leaned on or, given the gradients of
     its results, those of its arguments. None refuses; then the student's own code is used. An
     answer that raises is a refusal too: only the student's arguments can have made it raise. Of
-    `drawing` steps, it is another one each time; of others, a worker may keep it for one call.
+    `drawing` steps, it is another one each time; of others, a worker may keep it for one call, and
+    `given` for all hand-ins.
     `packages` are those that the cells may import; without any, they may import all that is there.
     """
 
@@ -43,10 +46,11 @@ class SandboxedStudent:
         drawing: tuple[str, ...] = (),
         seed: int,
         answer: AnswerOfReference | None = None,
+        given: GivenAnswers | None = None,
     ) -> None:
         self._zygote, self._cells, self._seed = zygote, cells, seed
         self._packages, self._drawing = packages, drawing
-        self._answer = answer
+        self._answers = ReferenceAnswers(answer, drawing, given)
         seconds = zygote.limits.seconds_per_submission
         self._calls = Allowance(seconds, _MOST_ANSWERED)
         # Where it is we who load the cells again, the calls do not pay for it.
@@ -153,7 +157,7 @@ class SandboxedStudent:
             packages=self._packages,
             drawing=self._drawing,
             seed=self._seed,
-            answer=self._answer,
+            answers=self._answers,
             calls=self._calls,
             loading=loading,
         )

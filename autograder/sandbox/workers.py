@@ -8,7 +8,7 @@ short of memory, an operator) is replaced once and asked the same question again
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,26 +23,22 @@ from autograder.model.request import (
 )
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
-from autograder.protocol.wire import Value
 from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.budget import Allowance, Budget
 from autograder.sandbox.ending import Killed, judge
+from autograder.sandbox.reference_answers import ReferenceAnswers
 from autograder.sandbox.zygote_process import ZygoteDied
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Worker, Zygote
 
-AnswerOfReference = Callable[
-    [str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None
-]
 T = TypeVar("T")
 
 # Questions of one call: a loop over pairs of tokens asks a hundred, and a dozen calls come before.
 MOST_ANSWERED = 2_000
 TOO_OFTEN = "It calls the steps before it more often than can be answered, and was stopped."
 EARLIER_FIRST = "Mend those steps first: once they are right, it is judged with your own."
-_LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large as its square
 _SLOWER_TO_LOAD = 2.0
 _TO_END_BY_ITSELF = 1.0
 # Whatever else NumPy raises for a forged shape counts as a forgery too.
@@ -57,7 +53,7 @@ class Workers:
     """Loads `cells` in a worker of `zygote`, and asks it.
 
     The allowance `calls` pays for calls and the worker's questions, `loading` for loading the
-    cells. `packages`, `drawing` and `answer`: see `SandboxedStudent`.
+    cells. `answers` answer the worker's. `packages` and `drawing`: see `SandboxedStudent`.
     """
 
     def __init__(
@@ -68,13 +64,13 @@ class Workers:
         packages: tuple[str, ...],
         drawing: tuple[str, ...],
         seed: int,
-        answer: AnswerOfReference | None,
+        answers: ReferenceAnswers,
         calls: Allowance,
         loading: Allowance,
     ) -> None:
         self._zygote, self._cells, self._seed = zygote, cells, seed
         self._packages, self._drawing = packages, drawing
-        self._answer, self._calls, self._loading = answer, calls, loading
+        self._answers, self._calls, self._loading = answers, calls, loading
         self._worker: Worker | None = None
         self._failures: tuple[ExceptionReport | None, ...] = ()
         self._unloadable: Failed | None = None
@@ -120,7 +116,7 @@ class Workers:
         numbered = list(enumerate(requests, start=self._number + 1))
         self._number += len(requests)
         for number, request in numbered:
-            self._worker.channel.send_soon(exchange.call_frame(number, request, leaning_on))
+            self._worker.channel.send_soon(self._frame(number, request, leaning_on))
         replies: list[Reply] = []
         for (number, request), seen in zip(numbered, known, strict=True):
             replies.append(self._answer_to(number, request, leaning_on, known=seen))
@@ -174,6 +170,14 @@ class Workers:
         self._number += 1
         data = exchange.call_frame(self._number, request, leaning_on)
         return self._answer_to(self._number, request, leaning_on, data)
+
+    def _frame(self, number: int, request: Request, leaning_on: tuple[str, ...]) -> bytes:
+        """Return the frame that asks for a request; a worker uses what it inherited only once."""
+        assert self._worker is not None
+        inherited = self._worker.inherited.pop(request.key, 0)
+        if inherited:
+            return exchange.inherited_frame(number, inherited, request, leaning_on)
+        return exchange.call_frame(number, request, leaning_on)
 
     def _answer_to(
         self,
@@ -242,36 +246,22 @@ class Workers:
         """Read the reply to a request, and answer what the worker asks before it."""
         assert self._worker is not None
         channel = self._worker.channel
-        for asked in range(MOST_ANSWERED + 1):
-            head, data = channel.receive_unread(budget)
-            encoded = exchange.unnumbered(number, head, data) if known is not None else b""
-            if known is not None and encoded in known:
-                return known[encoded]
-            header, payload = wire.read_frame(head, data)
-            if "ask" not in header:
-                reply = exchange.read_reply(header, payload, number, request)
-                return replace(reply, encoded=encoded) if isinstance(reply, Returned) else reply
-            self._questions += 1
+        head, data = channel.receive_unread(budget)
+        asked = 0
+        while exchange.is_question(head):
+            if asked == MOST_ANSWERED or not self._calls.questions:
+                raise _AskedTooOften
+            asked, self._questions = asked + 1, self._questions + 1
+            self._calls.questions -= 1
             with budget.charged():
-                question = exchange.read_question(header, payload, self._questions, leaning_on)
-                if asked == MOST_ANSWERED or not self._calls.questions:
-                    raise _AskedTooOften
-                answer = self._answered(question)
-                answered = exchange.answer_frame(self._questions, answer)
-            channel.send(answered, budget)
-        raise AssertionError("the last question is one too many")
-
-    def _answered(self, question: exchange.Question) -> Value | None:
-        given = (*question.arguments, *question.keywords.values(), *question.cotangents)
-        if self._answer is None or _bytes_of(given) > _LARGEST_QUESTION:
-            return None
-        self._calls.questions -= 1
-        try:
-            return self._answer(
-                question.step, question.arguments, question.keywords, question.cotangents
-            )
-        except Exception:  # what the student's code passed is wrong; its own step may say how
-            return None
+                answer = self._answers.frame(self._questions, head, data, leaning_on)
+            channel.send(answer, budget)
+            head, data = channel.receive_unread(budget)
+        encoded = exchange.unnumbered(number, head, data) if known is not None else b""
+        if known is not None and encoded in known:
+            return known[encoded]
+        reply = exchange.read_reply(*wire.read_frame(head, data), number, request)
+        return replace(reply, encoded=encoded) if isinstance(reply, Returned) else reply
 
     def _watched(
         self, seconds: float, allowance: Allowance, work: Callable[[Budget], T]
@@ -322,10 +312,3 @@ class Workers:
 
 def _is_late(reply: Reply) -> bool:
     return isinstance(reply, Failed) and reply.outcome is Outcome.TIMED_OUT
-
-
-def _bytes_of(values: tuple[Value, ...]) -> int:
-    return sum(
-        _bytes_of(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
-        for value in values
-    )

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +17,13 @@ from autograder.errors import KitError
 from autograder.model.exercise import Limits
 from autograder.model.machine_fault import limit_named_in, limit_reached
 from autograder.model.protection import Protection
+from autograder.model.request import Request
 from autograder.model.sanitize import clean
 from autograder.protocol import wire
 from autograder.sandbox import access, probe
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.ending import Ending, cpu_seconds
+from autograder.sandbox.inheritance import Inheritance
 from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.measurement import Measured, demand
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
@@ -44,6 +46,7 @@ class Worker:
     process: ZygoteProcess
     landlock: int
     uid: int
+    inherited: dict[bytes, int]  # the questions that it knows and was not asked yet, by their keys
 
 
 class Zygote:
@@ -82,6 +85,7 @@ class Zygote:
         self._begun: ZygoteProcess | None = None  # nobody has heard of it yet
         self._folder: Path | None = None
         self._measuring = False
+        self._inheritance = Inheritance()
         self.measured = Measured(namespaces=(), landlock=0, seccomp=False, uid=os.getuid())
 
     @property
@@ -160,6 +164,13 @@ class Zygote:
             self._start()
         assert self._process is not None
         return self._fork(self._process, seed)
+
+    def inherit(self, requests: Iterable[Request]) -> None:
+        """Have later workers know these requests, so that they need not be sent to each of them.
+
+        None may hold what a student's code has answered. There is room for some megabytes.
+        """
+        self._inheritance.add(requests)
 
     def end(self, worker: Worker, patience: float = 0.0) -> Ending:
         """Return how `worker` ended; after `patience` seconds it is killed. Keeps its output.
@@ -272,6 +283,7 @@ class Zygote:
     def _fork(self, process: ZygoteProcess, seed: int) -> Worker:
         channel = Channel(1024 * self.limits.output_kilobytes)
         try:
+            inherited = self._inheritance.hand_down(process)
             pid = process.fork(seed, channel.far_ends)
         except (ZygoteDied, TimeoutError) as error:
             channel.hand_over()
@@ -284,7 +296,8 @@ class Zygote:
             facts = header.get("confined")
             if type(facts) is not dict:
                 raise ZygoteDied(clean(str(header.get("unconfined")), 500))
-            return Worker(pid, channel, process, int(facts["landlock"]), int(facts["uid"]))
+            layers = int(facts["landlock"]), int(facts["uid"])
+            return Worker(pid, channel, process, *layers, inherited)
         except (channels.Late, channels.Closed, channels.Flooded, wire.WireError) as error:
             process.close()
             channel.close()

@@ -106,6 +106,17 @@ class ZygoteProcess:
         """The host's pid of the process that was started."""
         return self._process.pid
 
+    def inherit(self, questions: bytes) -> None:
+        """Have the workers that are forked from now on know what these frames ask."""
+        file = os.memfd_create("questions")
+        try:
+            with open(file, "wb", closefd=False) as writing:
+                writing.write(questions)
+            os.lseek(file, 0, os.SEEK_SET)
+            self._say({"inherit": True}, (file,))
+        finally:
+            os.close(file)
+
     def fork(self, seed: int, descriptors: tuple[int, ...]) -> int:
         """Have a worker forked with `descriptors`; return its pid in the zygote's namespace."""
         self._say({"fork": seed}, descriptors)

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise, given_text
+from autograder.model.given_answers import GivenAnswers
 from autograder.model.request import ExceptionReport, Failed, KnownReplies, Reply, Request, Sighting
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.sandbox.workers import AnswerOfReference
+from autograder.sandbox.reference_answers import AnswerOfReference
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.file_text import is_notebook
 from autograder.submission.missing_import import missing_imports, packages_of, remark_on_imports
@@ -52,8 +53,10 @@ class Loaded:
         *,
         seed: int,
         answer: AnswerOfReference | None = None,
+        given_answers: GivenAnswers | None = None,
     ) -> None:
-        self._zygote, self._seed, self._answer = zygote, seed, answer
+        self._zygote, self._seed = zygote, seed
+        self._answer, self._given_answers = answer, given_answers
         self._exercise = exercise
         self._notebook = is_notebook(submission.path)
         given = given_text(exercise.folder)
@@ -147,6 +150,7 @@ class Loaded:
             drawing=self._drawing,
             seed=self._seed,
             answer=self._answer,
+            given=self._given_answers,
         )
 
     def _better(self) -> tuple[str, ...]:

@@ -15,14 +15,16 @@ import os
 import signal
 import sys
 import types
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from autograder.protocol import arrays, crossing, wire
-from autograder.protocol.call import Call, EarlierCall, Missing, perform
+from autograder.protocol import crossing, wire
+from autograder.protocol.call import Call, Missing, perform
 from autograder.protocol.import_guard import ImportGuard
 from autograder.worker import exception_facts, tracing
 from autograder.worker.host_answers import HostAnswers
 from autograder.worker.host_channel import HostChannel, HostGone
+from autograder.worker.inherited_calls import read_call
 
 _FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -30,11 +32,17 @@ _UNFIT = 98
 
 
 class Session:
-    """The conversation with the host over one channel."""
+    """The conversation with the host over one channel.
 
-    def __init__(self, channel: HostChannel, library_name: str) -> None:
+    `inherited` are calls that were read before this process began; each is asked for once at most.
+    """
+
+    def __init__(
+        self, channel: HostChannel, library_name: str, inherited: Mapping[int, Call]
+    ) -> None:
         self._channel = channel
         self._library = library_name
+        self._inherited = inherited
         self._module = types.ModuleType("submission")
         self._lines: dict[str, list[str]] = {}
         self._cells: list[tuple[str, str, int]] = []  # name, source, compiler flags
@@ -107,7 +115,7 @@ class Session:
         self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
     ) -> list[list[Any]]:
         """Answer a request with the arrays seen on the way, each with its line."""
-        call = self._read_call(header, payload)
+        call = read_call(header, payload, self._library)
         watch = tracing.ExpressionWatch(self._library)
         space = types.ModuleType("submission")
         tracing.run_watched(self._cells, vars(space), watch)
@@ -119,7 +127,10 @@ class Session:
     def _call(
         self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
     ) -> dict[str, Any]:
-        call = self._read_call(header, payload)
+        inherited = header.get("inherited")
+        call = (
+            self._inherited[inherited] if inherited else read_call(header, payload, self._library)
+        )
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
         with self._host_answers.on(header.get("leaning_on", []), vars(self._module)):
@@ -136,39 +147,6 @@ class Session:
             "gradients": [self._encoded(gradient, parts) for gradient in performed.gradients],
             "observations": performed.observations,
         }
-
-    def _read_call(self, header: dict[str, Any], payload: wire.Payload) -> Call:
-        dtype, generators = header["dtype"], arrays.Generators()
-
-        def inward(facts: Any) -> Any:
-            value = wire.decode(facts, payload)
-            return arrays.to_library(value, self._library, dtype, generators)
-
-        def values(name: str) -> list[Any]:
-            return list(map(inward, header.get(name, ())))
-
-        def named(name: str) -> dict[str, Any]:
-            return {key: inward(facts) for key, facts in header.get(name, {}).items()}
-
-        # In the order in which the host wrote the arrays.
-        arguments, keywords = values("arguments"), named("keywords")
-        method_arguments, attributes = values("method_arguments"), named("attributes")
-        backward = values("backward")
-        return Call(
-            arguments=arguments,
-            keywords=keywords,
-            method=header["method"],
-            method_arguments=method_arguments,
-            attributes=attributes,
-            read=header.get("read", []),
-            before=header.get("before", []),
-            calls=header["calls"],
-            dtype=dtype,
-            backward=backward[0] if backward else None,
-            layouts=header.get("layouts", []),
-            earlier=[EarlierCall.of(each) for each in values("earlier")],
-            recording=header["recording"],
-        )
 
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
         return wire.encode(crossing.from_library(value, self._library), parts)

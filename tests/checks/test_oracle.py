@@ -8,19 +8,20 @@ The second has nothing written: it gives back what the first has brought home.
 from __future__ import annotations
 
 import re
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autograder.checks.reference import Reference, read_reference
+from autograder.checks.reference import read_reference
 from autograder.checks.replay import Replay
 from autograder.checks.substitution import reference_answer
 from autograder.grading.batch import grade_batch
 from autograder.judging.diagnosis import Candidate
 from autograder.model.exercise import read_exercise
-from autograder.model.request import Reply, Request
+from autograder.model.request import Request
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
 
@@ -219,21 +220,21 @@ def test_a_quoted_exception_is_short() -> None:
 
 
 @pytest.mark.parametrize("asked", [np.float16, np.float32, np.float64])
-def test_half_precision_is_computed_in_single_and_answered_in_half(
-    asked: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_precision_is_computed_in_single_and_answered_in_half(asked: type) -> None:
     reference = read_reference(FOLDER)
     computed: list[np.dtype[Any]] = []
-    ask = Reference.ask
+    step = reference.functions["compute_attention_scores"]
 
-    def watched(self: Reference, request: Request) -> Reply:
-        computed.extend(argument.dtype for argument in request.arguments)
-        return ask(self, request)
+    @wraps(step)
+    def watched(*arguments: np.ndarray) -> np.ndarray:
+        computed.extend(argument.dtype for argument in arguments)
+        scores: np.ndarray = step(*arguments)
+        return scores
 
-    monkeypatch.setattr(Reference, "ask", watched)
     generator = np.random.default_rng(7)
     queries, keys = generator.standard_normal((2, 1, 256, 64)).astype(asked)
-    answer = reference_answer(reference, "compute_attention_scores", (queries, keys), {})
+    with reference.replaced({"compute_attention_scores": watched}):
+        answer = reference_answer(reference, "compute_attention_scores", (queries, keys), {})
     assert isinstance(answer, np.ndarray) and answer.dtype == asked
     assert computed == [np.dtype(np.float32 if asked is np.float16 else asked)] * 2
     right = queries.astype(float) @ keys.astype(float).transpose(0, 2, 1)

@@ -82,6 +82,35 @@ def test_every_check_keeps_questions_about_its_own_step() -> None:
     assert seen > 50
 
 
+@pytest.mark.parametrize(
+    "folder", [NUMPY, pytest.param(TORCH, marks=pytest.mark.slow)], ids=["numpy", "torch"]
+)
+def test_what_workers_inherit_follows_from_no_students_code(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is known to the workers of all students, so nothing that one has answered is in it."""
+    monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
+    texts = mixed_class(read_exercise(folder), 12, seed=3)
+    known: list[dict[tuple[int, int], list[bytes]]] = []
+    for half in (texts[:6], texts[6:]):
+        forget(folder)
+        graded(folder, handed_in(folder, half))
+        memories = batch._memories(exercise_hash(folder))
+        asked = {
+            (seed, place): [request.key for request in passing.requests]
+            for seed, memory in memories._shared.items()
+            for place, passing in memory.passing.items()
+            if passing.requests
+        }
+        known.append(asked)
+        inherited = [request.key for request in memories.repeated()]
+        assert sorted(inherited) == sorted(key for keys in asked.values() for key in keys)
+    # Some checks are asked only of a step that is wrong.
+    both = known[0].keys() & known[1].keys()
+    assert len(both) > 40
+    assert {place: known[0][place] for place in both} == {place: known[1][place] for place in both}
+
+
 def test_what_passed_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four hand-ins with one seed, the reference answers the shared questions once."""
     forget(NUMPY)

@@ -1,0 +1,64 @@
+"""Answers workers' questions about earlier steps, with what the reference gives.
+
+The questions come from untrusted code. One that is too large is refused before it is read, and an
+answer that raises is a refusal too: only what the student's code passed on can have made it raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from autograder.model.given_answers import GivenAnswers, key_of
+from autograder.protocol import wire
+from autograder.protocol.wire import Value
+from autograder.sandbox import exchange
+
+AnswerOfReference = Callable[
+    [str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None
+]
+
+_LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large as its square
+
+
+class ReferenceAnswers:
+    """Answers questions with `answer`, as frames; None refuses all.
+
+    What was asked with the same bytes is answered again from `given`, but for `drawing` steps.
+    """
+
+    def __init__(
+        self,
+        answer: AnswerOfReference | None,
+        drawing: Collection[str] = (),
+        given: GivenAnswers | None = None,
+    ) -> None:
+        self._answer, self._drawing = answer, drawing
+        self._given = GivenAnswers(most=0) if given is None else given
+
+    def frame(self, number: int, head: bytes, payload: bytes, leaning_on: Collection[str]) -> bytes:
+        """Return the frame that answers the question `number`, about a step of `leaning_on`.
+
+        Raises `WireError` when the question is not well formed.
+        """
+        facts = exchange.unnumbered_question(number, head)
+        if len(payload) > _LARGEST_QUESTION:
+            return exchange.answer_to("", None).frame(number)
+        key = key_of(facts, payload)
+        known = self._given.again(key)
+        if known and known.step in leaning_on:
+            return known.frame(number)
+        question = exchange.read_question(*wire.read_frame(head, payload), leaning_on)
+        answer = exchange.answer_to(question.step, self._answered(question))
+        if question.step not in self._drawing:
+            self._given.keep(key, answer)
+        return answer.frame(number)
+
+    def _answered(self, question: exchange.Question) -> Value | None:
+        if self._answer is None:
+            return None
+        try:
+            return self._answer(
+                question.step, question.arguments, question.keywords, question.cotangents
+            )
+        except Exception:  # what the student's code passed is wrong; its own step may say how
+            return None

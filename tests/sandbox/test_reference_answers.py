@@ -1,0 +1,177 @@
+"""What leaning code asks the reference is computed once, kept within a bound, and told apart."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.checks.reference import read_reference
+from autograder.checks.substitution import reference_answer
+from autograder.model import given_answers
+from autograder.model.given_answers import GivenAnswer, GivenAnswers, key_of
+from autograder.protocol import wire
+from autograder.protocol.wire import Value
+from autograder.sandbox import reference_answers
+from autograder.sandbox.reference_answers import ReferenceAnswers
+
+ROOT = Path(__file__).resolve().parents[2]
+SCORES = np.random.default_rng(3).standard_normal((2, 4, 4))
+Asked = list[tuple[str, tuple[Value, ...]]]
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """What the reference is asked to compute."""
+    return []
+
+
+@pytest.fixture
+def answers(asked: Asked) -> ReferenceAnswers:
+    """Answers with twice the argument, and with None to what has none."""
+
+    def answer(
+        step: str, given: tuple[Value, ...], named: Mapping[str, Value], _: tuple[Value, ...]
+    ) -> Value | None:
+        asked.append((step, given))
+        return 2 * given[0] if given else None
+
+    return ReferenceAnswers(answer, ("draw",), GivenAnswers())
+
+
+def question(number: int, step: str, *arguments: Value) -> tuple[bytes, bytes]:
+    parts: list[bytes] = []
+    facts = [wire.encode(each, parts) for each in arguments]
+    header = {"ask": number, "step": step, "arguments": facts, "keywords": {}, "cotangents": []}
+    return wire.to_json(header), b"".join(parts)
+
+
+def answered(
+    answers: ReferenceAnswers, number: int, step: str, *arguments: Value
+) -> tuple[dict[str, object], Value]:
+    frame = answers.frame(number, *question(number, step, *arguments), ("softmax", "draw"))
+    head, size = wire.read_prefix(frame[: wire.PREFIX.size])
+    facts = frame[wire.PREFIX.size :][:head]
+    header, payload = wire.read_frame(facts, frame[wire.PREFIX.size + head :])
+    assert len(payload) == size
+    value = wire.decode(header.pop("value"), payload) if header["ok"] else None
+    payload.end()
+    return header, value
+
+
+def test_a_question_that_was_answered_is_not_computed_again(
+    answers: ReferenceAnswers, asked: Asked
+) -> None:
+    for number in (1, 2, 3):
+        header, value = answered(answers, number, "softmax", SCORES.copy())
+        assert header == {"answer": number, "ok": True}
+        np.testing.assert_array_equal(value, 2 * SCORES)
+    assert len(asked) == 1
+    answered(answers, 4, "softmax", SCORES + 1)
+    assert len(asked) == 2
+
+
+def test_a_refusal_is_kept_too(answers: ReferenceAnswers, asked: Asked) -> None:
+    for number in (1, 2):
+        assert answered(answers, number, "softmax") == ({"answer": number, "ok": False}, None)
+    assert len(asked) == 1
+
+
+def test_what_is_drawn_anew_is_asked_at_each_call(answers: ReferenceAnswers, asked: Asked) -> None:
+    for number in (1, 2):
+        answered(answers, number, "draw", SCORES)
+    assert len(asked) == 2
+
+
+def test_an_answer_is_given_only_to_who_leans_on_the_step(answers: ReferenceAnswers) -> None:
+    answered(answers, 1, "softmax", SCORES)
+    with pytest.raises(wire.WireError, match="no step that may be asked about"):
+        answers.frame(2, *question(2, "softmax", SCORES), ("draw",))
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_question_out_of_turn_is_a_breach(answers: ReferenceAnswers, number: int) -> None:
+    with pytest.raises(wire.WireError, match="out of turn"):
+        answers.frame(2, *question(number, "softmax", SCORES), ("softmax",))
+
+
+def test_a_question_that_is_too_large_is_refused_before_it_is_read(
+    answers: ReferenceAnswers, asked: Asked
+) -> None:
+    head, payload = question(1, "softmax", np.zeros(reference_answers._LARGEST_QUESTION // 8))
+    answers.frame(1, head, payload, ("softmax",))
+    assert len(asked) == 1
+    _, value = answered(answers, 2, "softmax", np.zeros(len(payload) // 8 + 1))
+    assert value is None and len(asked) == 1
+
+
+def test_no_two_questions_have_one_key() -> None:
+    pairs = [(b"a", b"b"), (b"ab", b""), (b"", b"ab"), (b"a", b"c"), (b"1 a", b"b"), (b"11", b"")]
+    assert len({key_of(*pair) for pair in pairs}) == len(pairs)
+
+
+def answer(size: int) -> GivenAnswer:
+    return GivenAnswer("softmax", b'"ok": true}', bytes(size))
+
+
+def test_what_is_kept_has_a_bound() -> None:
+    kept = GivenAnswers(most=3)
+    for name in (b"a", b"b", b"c"):
+        kept.keep(name, answer(8))
+    assert kept.again(b"a")  # so it is not the next to go
+    kept.keep(b"d", answer(8))
+    assert [name for name in (b"a", b"b", b"c", b"d") if kept.again(name)] == [b"a", b"c", b"d"]
+
+
+def test_the_bytes_of_what_is_kept_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given_answers, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(given_answers, "LARGEST_KEPT", 5_000)
+    kept = GivenAnswers()
+    kept.keep(b"too large", answer(8_000))
+    assert not len(kept)
+    for number in range(20):
+        kept.keep(b"%d" % number, answer(2_500))
+    assert len(kept) == 3 and kept.again(b"19")
+    kept.clear()
+    assert not len(kept)
+    kept.keep(b"again", answer(2_000))
+    assert len(kept) == 1
+
+
+def test_layers_are_drawn_anew_at_each_call() -> None:
+    reference = read_reference(ROOT / "solutions" / "torch_multi_head")
+    first, second = (reference_answer(reference, "create_projections", (8,), {}) for _ in range(2))
+    assert first and second and not np.array_equal(first[0].weight, second[0].weight)
+
+
+GRADIENTS = """
+import sys
+import numpy as np
+from pathlib import Path
+from autograder.checks.reference import read_reference
+from autograder.checks.substitution import reference_answer
+reference = read_reference(Path(sys.argv[1]))
+scores = np.ones((1, 2, 3, 3), np.float32)
+found = reference_answer(reference, "scale_scores", (scores, 4), {}, (2 * scores,))
+assert (found[0] == 1).all(), found
+assert "sympy" not in sys.modules
+"""
+
+
+def test_gradients_are_given_without_importing_sympy() -> None:
+    """That takes a third of a second in every grader process."""
+    place = ROOT / "solutions" / "torch_multi_head"
+    subprocess.run([sys.executable, "-c", GRADIENTS, str(place)], check=True, cwd=ROOT)
+
+
+def test_gradients_of_another_shape_are_refused() -> None:
+    reference = read_reference(ROOT / "solutions" / "torch_multi_head")
+    scores = np.ones((1, 2, 3, 3), np.float32)
+    wrong = np.ones((1, 1, 3, 3), np.float32)
+    assert reference_answer(reference, "scale_scores", (scores, 4), {}, (scores,)) is not None
+    with pytest.raises(ValueError, match="shapes of the results"):
+        reference_answer(reference, "scale_scores", (scores, 4), {}, (wrong,))
