@@ -60,11 +60,15 @@ class Memories:
         """Use the memory of the seed `shared` from now on, or that of the hand-in."""
         self.now = self.own if shared is None else self._shared.setdefault(shared, Memory())
 
-    def repeated(self) -> Iterator[Request]:
-        """Give what checks ask of every hand-in with the same inputs, whatever it replies."""
-        for memory in self._shared.values():
-            for passing in memory.passing.values():
-                yield from passing.requests or ()
+    def repeated(self) -> Iterator[tuple[Hashable, tuple[Request, ...]]]:
+        """Give what checks ask of every hand-in with the same inputs, whatever it replies.
+
+        Each comes with what stands for it: the seed of its inputs, and its place among all checks.
+        """
+        for seed, memory in self._shared.items():
+            for place, passing in memory.passing.items():
+                if passing.requests:
+                    yield (seed, place), passing.requests
 
     def clear(self) -> None:
         """Forget everything."""

@@ -6,7 +6,7 @@ may be among them: it would reach the workers of other students.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from autograder.model.request import Request
 from autograder.sandbox import exchange
@@ -20,17 +20,22 @@ class Inheritance:
 
     def __init__(self) -> None:
         self._requests: dict[bytes, Request] = {}  # in the order of their numbers, by their keys
+        self._checks: set[Hashable] = set()
         self._room = MOST_BYTES
         self._heir: ZygoteProcess | None = None
         self._told: dict[bytes, int] = {}  # what the heir knows, and so its workers
 
-    def add(self, requests: Iterable[Request]) -> None:
-        """Have workers inherit these too."""
+    def add(self, checks: Iterable[tuple[Hashable, tuple[Request, ...]]]) -> None:
+        """Have workers inherit the requests of checks; each check comes with what stands for it."""
+        for check, requests in checks:
+            if check not in self._checks:
+                self._checks.add(check)
+                self._find_room(requests)
+
+    def _find_room(self, requests: tuple[Request, ...]) -> None:
         for request in requests:
-            if request.key in self._requests:
-                continue
             size = sum(map(len, request.encoded))
-            if size <= self._room:
+            if size <= self._room and request.key not in self._requests:
                 self._room -= size
                 self._requests[request.key] = request
 

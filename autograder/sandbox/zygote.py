@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -165,12 +165,13 @@ class Zygote:
         assert self._process is not None
         return self._fork(self._process, seed)
 
-    def inherit(self, requests: Iterable[Request]) -> None:
-        """Have later workers know these requests, so that they need not be sent to each of them.
+    def inherit(self, checks: Iterable[tuple[Hashable, tuple[Request, ...]]]) -> None:
+        """Have later workers know the requests of checks, so that they need not be sent to each.
 
-        None may hold what a student's code has answered. There is room for some megabytes.
+        Each check comes with what stands for it, and is looked at once. No request may hold what a
+        student's code has answered. There is room for some megabytes.
         """
-        self._inheritance.add(requests)
+        self._inheritance.add(checks)
 
     def end(self, worker: Worker, patience: float = 0.0) -> Ending:
         """Return how `worker` ended; after `patience` seconds it is killed. Keeps its output.

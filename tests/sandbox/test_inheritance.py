@@ -48,7 +48,7 @@ def values(replies: tuple[Reply, ...]) -> list[float]:
 
 
 def test_an_inherited_question_is_answered_and_not_sent(zygote: Zygote, known: list[int]) -> None:
-    zygote.inherit(numbers(3))
+    zygote.inherit([("a check", tuple(numbers(3)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         assert student.load_failures == (None,)
         known.clear()
@@ -62,7 +62,7 @@ def test_an_inherited_question_is_answered_and_not_sent(zygote: Zygote, known: l
 def test_what_one_worker_did_to_its_question_reaches_no_other(
     zygote: Zygote, known: list[int]
 ) -> None:
-    zygote.inherit(numbers(3))
+    zygote.inherit([("a check", tuple(numbers(3)))])
     for _ in range(3):
         with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
             # Asked again, it is sent: the code may have changed what the worker knows.
@@ -72,7 +72,7 @@ def test_what_one_worker_did_to_its_question_reaches_no_other(
 
 
 def test_a_request_that_is_asked_twice_at_once_is_sent_once(zygote: Zygote) -> None:
-    zygote.inherit(numbers(2))
+    zygote.inherit([("a check", tuple(numbers(2)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         replies = student.ask_all([*numbers(2), *numbers(2)], [None] * 4)
     assert values(replies) == [0.0, 2.0, 0.0, 2.0]
@@ -80,10 +80,10 @@ def test_a_request_that_is_asked_twice_at_once_is_sent_once(zygote: Zygote) -> N
 
 def test_a_fresh_worker_knows_also_what_came_later(zygote: Zygote, known: list[int]) -> None:
     code = "import os\ndef f(x):\n    if x[0] == 1: os._exit(1)\n    return x"
-    zygote.inherit(numbers(1))
+    zygote.inherit([("a check", tuple(numbers(1)))])
     with SandboxedStudent(zygote, (code,), seed=1) as student:
         student.ask_all(numbers(2), [None] * 2)  # it ends there
-        zygote.inherit(numbers(3)[2:])
+        zygote.inherit([("a check", tuple(numbers(1))), ("another", tuple(numbers(3)[2:]))])
         known.clear()
         assert values(student.ask_all(numbers(3)[::2], [None] * 2)) == [0.0, 2.0]
     assert known == [1, 2]
@@ -91,7 +91,7 @@ def test_a_fresh_worker_knows_also_what_came_later(zygote: Zygote, known: list[i
 
 def test_who_leans_knows_them_too(zygote: Zygote, known: list[int]) -> None:
     code = "def g(x): return 0 * x\ndef f(x): return g(x) + 1"
-    zygote.inherit(numbers(2))
+    zygote.inherit([("a check", tuple(numbers(2)))])
     with SandboxedStudent(zygote, (code,), seed=1, answer=lambda _, x, *__: 10 * x[0]) as student:
         known.clear()
         assert values(student.ask_all(numbers(2), [None] * 2, ("g",))) == [1.0, 11.0]
@@ -100,7 +100,7 @@ def test_who_leans_knows_them_too(zygote: Zygote, known: list[int]) -> None:
 
 
 def test_a_zygote_that_was_started_again_passes_them_on(zygote: Zygote, known: list[int]) -> None:
-    zygote.inherit(numbers(2))
+    zygote.inherit([("a check", tuple(numbers(2)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         student.ask_all(numbers(2), [None] * 2)
     os.kill(zygote.pid, signal.SIGKILL)
@@ -116,7 +116,7 @@ def test_a_zygote_that_was_started_again_passes_them_on(zygote: Zygote, known: l
 def test_what_finds_no_room_is_sent(known: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inheritance, "MOST_BYTES", 3_000)
     with Zygote("numpy", LIMITS) as small:
-        small.inherit([*numbers(2), *numbers(3, 400)])
+        small.inherit([("a check", (*numbers(2), *numbers(3, 400)))])
         with SandboxedStudent(small, (IN_PLACE,), seed=1) as student:
             known.clear()
             assert len(values(student.ask_all(numbers(3, 400), [None] * 3))) == 3
@@ -129,8 +129,8 @@ def test_no_random_number_depends_on_what_was_inherited() -> None:
     layer = Linear(np.ones((3, 2), np.float32), np.zeros(3, np.float32))
     drawn = []
     with Zygote("torch", LIMITS) as zygote:
-        for requests in ([], [Request("f", (layer,))]):
-            zygote.inherit(requests)
+        for requests in ((), (Request("f", (layer,)),)):
+            zygote.inherit([("a check", requests)])
             with SandboxedStudent(zygote, (draw,), seed=7) as student:
                 (reply,) = student.ask_all([Request("f", (layer,))], [None])
             assert isinstance(reply, Returned)
