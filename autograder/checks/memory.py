@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,13 +60,16 @@ class Memories:
         """Use the memory of the seed `shared` from now on, or that of the hand-in."""
         self.now = self.own if shared is None else self._shared.setdefault(shared, Memory())
 
-    def repeated(self) -> Iterator[tuple[Hashable, tuple[Request, ...]]]:
-        """Give what checks ask of every hand-in with the same inputs, whatever it replies.
+    def repeated(
+        self, seeds: Iterable[int | None]
+    ) -> Iterator[tuple[Hashable, tuple[Request, ...]]]:
+        """Give what checks ask with the inputs of these seeds, whatever it is answered.
 
-        Each comes with what stands for it: the seed of its inputs, and its place among all checks.
+        Each comes with what stands for it: the seed, and the check's place among all checks.
         """
-        for seed, memory in self._shared.items():
-            for place, passing in memory.passing.items():
+        for seed in seeds:
+            memory = self._shared.get(seed) if seed is not None else None
+            for place, passing in memory.passing.items() if memory else ():
                 if passing.requests:
                     yield (seed, place), passing.requests
 

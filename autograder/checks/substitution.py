@@ -31,6 +31,8 @@ def reference_answer(
 ) -> Value | None:
     """Answer a call that a student's code makes of an earlier step; None refuses it.
 
+    Raises what the reference raises.
+
     With `cotangents` (PyTorch only) the answer is the gradients of the tensors among the
     arguments, given those of the results.
 
@@ -69,11 +71,8 @@ def _answer(
         return to_library(copied(value), library, generators=generators)
 
     given, named = list(map(own, arguments)), {name: own(each) for name, each in keywords.items()}
-    try:
-        with np.errstate(all="ignore"):
-            return round_tripped(held(result_of(function, given, named)), library)
-    except Exception:  # what was passed on is wrong
-        return None
+    with np.errstate(all="ignore"):
+        return round_tripped(held(result_of(function, given, named)), library)
 
 
 def _arrays(values: Iterable[Value]) -> Iterator[np.ndarray]:
@@ -106,8 +105,8 @@ def gradients(
     """Return the gradients of the floating-point tensors in `arguments` and then in `keywords`.
 
     A layer's weight and bias are among them, and so is what a tuple holds. A tensor that no
-    gradient reaches gets None. Raises RuntimeError or ValueError when the
-    cotangents do not fit the results of the function.
+    gradient reaches gets None. Raises ValueError when the cotangents do not fit the results of the
+    function, and RuntimeError when no gradient passes through them.
     """
     import torch
 
@@ -119,8 +118,10 @@ def gradients(
     incoming = [to_library(cotangent, "torch") for cotangent in cotangents]
     # A result that no gradient reaches passes none on.
     reached = [pair for pair in zip(outputs, incoming, strict=True) if pair[1] is not None]
-    if not reached or any(output.shape != arriving.shape for output, arriving in reached):
+    if any(output.shape != arriving.shape for output, arriving in reached):
         raise ValueError("the gradients do not have the shapes of the results")
+    if not any(output.requires_grad for output, _ in reached):
+        raise RuntimeError("no gradient passes through the results")
     # To be handed them as they are, PyTorch would import SymPy. They are the gradient of this sum.
     total = sum((output * arriving).sum() for output, arriving in reached)
     found = torch.autograd.grad(total, leaves, allow_unused=True)

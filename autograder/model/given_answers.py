@@ -38,10 +38,9 @@ class GivenAnswer:
 
 
 class GivenAnswers:
-    """The last answers that were given, by a digest of the question; `most` of them are kept."""
+    """The last answers that were given, by a digest of the question."""
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._kept: OrderedDict[bytes, GivenAnswer] = OrderedDict()
         self._bytes = 0
 
@@ -61,7 +60,7 @@ class GivenAnswers:
             return
         self._kept[key] = answer
         self._bytes += answer.size
-        while len(self._kept) > self._most or self._bytes > MOST_BYTES:
+        while len(self._kept) > MOST_KEPT or self._bytes > MOST_BYTES:
             _, left = self._kept.popitem(last=False)
             self._bytes -= left.size
 

@@ -144,7 +144,7 @@ def _hash(value: object, digest: hashlib.blake2b) -> None:
     elif isinstance(value, dict):
         _hash(tuple(value.items()), digest)
     elif isinstance(value, EarlierCall | Linear | Seed):
-        _hash(tuple(vars(value).values()), digest)
+        _hash((type(value).__name__, *vars(value).values()), digest)
     else:
         text = repr(value).encode("utf-8", "replace")
         digest.update(b"%d " % len(text) + text)

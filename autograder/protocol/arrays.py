@@ -95,11 +95,14 @@ def to_library(
 
 
 def _module(linear: wire.Linear, dtype: str) -> Any:
-    """Return a linear layer with these weights; no random number is drawn for others before."""
+    """Return PyTorch's own linear layer with these weights; no random number is drawn for it."""
     torch = importlib.import_module("torch")
-    module = torch.nn.Linear.__new__(torch.nn.Linear)
+    # Where it is defined: code may put something else in the place of `torch.nn.Linear`.
+    kind = importlib.import_module("torch.nn.modules.linear").Linear
+    module = kind.__new__(kind)
     torch.nn.Module.__init__(module)
-    module.out_features, module.in_features = linear.weight.shape
+    outputs, inputs = linear.weight.shape
+    module.in_features, module.out_features = inputs, outputs
     for name, array in (("weight", linear.weight), ("bias", linear.bias)):
         values = None if array is None else to_library(array, "torch", dtype)
         module.register_parameter(name, None if values is None else torch.nn.Parameter(values))

@@ -31,7 +31,6 @@ from autograder.sandbox.ending import is_memory_error
 from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN
 
 _ASK = b'{"ask": '
-_REFUSAL = {"ok": False}
 LONGEST_KEPT = 8192  # bytes of a header; it could hold anything beside what is expected
 
 
@@ -90,9 +89,16 @@ def _what_is_asked(op: str, leaning_on: tuple[str, ...]) -> bytes:
 
 def answer_to(step: str, value: wire.Value | None) -> GivenAnswer:
     """Return the answer to a worker's question about `step`; None refuses."""
+    if value is None:
+        return refusal_of(step)
     parts: list[bytes] = []
-    header = {"ok": True, "value": wire.encode(value, parts)} if value is not None else _REFUSAL
-    return GivenAnswer(step, wire.to_json(header)[1:], b"".join(parts))
+    facts = wire.to_json({"ok": True, "value": wire.encode(value, parts)})
+    return GivenAnswer(step, facts[1:], b"".join(parts))
+
+
+def refusal_of(step: str) -> GivenAnswer:
+    """Return the answer that refuses a question about `step`."""
+    return GivenAnswer(step, wire.to_json({"ok": False})[1:], b"")
 
 
 def unnumbered(number: int, head: bytes, payload: bytes) -> bytes:

@@ -9,21 +9,25 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from autograder.model.request import Request
+from autograder.protocol import wire
 from autograder.sandbox import exchange
 from autograder.sandbox.zygote_process import ZygoteProcess
 
-MOST_BYTES = 16 * 1024 * 1024
+MOST_BYTES, MOST_QUESTIONS = 16 * 1024 * 1024, 2_000
+_LONGEST_FACTS = wire.MAX_HEADER // 2  # bytes of a question's JSON; its frame says a little more
 
 
 class Inheritance:
-    """The questions that workers inherit, by their numbers, as far as there is room for them."""
+    """The questions of one class that workers inherit, as far as there is room for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_class: Hashable = None) -> None:
+        self.of_class = of_class
         self._requests: dict[bytes, Request] = {}  # in the order of their numbers, by their keys
         self._checks: set[Hashable] = set()
         self._room = MOST_BYTES
         self._heir: ZygoteProcess | None = None
-        self._told: dict[bytes, int] = {}  # what the heir knows, and so its workers
+        self._told = 0  # how many the heir was told
+        self._known: dict[bytes, int] = {}  # the numbers of those that it could read
 
     def add(self, checks: Iterable[tuple[Hashable, tuple[Request, ...]]]) -> None:
         """Have workers inherit the requests of checks; each check comes with what stands for it."""
@@ -32,24 +36,30 @@ class Inheritance:
                 self._checks.add(check)
                 self._find_room(requests)
 
+    def hand_down(self, process: ZygoteProcess) -> dict[bytes, int]:
+        """Tell a zygote what it does not know yet; return the numbers of what its workers know.
+
+        What it knows of another class, it forgets. Raises `ZygoteDied` when it takes no orders, and
+        TimeoutError when it does not answer.
+        """
+        anew = process is not self._heir
+        if anew:
+            self._heir, self._told, self._known = process, 0, {}
+        if anew or self._told < len(self._requests):
+            left = list(self._requests.items())[self._told :]
+            numbers = {key: self._told + place for place, (key, _) in enumerate(left, start=1)}
+            frames = (exchange.call_frame(numbers[key], request, ()) for key, request in left)
+            read = process.inherit(b"".join(frames), anew)
+            self._known |= {key: number for key, number in numbers.items() if number in read}
+            self._told = len(self._requests)
+        return dict(self._known)
+
     def _find_room(self, requests: tuple[Request, ...]) -> None:
         for request in requests:
-            size = sum(map(len, request.encoded))
-            if size <= self._room and request.key not in self._requests:
+            facts, arrays = request.encoded
+            size = len(facts) + len(arrays)
+            fits = size <= self._room and len(facts) <= _LONGEST_FACTS
+            few = len(self._requests) < MOST_QUESTIONS
+            if fits and few and request.key not in self._requests:
                 self._room -= size
                 self._requests[request.key] = request
-
-    def hand_down(self, process: ZygoteProcess) -> dict[bytes, int]:
-        """Tell a zygote what it does not know yet; return the numbers that its workers know.
-
-        Raises `ZygoteDied` when it takes no orders.
-        """
-        if process is not self._heir:
-            self._heir, self._told = process, {}
-        if len(self._told) < len(self._requests):
-            left = list(self._requests.items())[len(self._told) :]
-            numbered = list(enumerate(left, start=len(self._told) + 1))
-            frames = (exchange.call_frame(number, request, ()) for number, (_, request) in numbered)
-            process.inherit(b"".join(frames))
-            self._told |= {key: number for number, (key, _) in numbered}
-        return dict(self._told)

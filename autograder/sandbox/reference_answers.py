@@ -23,7 +23,8 @@ _LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large 
 class ReferenceAnswers:
     """Answers questions with `answer`, as frames; None refuses all.
 
-    What was asked with the same bytes is answered again from `given`, but for `drawing` steps.
+    What was asked with the same bytes is answered again from `given`, but for `drawing` steps. A
+    refusal because something was raised is not kept: it may have been a lack of memory.
     """
 
     def __init__(
@@ -32,8 +33,7 @@ class ReferenceAnswers:
         drawing: Collection[str] = (),
         given: GivenAnswers | None = None,
     ) -> None:
-        self._answer, self._drawing = answer, drawing
-        self._given = GivenAnswers(most=0) if given is None else given
+        self._answer, self._drawing, self._given = answer, drawing, given
 
     def frame(self, number: int, head: bytes, payload: bytes, leaning_on: Collection[str]) -> bytes:
         """Return the frame that answers the question `number`, about a step of `leaning_on`.
@@ -42,23 +42,23 @@ class ReferenceAnswers:
         """
         facts = exchange.unnumbered_question(number, head)
         if len(payload) > _LARGEST_QUESTION:
-            return exchange.answer_to("", None).frame(number)
-        key = key_of(facts, payload)
-        known = self._given.again(key)
+            return exchange.refusal_of("").frame(number)
+        key = key_of(facts, payload) if self._given is not None else b""
+        known = self._given.again(key) if self._given is not None else None
         if known and known.step in leaning_on:
             return known.frame(number)
         question = exchange.read_question(*wire.read_frame(head, payload), leaning_on)
-        answer = exchange.answer_to(question.step, self._answered(question))
-        if question.step not in self._drawing:
+        try:
+            answer = exchange.answer_to(question.step, self._answered(question))
+        except Exception:  # what the student's code passed is wrong; its own step may say how
+            return exchange.refusal_of(question.step).frame(number)
+        if self._given is not None and question.step not in self._drawing:
             self._given.keep(key, answer)
         return answer.frame(number)
 
     def _answered(self, question: exchange.Question) -> Value | None:
         if self._answer is None:
             return None
-        try:
-            return self._answer(
-                question.step, question.arguments, question.keywords, question.cotangents
-            )
-        except Exception:  # what the student's code passed is wrong; its own step may say how
-            return None
+        return self._answer(
+            question.step, question.arguments, question.keywords, question.cotangents
+        )

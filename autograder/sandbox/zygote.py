@@ -165,12 +165,16 @@ class Zygote:
         assert self._process is not None
         return self._fork(self._process, seed)
 
-    def inherit(self, checks: Iterable[tuple[Hashable, tuple[Request, ...]]]) -> None:
+    def inherit(
+        self, of_class: Hashable, checks: Iterable[tuple[Hashable, tuple[Request, ...]]]
+    ) -> None:
         """Have later workers know the requests of checks, so that they need not be sent to each.
 
-        Each check comes with what stands for it, and is looked at once. No request may hold what a
-        student's code has answered. There is room for some megabytes.
+        Each check comes with what stands for it, and is looked at once; another class begins anew.
+        No request may hold what a student's code has answered. There is room for some megabytes.
         """
+        if of_class != self._inheritance.of_class:
+            self._inheritance = Inheritance(of_class)
         self._inheritance.add(checks)
 
     def end(self, worker: Worker, patience: float = 0.0) -> Ending:
@@ -282,9 +286,9 @@ class Zygote:
         self.measured = replace(self.measured, trials=trials)
 
     def _fork(self, process: ZygoteProcess, seed: int) -> Worker:
+        inherited = self._handed_down(process)
         channel = Channel(1024 * self.limits.output_kilobytes)
         try:
-            inherited = self._inheritance.hand_down(process)
             pid = process.fork(seed, channel.far_ends)
         except (ZygoteDied, TimeoutError) as error:
             channel.hand_over()
@@ -303,6 +307,13 @@ class Zygote:
             process.close()
             channel.close()
             raise ZygoteDied(f"a worker does not report: {error!r}") from None
+
+    def _handed_down(self, process: ZygoteProcess) -> dict[bytes, int]:
+        try:
+            return self._inheritance.hand_down(process)
+        except (ZygoteDied, TimeoutError) as error:
+            process.close()
+            raise ZygoteDied(str(error)) from None
 
 
 def _beside_the_package() -> tuple[Path, ...]:

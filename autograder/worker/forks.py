@@ -60,7 +60,9 @@ class Forks:
             return
         if "inherit" in order:
             with open(descriptors[0], "rb") as file:
-                self._inherited |= inherited_calls(file.read(), self._library)
+                read = inherited_calls(file.read(), self._library)
+            self._inherited = read if order["inherit"] == "anew" else self._inherited | read
+            self._control.tell(inherited=list(read))
             return
         worker = os.fork()
         if not worker:

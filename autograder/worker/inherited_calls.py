@@ -1,11 +1,12 @@
 """Calls read from the frames that ask for them: by a worker, or by the zygote for all workers.
 
 What many hand-ins are asked is read once, in the zygote, and every worker that it forks has it.
-To read it takes a sixth of a worker's time.
+To read it takes a quarter of the time in which a worker answers with NumPy, a seventh with PyTorch.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 from typing import Any
@@ -51,12 +52,16 @@ def read_call(header: dict[str, Any], payload: wire.Payload, library: str) -> Ca
 
 
 def inherited_calls(frames: bytes, library: str) -> dict[int, Call]:
-    """Return the calls that frames ask for, by their numbers, kept for processes to come."""
+    """Return the calls that frames ask for, by their numbers, kept for processes to come.
+
+    What cannot be read is left out: a worker that is sent it says why.
+    """
     buffer, calls = FrameBuffer(), dict[int, Call]()
     buffer.add(frames)
     while frame := buffer.take():
         head, payload = frame
         header = json.loads(head)
-        calls[header["id"]] = read_call(header, wire.Payload(payload), library)
+        with contextlib.suppress(Exception):
+            calls[header["id"]] = read_call(header, wire.Payload(payload), library)
     gc.freeze()  # or a collection in a worker would copy their pages
     return calls

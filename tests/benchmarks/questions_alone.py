@@ -1,8 +1,9 @@
 """Ask a class everything that the graders ask of a right hand-in, and look at no answer.
 
 So this is the least that any grader which asks these questions in this sandbox has to pay: a warm
-fork with all layers, the hand-in loaded, every question answered, every reply received. Nothing is
-drawn, expected, read or compared; no step is asked again, and there is no chain.
+fork with all layers, the hand-in loaded, every question answered, every reply received. Workers
+know all questions from their beginning. Nothing is drawn, expected, read or compared; no step is
+asked again, and there is no chain.
 
 A program that a row of the benchmark runs and measures: `questions_alone.py EXERCISE TEXTS`, with
 the folder of an exercise and a JSON file of hand-ins.
@@ -82,6 +83,7 @@ def main(folder: Path, texts: Path) -> None:
     exercise, answered = reference.exercise, 0
     everything = everything_asked(reference)
     with Zygote(exercise.library, exercise.limits, secrets=exercise.secret_folders) as zygote:
+        zygote.inherit(exercise.name, enumerate(everything))
         for text in json.loads(texts.read_text(encoding="utf-8")):
             with SandboxedStudent(zygote, (text,), seed=0) as student:
                 for requests in everything:

@@ -103,7 +103,11 @@ def test_what_workers_inherit_follows_from_no_students_code(
             if passing.requests
         }
         known.append(asked)
-        inherited = [request.key for _, requests in memories.repeated() for request in requests]
+        inherited = [
+            request.key
+            for _, requests in memories.repeated(memories._shared)
+            for request in requests
+        ]
         assert sorted(inherited) == sorted(key for keys in asked.values() for key in keys)
     # Some checks are asked only of a step that is wrong.
     both = known[0].keys() & known[1].keys()

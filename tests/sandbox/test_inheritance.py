@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from autograder.model.exercise import Limits
-from autograder.model.request import Reply, Request, Returned
-from autograder.protocol.wire import Linear
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.verdict import Outcome
+from autograder.protocol import wire
+from autograder.protocol.wire import Linear, Seed
 from autograder.sandbox import SandboxedStudent, Zygote, exchange, inheritance
 
 LIMITS = Limits(seconds_per_call=5.0, memory_megabytes=512)
@@ -48,7 +50,7 @@ def values(replies: tuple[Reply, ...]) -> list[float]:
 
 
 def test_an_inherited_question_is_answered_and_not_sent(zygote: Zygote, known: list[int]) -> None:
-    zygote.inherit([("a check", tuple(numbers(3)))])
+    zygote.inherit("a class", [("a check", tuple(numbers(3)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         assert student.load_failures == (None,)
         known.clear()
@@ -62,7 +64,7 @@ def test_an_inherited_question_is_answered_and_not_sent(zygote: Zygote, known: l
 def test_what_one_worker_did_to_its_question_reaches_no_other(
     zygote: Zygote, known: list[int]
 ) -> None:
-    zygote.inherit([("a check", tuple(numbers(3)))])
+    zygote.inherit("a class", [("a check", tuple(numbers(3)))])
     for _ in range(3):
         with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
             # Asked again, it is sent: the code may have changed what the worker knows.
@@ -72,7 +74,7 @@ def test_what_one_worker_did_to_its_question_reaches_no_other(
 
 
 def test_a_request_that_is_asked_twice_at_once_is_sent_once(zygote: Zygote) -> None:
-    zygote.inherit([("a check", tuple(numbers(2)))])
+    zygote.inherit("a class", [("a check", tuple(numbers(2)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         replies = student.ask_all([*numbers(2), *numbers(2)], [None] * 4)
     assert values(replies) == [0.0, 2.0, 0.0, 2.0]
@@ -80,10 +82,12 @@ def test_a_request_that_is_asked_twice_at_once_is_sent_once(zygote: Zygote) -> N
 
 def test_a_fresh_worker_knows_also_what_came_later(zygote: Zygote, known: list[int]) -> None:
     code = "import os\ndef f(x):\n    if x[0] == 1: os._exit(1)\n    return x"
-    zygote.inherit([("a check", tuple(numbers(1)))])
+    zygote.inherit("a class", [("a check", tuple(numbers(1)))])
     with SandboxedStudent(zygote, (code,), seed=1) as student:
         student.ask_all(numbers(2), [None] * 2)  # it ends there
-        zygote.inherit([("a check", tuple(numbers(1))), ("another", tuple(numbers(3)[2:]))])
+        zygote.inherit(
+            "a class", [("a check", tuple(numbers(1))), ("another", tuple(numbers(3)[2:]))]
+        )
         known.clear()
         assert values(student.ask_all(numbers(3)[::2], [None] * 2)) == [0.0, 2.0]
     assert known == [1, 2]
@@ -91,7 +95,7 @@ def test_a_fresh_worker_knows_also_what_came_later(zygote: Zygote, known: list[i
 
 def test_who_leans_knows_them_too(zygote: Zygote, known: list[int]) -> None:
     code = "def g(x): return 0 * x\ndef f(x): return g(x) + 1"
-    zygote.inherit([("a check", tuple(numbers(2)))])
+    zygote.inherit("a class", [("a check", tuple(numbers(2)))])
     with SandboxedStudent(zygote, (code,), seed=1, answer=lambda _, x, *__: 10 * x[0]) as student:
         known.clear()
         assert values(student.ask_all(numbers(2), [None] * 2, ("g",))) == [1.0, 11.0]
@@ -100,7 +104,7 @@ def test_who_leans_knows_them_too(zygote: Zygote, known: list[int]) -> None:
 
 
 def test_a_zygote_that_was_started_again_passes_them_on(zygote: Zygote, known: list[int]) -> None:
-    zygote.inherit([("a check", tuple(numbers(2)))])
+    zygote.inherit("a class", [("a check", tuple(numbers(2)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         student.ask_all(numbers(2), [None] * 2)
     os.kill(zygote.pid, signal.SIGKILL)
@@ -116,11 +120,45 @@ def test_a_zygote_that_was_started_again_passes_them_on(zygote: Zygote, known: l
 def test_what_finds_no_room_is_sent(known: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inheritance, "MOST_BYTES", 3_000)
     with Zygote("numpy", LIMITS) as small:
-        small.inherit([("a check", (*numbers(2), *numbers(3, 400)))])
+        small.inherit("a class", [("a check", (*numbers(2), *numbers(3, 400)))])
         with SandboxedStudent(small, (IN_PLACE,), seed=1) as student:
             known.clear()
             assert len(values(student.ask_all(numbers(3, 400), [None] * 3))) == 3
     assert not known
+
+
+def test_of_another_class_nothing_is_left(zygote: Zygote, known: list[int]) -> None:
+    code = (
+        "import gc, numpy as np\n"
+        "FOUND = [each for each in gc.get_objects() if type(each).__name__ == 'Session']\n"
+        "def f(x): return np.array([len(FOUND[0]._inherited)])"
+    )
+    zygote.inherit("a class", [("a check", tuple(numbers(3)))])
+    counts = []
+    for of_class, checks in (("a class", []), ("another", []), ("another", numbers(1))):
+        zygote.inherit(of_class, [("a check", tuple(checks))] if checks else [])
+        with SandboxedStudent(zygote, (code,), seed=1) as student:
+            counts += values(student.ask_all(numbers(1), [None]))
+    assert counts == [3, 0, 1]
+    assert known == [1, 1]
+
+
+def test_a_question_that_cannot_be_read_is_sent_and_costs_only_itself(zygote: Zygote) -> None:
+    unreadable = Request("f", (np.ones(1),), dtype="no such type")
+    zygote.inherit("a class", [("a check", (numbers(1)[0], unreadable, numbers(2)[1]))])
+    with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
+        first, second, third = student.ask_all(
+            [numbers(1)[0], unreadable, numbers(2)[1]], [None] * 3
+        )
+    assert values((first, third)) == [0.0, 2.0]
+    assert isinstance(second, Failed) and second.outcome is Outcome.RAISED
+
+
+def test_a_question_with_a_long_header_is_not_inherited(zygote: Zygote) -> None:
+    long = Request("f", (np.ones(1),), keywords={"name": "x" * wire.MAX_HEADER})
+    zygote.inherit("a class", [("a check", (long, numbers(2)[1]))])
+    with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
+        assert values(student.ask_all(numbers(2), [None] * 2)) == [0.0, 2.0]
 
 
 def test_no_random_number_depends_on_what_was_inherited() -> None:
@@ -130,9 +168,36 @@ def test_no_random_number_depends_on_what_was_inherited() -> None:
     drawn = []
     with Zygote("torch", LIMITS) as zygote:
         for requests in ((), (Request("f", (layer,)),)):
-            zygote.inherit([("a check", requests)])
+            zygote.inherit("a class", [("a check", requests)])
             with SandboxedStudent(zygote, (draw,), seed=7) as student:
                 (reply,) = student.ask_all([Request("f", (layer,))], [None])
             assert isinstance(reply, Returned)
             drawn.append(reply.value.tolist())
     assert drawn[0] == drawn[1]
+
+
+def test_requests_of_other_kinds_have_other_keys() -> None:
+    """Or a worker would be asked what it knows of another."""
+    layer = Linear(np.ones((2, 2)), np.zeros(2))
+    likes = [(Seed(5), (5,)), (layer, (layer.weight, layer.bias, True))]
+    for pair in likes:
+        first, second = (Request("f", (value,)) for value in pair)
+        assert first.key != second.key
+
+
+def test_a_layer_that_is_handed_over_is_that_of_pytorch() -> None:
+    """Whatever the code has put in its place, and whether it was sent or inherited."""
+    code = (
+        "import torch\nclass Other(torch.nn.Linear):\n"
+        "    def __init__(self, *sizes):\n        super().__init__(*sizes)\n        self.more = 1\n"
+        "    def forward(self, x): return x[..., :3] * self.more\n"
+        "torch.nn.Linear = Other\n"
+        "def f(layer): return layer(torch.ones(2))"
+    )
+    layer = Linear(np.ones((3, 2), np.float32), np.zeros(3, np.float32))
+    request = Request("f", (layer,))
+    with Zygote("torch", LIMITS) as zygote:
+        zygote.inherit("a class", [("a check", (request,))])
+        with SandboxedStudent(zygote, (code,), seed=7) as student:
+            for _ in range(2):  # first inherited, then sent
+                assert values(student.ask_all([request], [None])) == [2.0]

@@ -81,6 +81,21 @@ def test_a_refusal_is_kept_too(answers: ReferenceAnswers, asked: Asked) -> None:
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("error", [MemoryError(), ValueError("it does not fit")])
+def test_a_refusal_because_something_was_raised_is_not_kept(error: Exception) -> None:
+    """One who lacked memory for a moment would refuse it to all hand-ins after."""
+    raised = [error]
+
+    def answer(*_: object) -> Value:
+        if raised:
+            raise raised.pop()
+        return 7
+
+    answers = ReferenceAnswers(answer, (), GivenAnswers())
+    assert answered(answers, 1, "softmax", SCORES) == ({"answer": 1, "ok": False}, None)
+    assert answered(answers, 2, "softmax", SCORES) == ({"answer": 2, "ok": True}, 7)
+
+
 def test_what_is_drawn_anew_is_asked_at_each_call(answers: ReferenceAnswers, asked: Asked) -> None:
     for number in (1, 2):
         answered(answers, number, "draw", SCORES)
@@ -118,8 +133,9 @@ def answer(size: int) -> GivenAnswer:
     return GivenAnswer("softmax", b'"ok": true}', bytes(size))
 
 
-def test_what_is_kept_has_a_bound() -> None:
-    kept = GivenAnswers(most=3)
+def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given_answers, "MOST_KEPT", 3)
+    kept = GivenAnswers()
     for name in (b"a", b"b", b"c"):
         kept.keep(name, answer(8))
     assert kept.again(b"a")  # so it is not the next to go
