@@ -13,12 +13,11 @@ import time
 from typing import NoReturn
 
 from autograder.protocol import arrays, wire
-from autograder.protocol.call import Call
 from autograder.protocol.clock import processor_clock
 from autograder.worker import confinement, serving
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.host_channel import HostChannel
-from autograder.worker.inherited_calls import inherited_calls
+from autograder.worker.inherited_calls import InheritedCalls
 from autograder.worker.plan import Layers, Plan
 
 UNCONFINED, FELL_OUT = 97, 99
@@ -31,7 +30,7 @@ class Forks:
         self._library, self._control, self._itself = plan.library, control, itself
         self._prepared = confinement.prepare(plan, layers)
         self._workers: dict[int, int] = {}  # pidfd to pid
-        self._inherited: dict[int, Call] = {}
+        self._inherited = InheritedCalls(plan.library)
 
     def serve(self) -> NoReturn:
         """Obey the host until it is gone; then end, and every worker with it."""
@@ -59,10 +58,10 @@ class Forks:
                 os.kill(order["kill"], signal.SIGKILL)
             return
         if "inherit" in order:
+            if order["inherit"] == "anew":
+                self._inherited = InheritedCalls(self._library)
             with open(descriptors[0], "rb") as file:
-                read = inherited_calls(file.read(), self._library)
-            self._inherited = read if order["inherit"] == "anew" else self._inherited | read
-            self._control.tell(inherited=list(read))
+                self._control.tell(inherited=self._inherited.read(file.read()))
             return
         worker = os.fork()
         if not worker:

@@ -51,17 +51,30 @@ def read_call(header: dict[str, Any], payload: wire.Payload, library: str) -> Ca
     )
 
 
-def inherited_calls(frames: bytes, library: str) -> dict[int, Call]:
-    """Return the calls that frames ask for, by their numbers, kept for processes to come.
+class InheritedCalls:
+    """The calls that a worker knows from its beginning, by their numbers."""
 
-    What cannot be read is left out: a worker that is sent it says why.
-    """
-    buffer, calls = FrameBuffer(), dict[int, Call]()
-    buffer.add(frames)
-    while frame := buffer.take():
-        head, payload = frame
-        header = json.loads(head)
-        with contextlib.suppress(Exception):
-            calls[header["id"]] = read_call(header, wire.Payload(payload), library)
-    gc.freeze()  # or a collection in a worker would copy their pages
-    return calls
+    def __init__(self, library: str) -> None:
+        self._library = library
+        self._calls: dict[int, Call] = {}
+
+    def __getitem__(self, number: int) -> Call:
+        """Return a call; raise KeyError when it is not known."""
+        return self._calls[number]
+
+    def read(self, frames: bytes) -> list[int]:
+        """Add the calls that frames ask for; return their numbers.
+
+        What cannot be read is left out: a worker that is sent it says why.
+        """
+        buffer, numbers = FrameBuffer(), list[int]()
+        buffer.add(frames)
+        while frame := buffer.take():
+            head, payload = frame
+            header = json.loads(head)
+            with contextlib.suppress(Exception):
+                call = read_call(header, wire.Payload(payload), self._library)
+                self._calls[header["id"]] = call
+                numbers.append(header["id"])
+        gc.freeze()  # or a collection in a worker would copy their pages
+        return numbers

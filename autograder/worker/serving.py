@@ -15,16 +15,15 @@ import os
 import signal
 import sys
 import types
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from autograder.protocol import crossing, wire
-from autograder.protocol.call import Call, Missing, perform
+from autograder.protocol.call import Missing, perform
 from autograder.protocol.import_guard import ImportGuard
 from autograder.worker import exception_facts, tracing
 from autograder.worker.host_answers import HostAnswers
 from autograder.worker.host_channel import HostChannel, HostGone
-from autograder.worker.inherited_calls import read_call
+from autograder.worker.inherited_calls import InheritedCalls, read_call
 
 _FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -37,9 +36,7 @@ class Session:
     `inherited` are calls that were read before this process began; each is asked for once at most.
     """
 
-    def __init__(
-        self, channel: HostChannel, library_name: str, inherited: Mapping[int, Call]
-    ) -> None:
+    def __init__(self, channel: HostChannel, library_name: str, inherited: InheritedCalls) -> None:
         self._channel = channel
         self._library = library_name
         self._inherited = inherited
