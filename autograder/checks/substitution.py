@@ -16,6 +16,7 @@ from autograder.checks.reference import Reference
 from autograder.checks.written_values import written_values
 from autograder.judging.inprocess import copied, round_tripped
 from autograder.protocol.arrays import Generators, held, to_library
+from autograder.protocol.autograd import weighted_sum
 from autograder.protocol.call import result_of
 from autograder.protocol.wire import Linear, Value
 
@@ -122,9 +123,7 @@ def gradients(
         raise ValueError("the gradients do not have the shapes of the results")
     if not any(output.requires_grad for output, _ in reached):
         raise RuntimeError("no gradient passes through the results")
-    # To be handed them as they are, PyTorch would import SymPy. They are the gradient of this sum.
-    total = sum((output * arriving).sum() for output, arriving in reached)
-    found = torch.autograd.grad(total, leaves, allow_unused=True)
+    found = torch.autograd.grad(weighted_sum(reached), leaves, allow_unused=True)
     return tuple(round_tripped(gradient, "torch") for gradient in found)
 
 

@@ -32,9 +32,16 @@ def propagate(value: Any, gradient: Any) -> None:
     pairs = zip(value, gradient) if several else [(value, gradient)]
     connected = [pair for pair in pairs if getattr(pair[0], "requires_grad", False)]
     if connected:
-        # The gradient of this sum is what arrives; to hand that over, PyTorch would import SymPy.
         with torch.enable_grad():
-            sum((result * arriving).sum() for result, arriving in connected).backward()
+            weighted_sum(connected).backward()
+
+
+def weighted_sum(pairs: Iterable[tuple[Any, Any]]) -> Any:
+    """Return a number whose gradient at each result is the one that it is paired with.
+
+    To be handed gradients as they are, PyTorch would import SymPy.
+    """
+    return sum((result * arriving).sum() for result, arriving in pairs)
 
 
 def recording(on: bool | None) -> contextlib.AbstractContextManager[Any]:

@@ -145,11 +145,10 @@ def test_of_another_class_nothing_is_left(zygote: Zygote, known: list[int]) -> N
 
 def test_a_question_that_cannot_be_read_is_sent_and_costs_only_itself(zygote: Zygote) -> None:
     unreadable = Request("f", (np.ones(1),), dtype="no such type")
-    zygote.inherit("a class", [("a check", (numbers(1)[0], unreadable, numbers(2)[1]))])
+    requests = (numbers(1)[0], unreadable, numbers(2)[1])
+    zygote.inherit("a class", [("a check", requests)])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
-        first, second, third = student.ask_all(
-            [numbers(1)[0], unreadable, numbers(2)[1]], [None] * 3
-        )
+        first, second, third = student.ask_all(requests, [None] * 3)
     assert values((first, third)) == [0.0, 2.0]
     assert isinstance(second, Failed) and second.outcome is Outcome.RAISED
 
