@@ -11,21 +11,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 
 from autograder.checks import properties, random_draws
 from autograder.checks.check_questions import UNFIT, QuestionSource, questions_of
 from autograder.checks.conversation import CheckQuestion
+from autograder.checks.covered_checks import Coverage, form_of
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
-from autograder.checks.marks import is_run_again, let_only_tell, let_share_inputs, step_of
+from autograder.checks.marks import let_only_tell, let_share_inputs, shares_inputs, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_sizes, size_plan, smaller_sizes
 from autograder.checks.student import Student
-from autograder.checks.varied_request import enlarged_argument, takes_numbers
+from autograder.checks.varied_request import (
+    enlarged_argument,
+    is_softmax,
+    takes_floats,
+    takes_numbers,
+)
 from autograder.errors import KitError
-from autograder.judging.beyond_values import are_shares
 from autograder.judging.conditions import STANDING, conditions_of
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
@@ -83,7 +87,10 @@ class _HeldStep:
 
     def questions(self) -> list[CheckQuestion]:
         """Return the author's questions about values, one of each form."""
-        return [self._asked(source.item)[source.number] for source in self.values]
+        return list(map(self._question, self.values))
+
+    def _question(self, source: QuestionSource) -> CheckQuestion:
+        return self._asked(source.item)[source.number]
 
     def checks(
         self, layouts: Mapping[str, Layouts], layer: Sequence[QuestionSource]
@@ -94,18 +101,18 @@ class _HeldStep:
         """
         exercise, found = self._reference.exercise, list[pytest.Item]()
         self._keep_one_of_its_own()
+        made = [] if "own_draws" in self._without else self._sources(LinearLayers)[:1]
         if self.values:
             asked = [value for each in self.questions() for value in each.request.arguments]
             gets_layers = any(isinstance(value, Linear) for value in asked)
             plan = size_plan(self.values, exercise, self._public, layer if gets_layers else ())
             found += self._in_every_use(plan, layouts.get(self._step.name))
             found += self._at_sizes(plan)
-            if plan.single and "size_1" not in self._without:
-                self._leave_to_standing_checks()
+            self._let_covered_only_tell(plan, made)
         large = [
             source
             for source, question in zip(self.values, self.questions())
-            if _is_softmax(question)
+            if is_softmax(question)
         ]
         if large and "large_numbers" not in self._without:
             title = "very large and very small numbers in one row"
@@ -125,11 +132,10 @@ class _HeldStep:
             sizes = other_sizes(drawn, exercise, self._public)
             check = random_draws.from_its_generator(drawn, sizes)
             found.append(self._item("own_draws", title, check))
-        layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
-        if layers:
+        if made:
             title = "every call makes new layers, of any size"
-            sizes = other_sizes(layers[:1], exercise, self._public)
-            check = random_draws.new_every_time(layers[:1], sizes)
+            sizes = other_sizes(made, exercise, self._public)
+            check = random_draws.new_every_time(made, sizes)
             found.append(self._item("own_draws", title, check))
         return found
 
@@ -143,18 +149,26 @@ class _HeldStep:
             if item is not own:
                 let_share_inputs(item)
 
-    def _leave_to_standing_checks(self) -> None:
-        """Run an author's checks of values with their first sizes only, until the step fails."""
-        for item in filter(is_run_again, self._items):
-            asked = self._asked(item)
-            if asked and all(map(_is_about_values, asked)):
+    def _let_covered_only_tell(self, plan: SizePlan, layers: Sequence[QuestionSource]) -> None:
+        """Have an author's checks that the standing ones cover run only where the step fails.
+
+        `layers` are asked at further sizes, and are none where that is not done.
+        """
+        covered = Coverage(
+            self._reference,
+            values=self.questions(),
+            layers=list(map(self._question, layers)),
+            further_sizes=bool(self._single_sizes(plan)),
+            dtype=next((each.dtype for each in self._sized(plan) if each.dtype), ""),
+            gradients="gradients" in self._uses,
+        )
+        for item in self._items:
+            if shares_inputs(item) and covered.covers(item, self._asked(item)):
                 let_only_tell(item)
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
-        held = [name for name in _USES if name not in self._without]
-        if not self._torch:
-            held = [name for name in held if name == "earlier_calls"]
-        elif not layouts and not self.is_class:
+        held = self._uses
+        if not layouts and not self.is_class:
             held = [name for name in held if name != "memory_layout"]
         if not held:
             return []
@@ -173,6 +187,12 @@ class _HeldStep:
         fitting = properties.fitting_pairs(self.values, draw, plan.equal)
         return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
+    @property
+    def _uses(self) -> list[str]:
+        """The uses that a step is held to; only PyTorch knows gradients and layouts."""
+        held = _USES if self._torch else ("earlier_calls",)
+        return [name for name in held if name not in self._without]
+
     def _smaller(self, draw: Draw, usual: Sizes) -> tuple[Sizes, ...]:
         """Return smaller sizes that one instance can be called with: those of the last axis.
 
@@ -187,18 +207,24 @@ class _HeldStep:
         return Draw.worked if self._public else Draw.hidden
 
     def _at_sizes(self, plan: SizePlan) -> list[pytest.Item]:
-        own = self._reference.exercise.dtype
-        other = "" if "other_precision" in self._without else OTHER_PRECISION[own]
-        groups = () if "size_1" in self._without else plan.single
-        in_torch = self._torch and self.is_class
         places = dict(zip(self.values, map(enlarged_argument, self.questions()), strict=True))
         found = []
-        for number, sizes in enumerate(groups or ({},) * bool(other)):
+        for sized in self._sized(plan):
+            single = [axis for axis, size in sized.sizes.items() if size == 1]
+            name = f"size_1[{','.join(single)}]" if single else "other_precision"
+            title = self._sized_title(sized.sizes, single, sized.dtype)
+            found.append(self._item(name, title, properties.at_sizes(places, sized)))
+        return found
+
+    def _sized(self, plan: SizePlan) -> list[properties.Sized]:
+        """Return the ways in which results are asked for at other sizes."""
+        own = self._reference.exercise.dtype
+        other = "" if "other_precision" in self._without else OTHER_PRECISION[own]
+        in_torch = self._torch and self.is_class
+        found = []
+        for number, sizes in enumerate(self._single_sizes(plan) or ({},) * bool(other)):
             used = in_torch and not number
             dtype = "" if used else other
-            single = [axis for axis, size in sizes.items() if size == 1]
-            name = f"size_1[{','.join(single)}]" if single else "other_precision"
-            title = self._sized_title(sizes, single, dtype)
             sized = properties.Sized(
                 sizes,
                 dtype,
@@ -207,9 +233,11 @@ class _HeldStep:
                 enlarged=dtype == "float64",  # in float32, large numbers that cancel lose digits
                 used=used,
             )
-            check = properties.at_sizes(places, sized)
-            found.append(self._item(name, title, check))
+            found.append(sized)
         return found
+
+    def _single_sizes(self, plan: SizePlan) -> tuple[Sizes, ...]:
+        return () if "size_1" in self._without else plan.single
 
     def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
         """Say what is asked of a step at other sizes, and only what applies to it."""
@@ -217,7 +245,7 @@ class _HeldStep:
         others = self._axes(asked) - set(single) if single else set(sizes)
         words = [f"{' and '.join(single)} of size 1"] * bool(single)
         words += ["other axes larger" if single else "larger sizes"] * bool(others)
-        words += [f"in {dtype}"] * (bool(dtype) and any(map(_takes_floats, asked)))
+        words += [f"in {dtype}"] * (bool(dtype) and any(map(takes_floats, asked)))
         return ", ".join(words) or "other sizes"
 
     def _axes(self, asked: Iterable[CheckQuestion]) -> set[str]:
@@ -232,7 +260,7 @@ class _HeldStep:
         for item in {item.originalname: item for item in reversed(self._items)}.values():
             for number, question in enumerate(self._asked(item)):
                 if isinstance(question.expectation, kind) and _is_plain(question.request, kind):
-                    found[_form(question.request)] = QuestionSource(item, number, self._reference)
+                    found[form_of(question.request)] = QuestionSource(item, number, self._reference)
         return list(reversed(found.values()))
 
     def _asked(self, item: pytest.Function) -> tuple[CheckQuestion, ...]:
@@ -267,38 +295,7 @@ class _HeldStep:
         return item
 
 
-def _is_about_values(question: CheckQuestion) -> bool:
-    return isinstance(question.expectation, Agrees) and _is_plain(question.request, Agrees)
-
-
 def _is_plain(request: Request, kind: type) -> bool:
     """Say whether a check asks without conditions, so that they can be added."""
     read = kind is Agrees and request.read
     return not read and not conditions_of(request) and request.calls == 1
-
-
-def _form(request: Request) -> tuple[Any, ...]:
-    # However an instance was made, its method is called in one form.
-    given = request.arguments if request.method is None else request.method_arguments
-    return (request.method, len(given), tuple(request.keywords), request.read)
-
-
-def _takes_floats(question: CheckQuestion) -> bool:
-    request = question.request
-    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
-    return any(isinstance(each, Linear) or np.asarray(each).dtype.kind == "f" for each in given)
-
-
-def _is_softmax(question: CheckQuestion) -> bool:
-    """Say whether a step turns the rows of its only array into shares that sum to 1."""
-    request, expectation = question.request, question.expectation
-    assert isinstance(expectation, Agrees)
-    given, expected = request.arguments, expectation.expected
-    return bool(
-        request.method is None
-        and len(given) == 1
-        and isinstance(given[0], np.ndarray)
-        and isinstance(expected, np.ndarray)
-        and expected.shape == given[0].shape
-        and are_shares(expected)
-    )

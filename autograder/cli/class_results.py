@@ -11,7 +11,7 @@ from rich.text import Text
 
 from autograder.cli.code_examples import code_examples
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.cli.found_class import FoundClass
+from autograder.cli.found_class import ClassRecords
 from autograder.cli.similar_code import find_similar_code
 from autograder.cli.student_files import StudentFiles, write_student_files
 from autograder.grading.class_task import ClassTask
@@ -55,21 +55,22 @@ def make_ready() -> None:
 
 
 def write_results(
-    found: FoundClass,
+    task: ClassTask,
+    records: ClassRecords,
     pool: GraderPool,
     judged: JudgedClass,
     gradebook: ClassGradebook,
     console: Console,
 ) -> GradedClass:
     """Write the files of every student and of the class, and print the results."""
-    task, entries = found.task, gradebook.entries
+    entries = gradebook.entries
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
     submissions, outlines = judged.submissions, judged.outlines
     files = write_student_files(
-        pool, task.output, exercise, judged, entries, paragraphs, found.delivery()
+        pool, task.output, exercise, judged, entries, paragraphs, records.delivery()
     )
     # What has failed is tried once more, and told: the files of all students are there by now.
-    found.deliver([each.student for each in outlines if _undelivered(each, files)], pool)
+    records.deliver([each.student for each in outlines if _undelivered(each, files)], pool)
     mistakes = misunderstandings(exercise, outlines)
     examples = code_examples(pool, submissions, mistakes)
     follow_ups = (*files.lost, *find_follow_ups(exercise, outlines, submissions, gradebook))

@@ -1,4 +1,4 @@
-"""What there is to grade at a path, and how its gradebook is written and read.
+"""What there is to grade at a path, and where its grades are kept.
 
 Imports little: grader processes start as soon as this is known, and the rest is imported then.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
@@ -22,25 +22,37 @@ if TYPE_CHECKING:
     from autograder.grading.judged_class import JudgedClass
     from autograder.reports.gradebook_entry import ClassGradebook
 
-# Puts the grades of a class where its course keeps them, and returns what is there then.
-EnterGrades: TypeAlias = "Callable[[JudgedClass, GraderPool], ClassGradebook]"
+
+class ClassRecords(Protocol):
+    """What is kept of a class beside its results: a gradebook, and pages that are handed out."""
+
+    @property
+    def last_counts(self) -> bool:
+        """Whether the gradebook has the points of the verdicts, and not of other attempts."""
+
+    def read(self) -> ClassGradebook:
+        """Return what the gradebook has now."""
+
+    def enter(self, judged: JudgedClass, pool: GraderPool) -> ClassGradebook:
+        """Put the grades of a class into the gradebook, and return what is there then."""
+
+    def delivery(self) -> Deliver | None:
+        """Return what puts a page that was just made where it is handed out from."""
+
+    def deliver(self, students: Sequence[str], pool: GraderPool) -> None:
+        """Do so for students whose pages lie among the results."""
 
 
 @dataclass(frozen=True)
 class FoundClass:
-    """What there is to grade, how a gradebook gets the grades, and how it is read.
+    """What there is to grade, and what opens the records of it.
 
-    `delivery` returns what puts a page that was just made where it is handed out from. `deliver`
-    does so for students whose pages lie among the results. With `last_counts`, the gradebook has
-    the points of the verdicts, and not of other attempts.
+    To open them raises `KitError` where grades would have no place. It takes long to import what
+    opens those of a course.
     """
 
     task: ClassTask
-    enter: EnterGrades
-    read: Callable[[], ClassGradebook]
-    delivery: Callable[[], Deliver | None]
-    deliver: Callable[[Sequence[str], GraderPool], None]
-    last_counts: bool = True
+    opened_records: Callable[[], ClassRecords]
 
 
 def class_folder(path: Path) -> Path:
@@ -69,48 +81,39 @@ def found_class(
     """Return what there is to grade at `path`, which is absolute; raise `KitError` on bad input."""
     if is_course(path):
         return _in_course(path, exercise, solutions, output)
-    from autograder.reports.gradebook_entry import ClassGradebook
-
-    task = folder_task(path, exercise, solutions, output)
-    return FoundClass(
-        task,
-        enter=lambda judged, pool: ClassGradebook(),
-        read=ClassGradebook,
-        delivery=lambda: None,
-        deliver=lambda students, pool: None,
-    )
+    return FoundClass(folder_task(path, exercise, solutions, output), _NoRecords)
 
 
 def _in_course(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> FoundClass:
-    from autograder.course.course_task import course_task  # only a course has nbgrader
-    from autograder.course.delivered_page import PageDelivery, deliver_class
-    from autograder.course.gradebook import write_gradebook
-    from autograder.course.gradebook_entries import read_gradebook
-    from autograder.course.graded_attempts import noted_attempts
-    from autograder.course.intake import handed_in_at
+    from autograder.course.course_task import course_task
 
     found = course_task(path, exercise, solutions, output)
-    name = found.task.exercise.name
 
-    def read() -> ClassGradebook:
-        return read_gradebook(found.course, name)
+    def opened() -> ClassRecords:
+        from autograder.course.course_records import CourseRecords  # only a course has nbgrader
 
-    def enter(judged: JudgedClass, pool: GraderPool) -> ClassGradebook:
-        course, facts = found.course, found.task.exercise
-        times = {each.student: handed_in_at(each) for each in judged.submissions}
-        notes = noted_attempts(course.graded(name), judged.outlines, times)
-        counted = notes.counted(facts, judged.outlines, course.attempts, course.rules)
-        write_gradebook(course, name, judged, pool, counted)
-        notes.save()
-        return read()
+        return CourseRecords.opened(found.course, found.task.exercise)
 
-    def delivery() -> PageDelivery:
-        return PageDelivery.into(found.course, name)
+    return FoundClass(found.task, opened)
 
-    def deliver(students: Sequence[str], pool: GraderPool) -> None:
-        deliver_class(found.course, name, students, pool)
 
-    only_last = found.course.attempts.only_the_last
-    return FoundClass(found.task, enter, read, delivery, deliver, only_last)
+class _NoRecords:
+    """Those of a folder, which has none."""
+
+    last_counts = True
+
+    def read(self) -> ClassGradebook:
+        from autograder.reports.gradebook_entry import ClassGradebook
+
+        return ClassGradebook()
+
+    def enter(self, judged: JudgedClass, pool: GraderPool) -> ClassGradebook:
+        return self.read()
+
+    def delivery(self) -> None:
+        return None
+
+    def deliver(self, students: Sequence[str], pool: GraderPool) -> None:
+        pass

@@ -51,6 +51,7 @@ def grade_path(
         with GraderPool(options.processes) as pool:
             give_head_start(found.task, pool, options)
             # Only now: grader processes start meanwhile.
+            records = found.opened_records()
             from autograder.cli.class_results import make_ready, write_results
             from autograder.grading.class_run import grade_task
 
@@ -60,8 +61,8 @@ def grade_path(
                 _judges(options, pool, say) as judges,
                 grade_task(found.task, pool, options, shown, judges=judges) as judged,
             ):
-                gradebook = found.enter(judged, pool)
-                return write_results(found, pool, judged, gradebook, shown)
+                gradebook = records.enter(judged, pool)
+                return write_results(found.task, records, pool, judged, gradebook, shown)
 
 
 def _judges(

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.cli.class_results import GradedClass, write_results
-from autograder.cli.found_class import FoundClass, class_folder, found_class
+from autograder.cli.found_class import class_folder, found_class
 from autograder.cli.output import lasting_output
 from autograder.errors import KitError
 from autograder.grading.class_run import kept_task
-from autograder.grading.class_task import GradingOptions
+from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.model.sanitize import terminal_line
@@ -59,17 +59,18 @@ def report_class(
     output = place.output.absolute() if place.output else None
     with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
         found = found_class(path, place.exercise, place.solutions, output)
-        with GraderPool(options.processes) as pool, kept_task(found.task, pool, options) as judged:
+        task, records = found.task, found.opened_records()
+        with GraderPool(options.processes) as pool, kept_task(task, pool, options) as judged:
             if mistake:
-                _tell(found, judged.outlines, mistake, words, console)
-            gradebook = found.read()
-            if found.last_counts:
-                _refuse_other_points(found, judged.outlines, gradebook)
-            return write_results(found, pool, judged, gradebook, console)
+                _tell(task, judged.outlines, mistake, words, console)
+            gradebook = records.read()
+            if records.last_counts:
+                _refuse_other_points(task, judged.outlines, gradebook)
+            return write_results(task, records, pool, judged, gradebook, console)
 
 
 def _refuse_other_points(
-    found: FoundClass, verdicts: Sequence[Verdict], gradebook: ClassGradebook
+    task: ClassTask, verdicts: Sequence[Verdict], gradebook: ClassGradebook
 ) -> None:
     """Raise `KitError` when the gradebook has automatic points that these verdicts do not give."""
     for verdict in verdicts:
@@ -82,13 +83,13 @@ def _refuse_other_points(
             raise KitError(
                 f"the gradebook has {number(points)} automatic points for {name}, and by the "
                 f"course's settings of now it would be {number(verdict.points)}",
-                place=str(found.task.graded),
+                place=str(task.graded),
                 cure="run `attn grade` on the same class, which judges nobody again",
             )
 
 
 def _tell(
-    found: FoundClass, verdicts: Sequence[Verdict], mistake: str, words: str, console: Console
+    task: ClassTask, verdicts: Sequence[Verdict], mistake: str, words: str, console: Console
 ) -> None:
     step, _, code = mistake.partition("/")
     made = _made(verdicts)
@@ -96,10 +97,10 @@ def _tell(
         shown = ", ".join(sorted(made)[:_MOST_OFFERED]) or "none"
         raise KitError(
             f"nobody in this class has made the mistake {terminal_line(mistake, 120)!r}",
-            place=str(found.task.graded),
+            place=str(task.graded),
             cure=f"name it as the class page does; there are: {terminal_line(shown, 1_000)}",
         )
-    write_paragraph(found.task.output, Paragraph(step, code, words.strip()))
+    write_paragraph(task.output, Paragraph(step, code, words.strip()))
     who = count(made[mistake], "student")
     console.print(Text(f"{'It' if words.strip() else 'Nothing'} is on the page of {who} now."))
 

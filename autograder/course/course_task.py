@@ -1,4 +1,7 @@
-"""A course to be graded: who has handed in, and where results and grades go."""
+"""A course to be graded: who has handed in, and where results go.
+
+Imports little: the gradebook is opened when grader processes have started (`course_records`).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course.creation import Course, read_course
-from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.stale_release import refuse_stale_release
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
 from autograder.grading.roster import course_roster
@@ -24,11 +25,7 @@ class CourseTask:
 def course_task(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> CourseTask:
-    """Return what is to be graded in the course at `path`; raise `KitError` on bad input.
-
-    An exercise that has not been released, or was released with other steps or points, is refused
-    here, before anybody is judged.
-    """
+    """Return what is to be graded in the course at `path`; raise `KitError` on bad input."""
     course = read_course(path)
     if solutions and solutions.resolve() != course.solutions:
         raise KitError(
@@ -50,9 +47,6 @@ def course_task(
             place=str(path / "submitted"),
             cure=f"collect the submissions first: each goes into submitted/STUDENT/{facts.name}/",
         )
-    # Without a release that fits there is no place for grades: say so before grading, not after.
-    with open_gradebook(course, read_settings(course), facts.name) as (_, notebook):
-        refuse_stale_release(course, facts, notebook)
     folders = [(student, course.submitted(facts.name, student)) for student in students]
     target = output or course.graded(facts.name)
     hand_ins = course_roster(folders)

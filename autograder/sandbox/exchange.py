@@ -6,7 +6,7 @@ question raises `WireError`, and a name that nobody asked about goes no further.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -73,11 +73,14 @@ def call_frame(
 
 
 def inherited_frame(
-    number: int, inherited: int, request: Request, leaning_on: tuple[str, ...]
+    first: int, known: Sequence[tuple[str, int]], leaning_on: tuple[str, ...]
 ) -> bytes:
-    """Return the frame that tells a worker to answer a question that it knows by its number."""
-    target = wire.to_json({"target": request.target, "inherited": inherited})
-    head = b'{"id": %d, %s, %s' % (number, _what_is_asked("call", leaning_on), target[1:])
+    """Return the frame that tells a worker to answer questions that it knows, one by one.
+
+    They are `known` by their step and their number; the answers are numbered from `first` on.
+    """
+    asked = wire.to_json({"inherited": known})
+    head = b'{"id": %d, %s, %s' % (first, _what_is_asked("call", leaning_on), asked[1:])
     return wire.frame_of(head, [])
 
 

@@ -6,7 +6,7 @@ may be among them: it would reach the workers of other students.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 
 from autograder.model.request import Request
 from autograder.protocol import wire
@@ -14,6 +14,7 @@ from autograder.sandbox import exchange
 from autograder.sandbox.zygote_process import ZygoteProcess
 
 MOST_BYTES, MOST_QUESTIONS = 16 * 1024 * 1024, 2_000
+_MOST_IN_A_FRAME = 256  # questions, so that its header stays small
 _LONGEST_FACTS = wire.MAX_HEADER // 2  # bytes of a question's JSON; its frame says a little more
 
 
@@ -63,3 +64,29 @@ class Inheritance:
             if fits and few and request.key not in self._requests:
                 self._room -= size
                 self._requests[request.key] = request
+
+
+def frames_of(
+    numbered: Iterable[tuple[int, Request]],
+    inherited: dict[bytes, int],
+    leaning_on: tuple[str, ...],
+) -> Iterator[bytes]:
+    """Give the frames that ask a worker these requests, which come with their own numbers.
+
+    What it has `inherited` is asked by number, many in one frame, and taken out: it can be asked
+    only once.
+    """
+    known: list[tuple[str, int]] = []
+    first = 0
+    for number, request in numbered:
+        place = inherited.pop(request.key, 0)
+        if known and (not place or len(known) == _MOST_IN_A_FRAME):
+            yield exchange.inherited_frame(first, known, leaning_on)
+            known = []
+        if place:
+            first = first if known else number
+            known.append((request.target, place))
+        else:
+            yield exchange.call_frame(number, request, leaning_on)
+    if known:
+        yield exchange.inherited_frame(first, known, leaning_on)

@@ -27,6 +27,7 @@ from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.budget import Allowance, Budget
 from autograder.sandbox.ending import Killed, judge
+from autograder.sandbox.inheritance import frames_of
 from autograder.sandbox.reference_answers import ReferenceAnswers
 from autograder.sandbox.zygote_process import ZygoteDied
 
@@ -115,8 +116,8 @@ class Workers:
         assert self._worker is not None
         numbered = list(enumerate(requests, start=self._number + 1))
         self._number += len(requests)
-        for number, request in numbered:
-            self._worker.channel.send_soon(self._frame(number, request, leaning_on))
+        for frame in frames_of(numbered, self._worker.inherited, leaning_on):
+            self._worker.channel.send_soon(frame)
         replies: list[Reply] = []
         for (number, request), seen in zip(numbered, known, strict=True):
             replies.append(self._answer_to(number, request, leaning_on, known=seen))
@@ -170,14 +171,6 @@ class Workers:
         self._number += 1
         data = exchange.call_frame(self._number, request, leaning_on)
         return self._answer_to(self._number, request, leaning_on, data)
-
-    def _frame(self, number: int, request: Request, leaning_on: tuple[str, ...]) -> bytes:
-        """Return the frame that asks for a request; a worker uses what it inherited only once."""
-        assert self._worker is not None
-        inherited = self._worker.inherited.pop(request.key, 0)
-        if inherited:
-            return exchange.inherited_frame(number, inherited, request, leaning_on)
-        return exchange.call_frame(number, request, leaning_on)
 
     def _answer_to(
         self,

@@ -9,6 +9,7 @@ twice, is answered as before, within a bound and but for what is drawn anew.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -105,13 +106,13 @@ class HostAnswers:
         self, question: dict[str, Any], parts: list[bytes]
     ) -> tuple[dict[str, Any], wire.Payload]:
         """Return the host's answer: what it was, if the same was asked before in this call."""
-        size = sum(map(len, parts))
-        same = b"".join((wire.to_json(question), *parts)) if size <= _MOST_KEPT else b""
+        size, asked = sum(map(len, parts)), wire.to_json(question)
+        same = b"".join((asked, *parts)) if size <= _MOST_KEPT else b""
         if same in self._answers:
             header, payload = self._answers[same]
             return header, payload.again()
         try:
-            self._channel.send({"ask": self._asked + 1} | question, parts)
+            self._channel.send_encoded(b'{"ask": %d, %s' % (self._asked + 1, asked[1:]), parts)
         except wire.WireError:  # too large to ask, and nothing was sent
             return {"ok": False}, wire.Payload(b"")
         self._asked += 1
@@ -158,23 +159,29 @@ def _attached(
 
     What is not a tensor comes back as it is: no gradient reaches it.
     """
-    torch = sys.modules["torch"]
-    several = isinstance(value, tuple)
-    if not several and not isinstance(value, torch.Tensor):
+    if not isinstance(value, tuple | sys.modules["torch"].Tensor):
         return value
+    return _answered().apply((value, gradients), *leaves)
+
+
+@functools.cache
+def _answered() -> Any:
+    """Return the function of PyTorch's graph that gives an answer, and passes gradients on."""
+    torch = sys.modules["torch"]
 
     def cloned(part: Any) -> Any:
         return part.clone() if isinstance(part, torch.Tensor) else part
 
     class Answered(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
-        def forward(context: Any, *inputs: Any) -> Any:
+        def forward(context: Any, answer: tuple[Any, Callable[..., Any]], *leaves: Any) -> Any:
+            value, context.gradients = answer
             # What a student's code detached gets no gradient, rather than one of zeros.
             context.set_materialize_grads(False)
-            return tuple(map(cloned, value)) if several else cloned(value)
+            return tuple(map(cloned, value)) if isinstance(value, tuple) else cloned(value)
 
         @staticmethod
         def backward(context: Any, *cotangents: Any) -> Any:
-            return gradients(cotangents)
+            return None, *context.gradients(cotangents)
 
-    return Answered.apply(*leaves)
+    return Answered

@@ -44,7 +44,11 @@ class HostChannel:
 
     def send(self, header: dict[str, Any], payload: list[bytes]) -> None:
         """Send one frame; raise `WireError`, with nothing sent, when it is over the caps."""
-        rest = memoryview(wire.frame(header, payload))
+        self.send_encoded(wire.to_json(header), payload)
+
+    def send_encoded(self, head: bytes, payload: list[bytes]) -> None:
+        """Send one frame whose header is written already; raise as `send`."""
+        rest = memoryview(wire.frame_of(head, payload))
         while rest:
             try:
                 rest = rest[self._socket.send(rest, socket.MSG_DONTWAIT) :]

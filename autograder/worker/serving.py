@@ -18,7 +18,7 @@ import types
 from typing import Any, NoReturn
 
 from autograder.protocol import crossing, wire
-from autograder.protocol.call import Missing, perform
+from autograder.protocol.call import Call, Missing, Performed, perform
 from autograder.protocol.import_guard import ImportGuard
 from autograder.worker import exception_facts, tracing
 from autograder.worker.host_answers import HostAnswers
@@ -62,7 +62,11 @@ class Session:
 
     def _next(self) -> tuple[dict[str, Any], wire.Payload]:
         waiting = self._host_answers.waiting
-        return waiting.popleft() if waiting else self._channel.receive()
+        header, payload = waiting.popleft() if waiting else self._channel.receive()
+        if type(header.get("inherited")) is list:
+            waiting.extendleft(reversed(_each(header)))
+            return waiting.popleft()
+        return header, payload
 
     def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
         number, parts = header["id"], list[bytes]()
@@ -130,9 +134,13 @@ class Session:
         )
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
-        with self._host_answers.on(header.get("leaning_on", []), vars(self._module)):
+        leaning_on, names = header["leaning_on"], vars(self._module)
+        answering = (
+            self._host_answers.on(leaning_on, names) if leaning_on else contextlib.nullcontext()
+        )
+        with answering:
             try:
-                performed = perform(vars(self._module)[header["target"]], call)
+                performed = perform(names[header["target"]], call)
             except Missing as missing:
                 return {"missing": str(missing)}
         return {
@@ -145,5 +153,21 @@ class Session:
             "observations": performed.observations,
         }
 
+    def _performed(self, header: dict[str, Any], call: Call) -> Performed:
+        names, leaning_on = vars(self._module), header["leaning_on"]
+        if not leaning_on:
+            return perform(names[header["target"]], call)
+        with self._host_answers.on(leaning_on, names):
+            return perform(names[header["target"]], call)
+
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
         return wire.encode(crossing.from_library(value, self._library), parts)
+
+
+def _each(header: dict[str, Any]) -> list[tuple[dict[str, Any], wire.Payload]]:
+    """Return the questions of a frame that asks several inherited ones, each as one by itself."""
+    asked = enumerate(header["inherited"], start=header["id"])
+    return [
+        (header | {"id": number, "target": target, "inherited": inherited}, wire.Payload(b""))
+        for number, (target, inherited) in asked
+    ]

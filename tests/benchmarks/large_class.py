@@ -60,6 +60,7 @@ def hand_in(folder: Path, texts: list[str], count: int) -> None:
 def grade(folder: Path, exercise: Exercise, judges: SimulatedJudges, note: Note) -> Path:
     """Do what `attn grade` does with a folder; return where the results are."""
     found = found_class(folder, exercise.name, ROOT / "solutions", None)
+    records = found.opened_records()
     console = Console(file=io.StringIO())
     begun = time.perf_counter()
     with (
@@ -69,7 +70,9 @@ def grade(folder: Path, exercise: Exercise, judges: SimulatedJudges, note: Note)
         note("read the class and keep its verdicts", time.perf_counter() - begun, "s")
         note("memory of the first process then", memory(), "MB")
         begun = time.perf_counter()
-        results = write_results(found, pool, class_, found.enter(class_, pool), console)
+        results = write_results(
+            found.task, records, pool, class_, records.enter(class_, pool), console
+        )
         note("write all files, pages, CSV and lists", time.perf_counter() - begun, "s")
     return results.output
 

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.checks.chain import Chain, Run, Walk
 from autograder.checks.known_walks import RightWalk
-from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
+from autograder.checks.marks import shares_inputs, step_of
 from autograder.checks.passing_replies import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
@@ -269,38 +269,3 @@ def test_replies_count_only_together() -> None:
     passing.keep([three, four])
     assert passing.hold([one, two]) and passing.hold([three, four])
     assert not passing.hold([one, four])
-
-
-# --- further sizes of an author's check ----------------------------------------------------------
-
-
-def test_further_sizes_only_tell_where_standing_checks_ask_at_others() -> None:
-    names = {(step_of(item), item.name) for item in checks_of(NUMPY) if only_tells(item)}
-    assert ("softmax", "test_softmax_values[draw1]") in names
-    assert not any(name.endswith("[draw0]") for _, name in names)
-    own, telling, standing = by_purpose(
-        [item for item in checks_of(NUMPY) if step_of(item) == "softmax"]
-    )
-    assert own and telling and standing
-
-
-def test_a_right_answer_is_not_asked_to_tell_and_a_wrong_one_is() -> None:
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
-    wrong = f"{code}\n\ndef scale_scores(scores, width):\n    return 3 * scores\n"
-    right, other = graded(NUMPY, handed_in(NUMPY, [code, wrong])).values()
-
-    def asked(verdict: Verdict) -> set[str]:
-        (step,) = (each for each in verdict.steps if each.name == "scale_scores")
-        return {check.name for check in step.checks}
-
-    assert "test_scaled_values[draw1]" in asked(other) - asked(right)
-
-
-def test_a_size_that_is_written_down_is_not_named_after_the_first_sizes() -> None:
-    """At the first sizes alone, a number equals a size."""
-    tokens = read_exercise(NUMPY).grading.sizes["S"]
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
-    scaled = f"def scale_scores(scores, width):\n    return scores / {tokens}\n"
-    (verdict,) = graded(NUMPY, handed_in(NUMPY, [f"{code}\n\n{scaled}"])).values()
-    (step,) = (each for each in verdict.steps if each.name == "scale_scores")
-    assert step.finding and step.finding.misconception is None

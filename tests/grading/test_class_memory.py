@@ -55,6 +55,7 @@ def hand_in(folder: Path, count: int) -> None:
 
 def graded(folder: Path, judges: SimulatedJudges) -> Memory:
     found = found_class(folder, EXERCISE.name, SOLUTIONS, None)
+    records = found.opened_records()
     console = Console(file=io.StringIO(), width=100)
     options = GradingOptions(processes=1)
     tracemalloc.start()
@@ -64,7 +65,7 @@ def graded(folder: Path, judges: SimulatedJudges) -> Memory:
             grade_task(found.task, pool, options, console, judges=judges) as class_,
         ):
             held, _ = tracemalloc.get_traced_memory()
-            write_results(found, pool, class_, found.enter(class_, pool), console)
+            write_results(found.task, records, pool, class_, records.enter(class_, pool), console)
         return Memory(held, tracemalloc.get_traced_memory()[1])
     finally:
         tracemalloc.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -33,9 +33,9 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     numbers: list[int] = []
     frame = exchange.inherited_frame
 
-    def made(number: int, inherited: int, request: Request, leaning_on: tuple[str, ...]) -> bytes:
-        numbers.append(inherited)
-        return frame(number, inherited, request, leaning_on)
+    def made(first: int, known: Sequence[tuple[str, int]], leaning_on: tuple[str, ...]) -> bytes:
+        numbers.extend(number for _, number in known)
+        return frame(first, known, leaning_on)
 
     monkeypatch.setattr(exchange, "inherited_frame", made)
     return numbers
@@ -59,6 +59,21 @@ def test_an_inherited_question_is_answered_and_not_sent(zygote: Zygote, known: l
     assert known == [1, 2, 3]
     after = [float(each.after[0][0]) for each in replies if isinstance(each, Returned)]
     assert after == [0.0, 2.0, 4.0, 6.0], "what the code did to its argument is told"
+
+
+def test_inherited_and_sent_questions_are_answered_in_the_order_in_which_they_are_asked(
+    zygote: Zygote, known: list[int]
+) -> None:
+    most = inheritance._MOST_IN_A_FRAME
+    asked = numbers(3 * most)
+    # The first ones take more than one frame; of the others, every third is sent.
+    inherited = [each for n, each in enumerate(asked) if n <= most or n % 3]
+    zygote.inherit("a class", [("a check", tuple(inherited))])
+    with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
+        known.clear()
+        replies = student.ask_all(asked, [None] * len(asked))
+    assert values(replies) == [2.0 * number for number in range(len(asked))]
+    assert known == list(range(1, len(inherited) + 1))
 
 
 def test_what_one_worker_did_to_its_question_reaches_no_other(
