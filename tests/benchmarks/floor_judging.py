@@ -102,8 +102,8 @@ def questions(reference: Reference) -> tuple[Request, ...]:
     found: dict[str, Request] = {}
 
     def judge(plugin: GradingPlugin) -> None:
-        own, _, _ = by_purpose(plugin.collected.items)
-        for item in own:
+        own, telling, _ = by_purpose(plugin.collected.items)
+        for item in (*own, *telling):
             name = getattr(item, "originalname", item.name)
 
             def record(
