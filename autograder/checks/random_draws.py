@@ -56,9 +56,9 @@ def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> Stand
 
             first = student.ask(request)
             first.is_distributed(mean=expectation.mean, deviation=expectation.deviation)
-            requests = [with_seed(request, number) for number in range(_GENERATORS - 1)]
+            requests = [with_seed(request, number) for number in range(_GENERATORS)]
             others = list(map(student.ask, requests))
-            for answer, other in combinations((first, *others), 2):
+            for answer, other in combinations(others, 2):
                 answer.differs_from(other, *words(_SAME_DRAW))
             first.repeats(student.ask(request), *words(_NOT_ITS_GENERATOR))
             between = EarlierCall(requests[0].arguments)
@@ -81,11 +81,12 @@ def _generator_name(request: Request, source: QuestionSource) -> str:
 
 
 def new_every_time(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
-    """Every call makes layers with numbers of their own, and those of other sizes than before."""
+    """Every call makes layers with numbers of their own, also of other sizes."""
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            request = source.question(draw, "layers", sizes).request
+            student.ask(source.question(draw, "layers", sizes).request).has_layers()
+            request = source.question(draw, "layers", {}).request
             first, second = student.ask(request), student.ask(request)
             first.has_layers()
             second.has_layers()

@@ -7,7 +7,7 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,10 +16,9 @@ import pytest
 from autograder.checks import properties, random_draws
 from autograder.checks.check_questions import UNFIT, QuestionSource, questions_of
 from autograder.checks.conversation import CheckQuestion
-from autograder.checks.covered_checks import Coverage, form_of
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
-from autograder.checks.marks import let_only_tell, let_share_inputs, shares_inputs, step_of
+from autograder.checks.marks import is_run_again, let_only_tell, let_share_inputs, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_sizes, size_plan, smaller_sizes
 from autograder.checks.student import Student
@@ -102,13 +101,18 @@ class _HeldStep:
         exercise, found = self._reference.exercise, list[pytest.Item]()
         self._keep_one_of_its_own()
         made = [] if "own_draws" in self._without else self._sources(LinearLayers)[:1]
+        made_sizes = other_sizes(made, exercise, self._public) if made else {}
+        if made_sizes:
+            forms = {_form(self._question(each).request) for each in made}
+            self._leave_to_standing_checks(partial(_is_about_layers, forms))
         if self.values:
             asked = [value for each in self.questions() for value in each.request.arguments]
             gets_layers = any(isinstance(value, Linear) for value in asked)
             plan = size_plan(self.values, exercise, self._public, layer if gets_layers else ())
             found += self._in_every_use(plan, layouts.get(self._step.name))
             found += self._at_sizes(plan)
-            self._let_covered_only_tell(plan, made)
+            if plan.single and "size_1" not in self._without:
+                self._leave_to_standing_checks(_is_about_values)
         large = [
             source
             for source, question in zip(self.values, self.questions())
@@ -134,8 +138,7 @@ class _HeldStep:
             found.append(self._item("own_draws", title, check))
         if made:
             title = "every call makes new layers, of any size"
-            sizes = other_sizes(made, exercise, self._public)
-            check = random_draws.new_every_time(made, sizes)
+            check = random_draws.new_every_time(made, made_sizes)
             found.append(self._item("own_draws", title, check))
         return found
 
@@ -149,26 +152,21 @@ class _HeldStep:
             if item is not own:
                 let_share_inputs(item)
 
-    def _let_covered_only_tell(self, plan: SizePlan, layers: Sequence[QuestionSource]) -> None:
-        """Have an author's checks that the standing ones cover run only where the step fails.
+    def _leave_to_standing_checks(self, is_asked: Callable[[CheckQuestion], bool]) -> None:
+        """Run an author's checks with their first sizes only, until the step fails.
 
-        `layers` are asked at further sizes, and are none where that is not done.
+        So it is for those of which all `is_asked` by standing checks at other sizes.
         """
-        covered = Coverage(
-            self._reference,
-            values=self.questions(),
-            layers=list(map(self._question, layers)),
-            further_sizes=bool(self._single_sizes(plan)),
-            dtype=next((each.dtype for each in self._sized(plan) if each.dtype), ""),
-            gradients="gradients" in self._uses,
-        )
-        for item in self._items:
-            if shares_inputs(item) and covered.covers(item, self._asked(item)):
+        for item in filter(is_run_again, self._items):
+            asked = self._asked(item)
+            if asked and all(map(is_asked, asked)):
                 let_only_tell(item)
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
-        held = self._uses
-        if not layouts and not self.is_class:
+        held = [name for name in _USES if name not in self._without]
+        if not self._torch:
+            held = [name for name in held if name == "earlier_calls"]
+        elif not layouts and not self.is_class:
             held = [name for name in held if name != "memory_layout"]
         if not held:
             return []
@@ -187,12 +185,6 @@ class _HeldStep:
         fitting = properties.fitting_pairs(self.values, draw, plan.equal)
         return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
 
-    @property
-    def _uses(self) -> list[str]:
-        """The uses that a step is held to; only PyTorch knows gradients and layouts."""
-        held = _USES if self._torch else ("earlier_calls",)
-        return [name for name in held if name not in self._without]
-
     def _smaller(self, draw: Draw, usual: Sizes) -> tuple[Sizes, ...]:
         """Return smaller sizes that one instance can be called with: those of the last axis.
 
@@ -207,24 +199,18 @@ class _HeldStep:
         return Draw.worked if self._public else Draw.hidden
 
     def _at_sizes(self, plan: SizePlan) -> list[pytest.Item]:
-        places = dict(zip(self.values, map(enlarged_argument, self.questions()), strict=True))
-        found = []
-        for sized in self._sized(plan):
-            single = [axis for axis, size in sized.sizes.items() if size == 1]
-            name = f"size_1[{','.join(single)}]" if single else "other_precision"
-            title = self._sized_title(sized.sizes, single, sized.dtype)
-            found.append(self._item(name, title, properties.at_sizes(places, sized)))
-        return found
-
-    def _sized(self, plan: SizePlan) -> list[properties.Sized]:
-        """Return the ways in which results are asked for at other sizes."""
         own = self._reference.exercise.dtype
         other = "" if "other_precision" in self._without else OTHER_PRECISION[own]
+        groups = () if "size_1" in self._without else plan.single
         in_torch = self._torch and self.is_class
+        places = dict(zip(self.values, map(enlarged_argument, self.questions()), strict=True))
         found = []
-        for number, sizes in enumerate(self._single_sizes(plan) or ({},) * bool(other)):
+        for number, sizes in enumerate(groups or ({},) * bool(other)):
             used = in_torch and not number
             dtype = "" if used else other
+            single = [axis for axis, size in sizes.items() if size == 1]
+            name = f"size_1[{','.join(single)}]" if single else "other_precision"
+            title = self._sized_title(sizes, single, dtype)
             sized = properties.Sized(
                 sizes,
                 dtype,
@@ -233,11 +219,9 @@ class _HeldStep:
                 enlarged=dtype == "float64",  # in float32, large numbers that cancel lose digits
                 used=used,
             )
-            found.append(sized)
+            check = properties.at_sizes(places, sized)
+            found.append(self._item(name, title, check))
         return found
-
-    def _single_sizes(self, plan: SizePlan) -> tuple[Sizes, ...]:
-        return () if "size_1" in self._without else plan.single
 
     def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
         """Say what is asked of a step at other sizes, and only what applies to it."""
@@ -260,7 +244,7 @@ class _HeldStep:
         for item in {item.originalname: item for item in reversed(self._items)}.values():
             for number, question in enumerate(self._asked(item)):
                 if isinstance(question.expectation, kind) and _is_plain(question.request, kind):
-                    found[form_of(question.request)] = QuestionSource(item, number, self._reference)
+                    found[_form(question.request)] = QuestionSource(item, number, self._reference)
         return list(reversed(found.values()))
 
     def _asked(self, item: pytest.Function) -> tuple[CheckQuestion, ...]:
@@ -295,7 +279,23 @@ class _HeldStep:
         return item
 
 
+def _is_about_values(question: CheckQuestion) -> bool:
+    return isinstance(question.expectation, Agrees) and _is_plain(question.request, Agrees)
+
+
+def _is_about_layers(forms: Container[tuple[Any, ...]], question: CheckQuestion) -> bool:
+    """Say whether a call of one of these forms is asked about the layers that it makes."""
+    request, layers = question.request, isinstance(question.expectation, LinearLayers)
+    return layers and _is_plain(request, LinearLayers) and _form(request) in forms
+
+
 def _is_plain(request: Request, kind: type) -> bool:
     """Say whether a check asks without conditions, so that they can be added."""
     read = kind is Agrees and request.read
     return not read and not conditions_of(request) and request.calls == 1
+
+
+def _form(request: Request) -> tuple[Any, ...]:
+    # However an instance was made, its method is called in one form.
+    given = request.arguments if request.method is None else request.method_arguments
+    return (request.method, len(given), tuple(request.keywords), request.read)

@@ -40,7 +40,7 @@ class ClassRecords(Protocol):
         """Return what puts a page that was just made where it is handed out from."""
 
     def deliver(self, students: Sequence[str], pool: GraderPool) -> None:
-        """Do so for students whose pages lie among the results."""
+        """Put there the pages of `students`, which lie among the results."""
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ class CourseRecords:
 
     @classmethod
     def opened(cls, course: Course, exercise: Exercise) -> CourseRecords:
-        """Return the records; raise `KitError` where a gradebook has no place for grades.
+        """Return the records; raise `KitError` where the gradebook has no place for grades.
 
-        So it is for an exercise that has not been released, or with other steps or points.
+        It has none for an exercise that was not released, or was with other steps or points.
         """
         with open_gradebook(course, read_settings(course), exercise.name) as (_, notebook):
             refuse_stale_release(course, exercise, notebook)
@@ -60,5 +60,5 @@ class CourseRecords:
         return PageDelivery.into(self.course, self.exercise.name)
 
     def deliver(self, students: Sequence[str], pool: GraderPool) -> None:
-        """Do so for students whose pages lie among the results."""
+        """Put there the pages of `students`, which lie among the results."""
         deliver_class(self.course, self.exercise.name, students, pool)

@@ -134,15 +134,10 @@ class Session:
         )
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
-        leaning_on, names = header["leaning_on"], vars(self._module)
-        answering = (
-            self._host_answers.on(leaning_on, names) if leaning_on else contextlib.nullcontext()
-        )
-        with answering:
-            try:
-                performed = perform(names[header["target"]], call)
-            except Missing as missing:
-                return {"missing": str(missing)}
+        try:
+            performed = self._performed(header, call)
+        except Missing as missing:
+            return {"missing": str(missing)}
         return {
             "value": self._encoded(performed.value, parts),
             "after": [self._encoded(argument, parts) for argument in performed.after],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,12 +12,12 @@ import pytest
 
 from autograder.checks.chain import Chain, Run, Walk
 from autograder.checks.known_walks import RightWalk
-from autograder.checks.marks import shares_inputs, step_of
+from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
 from autograder.checks.passing_replies import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
-from autograder.model.exercise import Limits, read_exercise
+from autograder.model.exercise import MANIFEST, Limits, read_exercise
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Value
@@ -269,3 +270,111 @@ def test_replies_count_only_together() -> None:
     passing.keep([three, four])
     assert passing.hold([one, two]) and passing.hold([three, four])
     assert not passing.hold([one, four])
+
+
+# --- further sizes of an author's check ----------------------------------------------------------
+
+
+def test_further_sizes_only_tell_where_standing_checks_ask_at_others() -> None:
+    names = {(step_of(item), item.name) for item in checks_of(NUMPY) if only_tells(item)}
+    assert ("softmax", "test_softmax_values[draw1]") in names
+    assert not any(name.endswith("[draw0]") for _, name in names)
+    own, telling, standing = by_purpose(
+        [item for item in checks_of(NUMPY) if step_of(item) == "softmax"]
+    )
+    assert own and telling and standing
+
+
+def test_a_right_answer_is_not_asked_to_tell_and_a_wrong_one_is() -> None:
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    wrong = f"{code}\n\ndef scale_scores(scores, width):\n    return 3 * scores\n"
+    right, other = graded(NUMPY, handed_in(NUMPY, [code, wrong])).values()
+
+    def asked(verdict: Verdict) -> set[str]:
+        (step,) = (each for each in verdict.steps if each.name == "scale_scores")
+        return {check.name for check in step.checks}
+
+    assert "test_scaled_values[draw1]" in asked(other) - asked(right)
+
+
+def test_a_size_that_is_written_down_is_not_named_after_the_first_sizes() -> None:
+    """At the first sizes alone, a number equals a size."""
+    tokens = read_exercise(NUMPY).grading.sizes["S"]
+    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    scaled = f"def scale_scores(scores, width):\n    return scores / {tokens}\n"
+    (verdict,) = graded(NUMPY, handed_in(NUMPY, [f"{code}\n\n{scaled}"])).values()
+    (step,) = (each for each in verdict.steps if each.name == "scale_scores")
+    assert step.finding and step.finding.misconception is None
+
+
+def test_further_layers_only_tell_where_standing_checks_ask_for_others(tmp_path: Path) -> None:
+    shutil.copytree(TORCH.parent, tmp_path / "solutions")
+    other = tmp_path / "solutions" / TORCH.name
+    with (other / MANIFEST).open("a", encoding="utf-8") as file:
+        file.write('\n[grading.without.MultiHeadAttention]\nown_draws = "for this test"\n')
+
+    def telling(folder: Path) -> set[str]:
+        layer = [each for each in checks_of(folder) if step_of(each) == "MultiHeadAttention"]
+        return {item.name for item in layer if only_tells(item)}
+
+    assert telling(TORCH) == {"test_layer_values[draw1]", "test_layer_keeps_its_layers[draw1]"}
+    assert telling(other) == {"test_layer_values[draw1]"}
+
+
+KEPT = {
+    "the_gradient_of_a_first_call_is_cut": (
+        TORCH.with_name("torch_single_head"),
+        "SingleHeadAttention",
+        """
+class Cut(SingleHeadAttention):
+    called = False
+
+    def forward(self, x):
+        result = super().forward(x)
+        first, self.called = not self.called, True
+        return result.detach() if first else result
+
+SingleHeadAttention = Cut
+""",
+    ),
+    "scores_are_rounded_in_float64": (
+        TORCH.with_name("torch_single_head"),
+        "SingleHeadAttention",
+        """
+class Rounded(SingleHeadAttention):
+    def forward(self, x):
+        query, key, value = self.Wqkv(x).chunk(3, dim=-1)
+        scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
+        if x.dtype is torch.float64:
+            scores = scores.bfloat16().double()
+        return self.Wo(scores.softmax(dim=-1) @ value)
+
+SingleHeadAttention = Rounded
+""",
+    ),
+    "layers_of_the_usual_size_are_kept": (
+        TORCH.with_name("vit_multi_head"),
+        "create_projections",
+        """
+KEPT = []
+_made = create_projections
+
+def create_projections(hidden_size, *others, **options):
+    asked = (hidden_size, others, tuple(options))
+    if not KEPT:
+        KEPT.append((asked, _made(hidden_size, *others, **options)))
+    kept, layers = KEPT[0]
+    return layers if kept == asked else _made(hidden_size, *others, **options)
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", KEPT)
+def test_what_is_wrong_only_where_an_author_asks_is_refused(wrong: str) -> None:
+    """Standing checks ask for none of it, so it may not be left to them."""
+    folder, name, added = KEPT[wrong]
+    code = (folder / "solution.py").read_text(encoding="utf-8")
+    (verdict,) = graded(folder, handed_in(folder, [code + added])).values()
+    (step,) = (each for each in verdict.steps if each.name == name)
+    assert not step.passes
