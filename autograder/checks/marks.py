@@ -61,7 +61,7 @@ def by_purpose(items: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item
 def only_tells(item: pytest.Item) -> bool:
     """Say whether a check is run only where its step fails, to tell by which mistake.
 
-    It asks with further sizes what standing checks ask with other ones, of results or of layers.
+    It asks with further sizes what standing checks ask with other ones.
     """
     return item.stash.get(_ONLY_TELLS, False)
 

@@ -7,10 +7,11 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder.checks import properties, random_draws
@@ -22,13 +23,9 @@ from autograder.checks.marks import is_run_again, let_only_tell, let_share_input
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_sizes, size_plan, smaller_sizes
 from autograder.checks.student import Student
-from autograder.checks.varied_request import (
-    enlarged_argument,
-    is_softmax,
-    takes_floats,
-    takes_numbers,
-)
+from autograder.checks.varied_request import enlarged_argument, takes_numbers
 from autograder.errors import KitError
+from autograder.judging.beyond_values import are_shares
 from autograder.judging.conditions import STANDING, conditions_of
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
@@ -86,10 +83,7 @@ class _HeldStep:
 
     def questions(self) -> list[CheckQuestion]:
         """Return the author's questions about values, one of each form."""
-        return list(map(self._question, self.values))
-
-    def _question(self, source: QuestionSource) -> CheckQuestion:
-        return self._asked(source.item)[source.number]
+        return [self._asked(source.item)[source.number] for source in self.values]
 
     def checks(
         self, layouts: Mapping[str, Layouts], layer: Sequence[QuestionSource]
@@ -100,11 +94,6 @@ class _HeldStep:
         """
         exercise, found = self._reference.exercise, list[pytest.Item]()
         self._keep_one_of_its_own()
-        made = [] if "own_draws" in self._without else self._sources(LinearLayers)[:1]
-        made_sizes = other_sizes(made, exercise, self._public) if made else {}
-        if made_sizes:
-            forms = {_form(self._question(each).request) for each in made}
-            self._leave_to_standing_checks(partial(_is_about_layers, forms))
         if self.values:
             asked = [value for each in self.questions() for value in each.request.arguments]
             gets_layers = any(isinstance(value, Linear) for value in asked)
@@ -112,11 +101,11 @@ class _HeldStep:
             found += self._in_every_use(plan, layouts.get(self._step.name))
             found += self._at_sizes(plan)
             if plan.single and "size_1" not in self._without:
-                self._leave_to_standing_checks(_is_about_values)
+                self._leave_to_standing_checks()
         large = [
             source
             for source, question in zip(self.values, self.questions())
-            if is_softmax(question)
+            if _is_softmax(question)
         ]
         if large and "large_numbers" not in self._without:
             title = "very large and very small numbers in one row"
@@ -136,9 +125,11 @@ class _HeldStep:
             sizes = other_sizes(drawn, exercise, self._public)
             check = random_draws.from_its_generator(drawn, sizes)
             found.append(self._item("own_draws", title, check))
-        if made:
+        layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
+        if layers:
             title = "every call makes new layers, of any size"
-            check = random_draws.new_every_time(made, made_sizes)
+            sizes = other_sizes(layers[:1], exercise, self._public)
+            check = random_draws.new_every_time(layers[:1], sizes)
             found.append(self._item("own_draws", title, check))
         return found
 
@@ -152,14 +143,11 @@ class _HeldStep:
             if item is not own:
                 let_share_inputs(item)
 
-    def _leave_to_standing_checks(self, is_asked: Callable[[CheckQuestion], bool]) -> None:
-        """Run an author's checks with their first sizes only, until the step fails.
-
-        So it is for those of which all `is_asked` by standing checks at other sizes.
-        """
+    def _leave_to_standing_checks(self) -> None:
+        """Run an author's checks of values with their first sizes only, until the step fails."""
         for item in filter(is_run_again, self._items):
             asked = self._asked(item)
-            if asked and all(map(is_asked, asked)):
+            if asked and all(map(_is_about_values, asked)):
                 let_only_tell(item)
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
@@ -229,7 +217,7 @@ class _HeldStep:
         others = self._axes(asked) - set(single) if single else set(sizes)
         words = [f"{' and '.join(single)} of size 1"] * bool(single)
         words += ["other axes larger" if single else "larger sizes"] * bool(others)
-        words += [f"in {dtype}"] * (bool(dtype) and any(map(takes_floats, asked)))
+        words += [f"in {dtype}"] * (bool(dtype) and any(map(_takes_floats, asked)))
         return ", ".join(words) or "other sizes"
 
     def _axes(self, asked: Iterable[CheckQuestion]) -> set[str]:
@@ -283,12 +271,6 @@ def _is_about_values(question: CheckQuestion) -> bool:
     return isinstance(question.expectation, Agrees) and _is_plain(question.request, Agrees)
 
 
-def _is_about_layers(forms: Container[tuple[Any, ...]], question: CheckQuestion) -> bool:
-    """Say whether a call of one of these forms is asked about the layers that it makes."""
-    request, layers = question.request, isinstance(question.expectation, LinearLayers)
-    return layers and _is_plain(request, LinearLayers) and _form(request) in forms
-
-
 def _is_plain(request: Request, kind: type) -> bool:
     """Say whether a check asks without conditions, so that they can be added."""
     read = kind is Agrees and request.read
@@ -299,3 +281,24 @@ def _form(request: Request) -> tuple[Any, ...]:
     # However an instance was made, its method is called in one form.
     given = request.arguments if request.method is None else request.method_arguments
     return (request.method, len(given), tuple(request.keywords), request.read)
+
+
+def _takes_floats(question: CheckQuestion) -> bool:
+    request = question.request
+    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
+    return any(isinstance(each, Linear) or np.asarray(each).dtype.kind == "f" for each in given)
+
+
+def _is_softmax(question: CheckQuestion) -> bool:
+    """Say whether a step turns the rows of its only array into shares that sum to 1."""
+    request, expectation = question.request, question.expectation
+    assert isinstance(expectation, Agrees)
+    given, expected = request.arguments, expectation.expected
+    return bool(
+        request.method is None
+        and len(given) == 1
+        and isinstance(given[0], np.ndarray)
+        and isinstance(expected, np.ndarray)
+        and expected.shape == given[0].shape
+        and are_shares(expected)
+    )

@@ -107,28 +107,6 @@ def takes_numbers(question: CheckQuestion) -> bool:
     return any(_is_floating(value) and np.ndim(value) > 1 for value in given)
 
 
-def takes_floats(question: CheckQuestion) -> bool:
-    """Say whether a step is given floating-point numbers anywhere."""
-    request = question.request
-    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
-    return any(isinstance(each, Linear) or np.asarray(each).dtype.kind == "f" for each in given)
-
-
-def is_softmax(question: CheckQuestion) -> bool:
-    """Say whether a step turns the rows of its only array into shares that sum to 1."""
-    request, expectation = question.request, question.expectation
-    assert isinstance(expectation, Agrees)
-    given, expected = request.arguments, expectation.expected
-    return bool(
-        request.method is None
-        and len(given) == 1
-        and isinstance(given[0], np.ndarray)
-        and isinstance(expected, np.ndarray)
-        and expected.shape == given[0].shape
-        and are_shares(expected)
-    )
-
-
 def with_inputs_of(request: Request, other: Request) -> Request:
     """Return another question about a method with the inputs of `request`, if they fit."""
     pairs = list(zip(request.method_arguments, other.method_arguments))

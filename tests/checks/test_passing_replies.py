@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from autograder.checks.passing_replies import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
-from autograder.model.exercise import MANIFEST, Limits, read_exercise
+from autograder.model.exercise import Limits, read_exercise
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Value
@@ -307,21 +306,7 @@ def test_a_size_that_is_written_down_is_not_named_after_the_first_sizes() -> Non
     assert step.finding and step.finding.misconception is None
 
 
-def test_further_layers_only_tell_where_standing_checks_ask_for_others(tmp_path: Path) -> None:
-    shutil.copytree(TORCH.parent, tmp_path / "solutions")
-    other = tmp_path / "solutions" / TORCH.name
-    with (other / MANIFEST).open("a", encoding="utf-8") as file:
-        file.write('\n[grading.without.MultiHeadAttention]\nown_draws = "for this test"\n')
-
-    def telling(folder: Path) -> set[str]:
-        layer = [each for each in checks_of(folder) if step_of(each) == "MultiHeadAttention"]
-        return {item.name for item in layer if only_tells(item)}
-
-    assert telling(TORCH) == {"test_layer_values[draw1]", "test_layer_keeps_its_layers[draw1]"}
-    assert telling(other) == {"test_layer_values[draw1]"}
-
-
-KEPT = {
+ONLY_THERE = {
     "the_gradient_of_a_first_call_is_cut": (
         TORCH.with_name("torch_single_head"),
         "SingleHeadAttention",
@@ -370,10 +355,10 @@ def create_projections(hidden_size, *others, **options):
 }
 
 
-@pytest.mark.parametrize("wrong", KEPT)
+@pytest.mark.parametrize("wrong", ONLY_THERE)
 def test_what_is_wrong_only_where_an_author_asks_is_refused(wrong: str) -> None:
     """Standing checks ask for none of it, so it may not be left to them."""
-    folder, name, added = KEPT[wrong]
+    folder, name, added = ONLY_THERE[wrong]
     code = (folder / "solution.py").read_text(encoding="utf-8")
     (verdict,) = graded(folder, handed_in(folder, [code + added])).values()
     (step,) = (each for each in verdict.steps if each.name == name)
