@@ -113,7 +113,7 @@ class ClusterRun:
     def _hand_out(self) -> None:
         rules = on_another_machine(self._work.run)
         for worker in self._workers.values():
-            if worker.idle and (places := self._out.next()):
+            if worker.idle and (places := self._out.next(worker.address)):
                 worker.places = places
                 submissions = [self._items[place] for place in places]
                 worker.give(self._news.set, judge, self.name, rules, self._bounds, submissions)

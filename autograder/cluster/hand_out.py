@@ -7,7 +7,9 @@ all others, so that a hand-in that ends every worker is found and holds up nobod
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+
+from autograder.grading.waiting_items import WaitingItems
 
 # Workers that may end with a hand-in before it is given up. Machines that are taken away at any
 # moment end workers through no fault of a hand-in, so it is many.
@@ -18,9 +20,10 @@ class HandOut:
     """The places of `count` hand-ins, in batches of at most `size`."""
 
     def __init__(self, count: int, size: int) -> None:
-        places = range(count)
-        self._waiting = deque(list(places[at : at + size]) for at in range(0, count, size))
-        self._unsettled = set(places)
+        self._size = size
+        self._waiting = WaitingItems(count)
+        self._once_more: deque[list[int]] = deque()
+        self._unsettled = set(range(count))
         self._tries: Counter[int] = Counter()
 
     @property
@@ -28,9 +31,11 @@ class HandOut:
         """Whether every hand-in is settled."""
         return not self._unsettled
 
-    def next(self) -> list[int]:
-        """Return the next batch to hand out; empty when none waits."""
-        return self._waiting.popleft() if self._waiting else []
+    def next(self, worker: Hashable) -> list[int]:
+        """Return the next batch for a worker; empty when none waits."""
+        if self._waiting:
+            return self._waiting.take(worker, self._size)
+        return self._once_more.popleft() if self._once_more else []
 
     def settle(self, place: int) -> bool:
         """Note that a hand-in has its result; return False when it had one before."""
@@ -41,8 +46,7 @@ class HandOut:
 
     def give_back(self, places: Iterable[int]) -> None:
         """Take back a batch that nobody worked on."""
-        if left := [place for place in places if place in self._unsettled]:
-            self._waiting.appendleft(left)
+        self._waiting.put_back([place for place in places if place in self._unsettled])
 
     def retry(self, places: Iterable[int]) -> list[int]:
         """Take back what was being worked on; return the places that were tried too often.
@@ -53,7 +57,7 @@ class HandOut:
         for place in (each for each in places if each in self._unsettled):
             self._tries[place] += 1
             if self._tries[place] < MOST_TRIES:
-                self._waiting.append([place])
+                self._once_more.append([place])
             else:
                 given_up.append(place)
         return given_up

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
 
 from autograder.grading.class_reading import batch_size, why_lost
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.input_seed import input_seed
+from autograder.grading.input_seed import input_seed, shared_seed
 from autograder.grading.journal import Journal, judging_key
 from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
 from autograder.grading.verdict_keeping import kept
@@ -140,7 +142,7 @@ def judge_class(
     start). Raises `KitError` when the exercise cannot be used or the sandbox falls short of the
     demand.
     """
-    groups = _equal(submissions)
+    groups = _equal(submissions, partial(_shared_inputs, exercise, run.secret))
     firsts = LazySequence.picked(submissions, [group[0].place for group in groups])
 
     def tell(place: int, verdict: Verdict) -> None:
@@ -225,10 +227,21 @@ class _StudentPlace:
     place: int
 
 
-def _equal(submissions: Sequence[Submission]) -> list[list[_StudentPlace]]:
-    """Group submissions whose verdicts will say the same: equal code, and equal remarks on it."""
-    groups: dict[str, list[_StudentPlace]] = {}
+def _shared_inputs(exercise: Exercise, secret: bytes, submission: Submission) -> int:
+    """Return the seed of the inputs that a submission shares with others."""
+    return shared_seed(secret, exercise, input_seed(secret, exercise, submission.code_hash))
+
+
+def _equal(
+    submissions: Sequence[Submission], inputs: Callable[[Submission], int]
+) -> list[list[_StudentPlace]]:
+    """Group submissions whose verdicts will say the same: equal code, and equal remarks on it.
+
+    Groups with the same shared `inputs` are neighbors, so a grader process gets few of these seeds
+    and computes what belongs to each of them once.
+    """
+    groups: dict[tuple[int, str], list[_StudentPlace]] = {}
     for place, submission in enumerate(submissions):
-        key = judging_key(submission, "", False)
+        key = inputs(submission), judging_key(submission, "", False)
         groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
-    return list(groups.values())
+    return [groups[key] for key in sorted(groups, key=itemgetter(0))]

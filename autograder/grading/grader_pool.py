@@ -10,7 +10,7 @@ from __future__ import annotations
 import select
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,6 +19,7 @@ from typing import Any
 
 from autograder.errors import KitError
 from autograder.grading.cores import usable_cores
+from autograder.grading.waiting_items import WaitingItems
 from autograder.grading.watched_process import Bounds, Message, Preparation, WatchedProcess, Work
 from autograder.model.lazy_sequence import to_send
 from autograder.sandbox.preconditions import demand_preconditions
@@ -129,20 +130,22 @@ class GraderPool:
         `result` is called with an item's place and result, `lost` when there is none; each place
         is named once. Raises `KitError` when the work itself cannot be done, or no process starts.
         """
-        waiting = deque(_batches(len(items), batch, self._worthwhile(len(items))))
+        waiting = WaitingItems(len(items))
         tries: Counter[int] = Counter()
         impatient = time.monotonic() + PATIENCE
         while waiting or self._busy:
             late = time.monotonic() > impatient
             most = self.processes if late else self._worthwhile(len(items))
             while waiting and (self._idle or (len(self._busy) < most and self._start(most))):
-                self._give(work, items, bounds, waiting.popleft())
+                process = self._idle.pop()
+                places = waiting.take(process, _share(len(waiting), batch, most))
+                self._give(process, work, items, bounds, places)
             for process in self._ready():
                 self._listen(process, result)
             for process in list(self._busy):
                 if over := self._over(process):
-                    left = self._ended(process, over, result, tries, lost)
-                    waiting.extendleft(reversed(left))
+                    for left in reversed(self._ended(process, over, result, tries, lost)):
+                        waiting.put_back(left)
 
     def _worthwhile(self, items: int) -> int:
         """Return how many processes should work on `items` at first."""
@@ -172,8 +175,14 @@ class GraderPool:
     def _go_on_with_these(self) -> None:
         self.processes = len(self._busy)
 
-    def _give(self, work: Work, items: Sequence[Any], bounds: Bounds, places: list[int]) -> None:
-        process = self._idle.pop()
+    def _give(
+        self,
+        process: WatchedProcess,
+        work: Work,
+        items: Sequence[Any],
+        bounds: Bounds,
+        places: list[int],
+    ) -> None:
         self._busy[process] = _Batch(places)
         try:
             process.give(work, [to_send(items, place) for place in places], bounds)
@@ -290,17 +299,10 @@ def _left(batch: _Batch, but: int | None = None) -> list[list[int]]:
     return [left] if left else []
 
 
-def _batches(items: int, size: int, processes: int) -> list[list[int]]:
-    """Return the places of all items in batches of `size`.
+def _share(left: int, most: int, processes: int) -> int:
+    """Return how many of the items that are `left` one process is given, at most `most`.
 
-    With several processes the last ones are smaller, so that none works on when the others are
+    With several processes the last batches are smaller, so that none works on when the others are
     done.
     """
-    batches, start = list[list[int]](), 0
-    while start < items:
-        left = items - start
-        share = left if processes == 1 else left // (2 * processes)
-        end = start + max(1, min(size, share))
-        batches.append(list(range(start, end)))
-        start = end
-    return batches
+    return max(1, min(most, left if processes == 1 else left // (2 * processes)))

@@ -21,7 +21,7 @@ from support.handed_in import EXERCISE, handed_in
 
 def test_every_hand_in_is_handed_out_once_in_batches() -> None:
     out = HandOut(5, 2)
-    assert [out.next(), out.next(), out.next(), out.next()] == [[0, 1], [2, 3], [4], []]
+    assert [out.next("worker") for _ in range(4)] == [[0, 1], [2, 3], [4], []]
     assert not out.over
     assert [out.settle(place) for place in range(5)] == [True] * 5
     assert out.over
@@ -29,23 +29,22 @@ def test_every_hand_in_is_handed_out_once_in_batches() -> None:
 
 def test_what_a_dead_worker_had_is_handed_out_again_one_by_one_and_after_the_rest() -> None:
     out = HandOut(4, 2)
-    first = out.next()
-    assert out.retry(first) == []
-    assert [out.next(), out.next(), out.next()] == [[2, 3], [0], [1]]
+    assert out.retry(out.next("dead")) == []
+    assert [out.next("alive") for _ in range(3)] == [[2, 3], [0], [1]]
 
 
 def test_a_batch_that_nobody_worked_on_costs_no_try() -> None:
     out = HandOut(2, 2)
     for _ in range(MOST_TRIES + 1):
-        out.give_back(out.next())
-    assert out.next() == [0, 1]
+        out.give_back(out.next("worker"))
+    assert out.next("another") == [0, 1]
 
 
 def test_a_hand_in_that_ends_every_worker_is_given_up_and_the_others_are_not() -> None:
     out = HandOut(2, 2)
     given_up: list[int] = []
-    handed = []
-    while places := out.next():
+    handed: list[list[int]] = []
+    while places := out.next(f"worker {len(handed)}"):
         handed.append(places)
         assert len(handed) < 3 * MOST_TRIES
         if 1 in places:
@@ -59,7 +58,7 @@ def test_a_hand_in_that_ends_every_worker_is_given_up_and_the_others_are_not() -
 
 def test_a_hand_in_that_was_judged_twice_counts_once() -> None:
     out = HandOut(1, 1)
-    places = out.next()
+    places = out.next("worker")
     out.retry(places)
     assert out.settle(0) and not out.settle(0)
     assert out.retry([0]) == [] and out.over

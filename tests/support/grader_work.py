@@ -49,6 +49,8 @@ def _do(word: str) -> None:
                 pass
         case "waits":
             time.sleep(3.0)
+        case "waits_a_little":
+            time.sleep(0.01)
         case "sleeps":
             time.sleep(3600)
         case "eats":

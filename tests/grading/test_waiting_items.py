@@ -1,0 +1,61 @@
+"""Who gets which of the items that wait: neighbors stay together, and nothing is taken twice."""
+
+from __future__ import annotations
+
+import random
+
+from autograder.grading.waiting_items import WaitingItems
+
+
+def test_one_process_gets_all_items_in_their_order() -> None:
+    waiting = WaitingItems(5)
+    assert [waiting.take("a", 2) for _ in range(4)] == [[0, 1], [2, 3], [4], []]
+    assert not waiting
+
+
+def test_each_process_goes_on_where_it_was_and_a_second_one_begins_in_the_middle() -> None:
+    waiting = WaitingItems(20)
+    assert waiting.take("a", 4) == [0, 1, 2, 3]
+    assert waiting.take("b", 4) == [12, 13, 14, 15]
+    assert waiting.take("b", 4) == [16, 17, 18, 19]
+    assert waiting.take("a", 4) == [4, 5, 6, 7]
+
+
+def test_who_has_finished_helps_in_the_middle_of_the_longest_run() -> None:
+    waiting = WaitingItems(20)
+    waiting.take("a", 2)
+    assert waiting.take("b", 9) == list(range(11, 20))
+    assert waiting.take("b", 5) == [6, 7, 8, 9, 10]
+    assert waiting.take("a", 5) == [2, 3, 4, 5]
+
+
+def test_what_one_process_can_take_at_once_is_not_divided() -> None:
+    waiting = WaitingItems(4)
+    waiting.take("a", 2)
+    assert waiting.take("b", 2) == [2, 3]
+
+
+def test_what_is_put_back_comes_first_and_as_it_was() -> None:
+    waiting = WaitingItems(4)
+    assert waiting.take("a", 3) == [0, 1, 2]
+    waiting.put_back([1, 2])
+    waiting.put_back([])
+    assert len(waiting) == 3
+    assert waiting.take("b", 1) == [1, 2]
+    assert waiting.take("b", 9) == [3]
+
+
+def test_whoever_asks_and_whatever_is_put_back_every_item_is_taken_once() -> None:
+    seed = 20261127
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _ in range(300):
+        count = chance.randrange(40)
+        waiting, done = WaitingItems(count), list[int]()
+        while waiting:
+            places = waiting.take(chance.choice("abcd"), chance.randrange(9))
+            assert places
+            finished = chance.randrange(len(places) + 1) if chance.random() < 0.3 else len(places)
+            done += places[:finished]
+            waiting.put_back(places[finished:])
+        assert sorted(done) == list(range(count))
