@@ -33,8 +33,8 @@ class HandOut:
 
     def next(self, worker: Hashable) -> list[int]:
         """Return the next batch for a worker; empty when none waits."""
-        if self._waiting:
-            return self._waiting.take(worker, self._size)
+        if places := self._waiting.take(worker, self._size):
+            return places
         return self._once_more.popleft() if self._once_more else []
 
     def settle(self, place: int) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
@@ -142,7 +141,7 @@ def judge_class(
     start). Raises `KitError` when the exercise cannot be used or the sandbox falls short of the
     demand.
     """
-    groups = _equal(submissions, partial(_shared_inputs, exercise, run.secret))
+    groups = _equal(submissions, exercise, run.secret)
     firsts = LazySequence.picked(submissions, [group[0].place for group in groups])
 
     def tell(place: int, verdict: Verdict) -> None:
@@ -227,21 +226,17 @@ class _StudentPlace:
     place: int
 
 
-def _shared_inputs(exercise: Exercise, secret: bytes, submission: Submission) -> int:
-    """Return the seed of the inputs that a submission shares with others."""
-    return shared_seed(secret, exercise, input_seed(secret, exercise, submission.code_hash))
-
-
 def _equal(
-    submissions: Sequence[Submission], inputs: Callable[[Submission], int]
+    submissions: Sequence[Submission], exercise: Exercise, secret: bytes
 ) -> list[list[_StudentPlace]]:
     """Group submissions whose verdicts will say the same: equal code, and equal remarks on it.
 
-    Groups with the same shared `inputs` are neighbors, so a grader process gets few of these seeds
-    and computes what belongs to each of them once.
+    Groups that share a seed of their inputs are neighbors, so a grader process gets few of these
+    seeds and computes what belongs to each of them once.
     """
     groups: dict[tuple[int, str], list[_StudentPlace]] = {}
     for place, submission in enumerate(submissions):
-        key = inputs(submission), judging_key(submission, "", False)
+        seed = input_seed(secret, exercise, submission.code_hash)
+        key = shared_seed(secret, exercise, seed), judging_key(submission, "", False)
         groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
     return [groups[key] for key in sorted(groups, key=itemgetter(0))]

@@ -23,13 +23,13 @@ class WaitingItems:
         return sum(map(len, self._runs)) + sum(map(len, self._put_back))
 
     def take(self, owner: Hashable, most: int) -> list[int]:
-        """Return up to `most` places for a process, at least one if any waits.
+        """Return up to `most` (1 or more) places for a process; empty when none waits.
 
         What was put back comes first, as it was put back.
         """
         if not self._runs and not self._put_back:
             return []
-        places = self._put_back.popleft() if self._put_back else self._taken(owner, max(1, most))
+        places = self._put_back.popleft() if self._put_back else self._taken(owner, most)
         self._next[owner] = places[-1] + 1
         return places
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,16 +20,16 @@ import pytest
 from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
-from autograder.grading.classroom import ClassJudging, GradingRun, grade_class
-from autograder.grading.grader_pool import Cause, Loss
+from autograder.grading.classroom import GradingRun, grade_class
 from autograder.grading.input_seed import SHARED_SEEDS, input_seed, shared_seed, worker_seed
-from autograder.grading.watched_process import Bounds
+from autograder.grading.unjudged import infrastructure
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import Failed, Reply, Request
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
 from support.judged_steps import judged_by
+from support.simulated_judges import SimulatedJudges
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 NUMPY, TORCH = SOLUTIONS / "numpy_single_head", SOLUTIONS / "torch_single_head"
@@ -44,29 +44,6 @@ def handed_in(code: str, exercise: Exercise = EXERCISE) -> Submission:
 def graded(code: str, folder: Path = NUMPY, secret: bytes = SECRET) -> Verdict:
     (verdict,) = grade_batch(folder, [handed_in(code, read_exercise(folder))], secret=secret)
     return verdict
-
-
-@dataclass
-class NotedOrder:
-    """A place where a class is judged that notes in which order it is handed out."""
-
-    processes: int = 1
-    items: list[Submission] = field(default_factory=list)
-
-    def run(
-        self,
-        work: ClassJudging,
-        items: Sequence[Submission],
-        bounds: Bounds,
-        *,
-        result: Callable[[int, Verdict], None],
-        lost: Callable[[int, Loss], None],
-        batch: int = 1,
-    ) -> None:
-        """Note all items; their judging ended from outside."""
-        self.items += items
-        for place in range(len(items)):
-            lost(place, Loss(Cause.ENDED, "nobody judged"))
 
 
 # --- the seeds ------------------------------------------------------------------------------------
@@ -94,10 +71,12 @@ def test_a_seed_depends_on_secret_code_exercise_and_purpose_and_on_nothing_else(
 def test_hand_ins_that_share_a_seed_are_handed_out_one_after_the_other() -> None:
     submissions = [handed_in(f"x = {number}") for number in range(40)]
     submissions = [replace(each, student=f"s{n}") for n, each in enumerate(submissions)]
-    order = NotedOrder()
-    verdicts = grade_class(EXERCISE, submissions, run=GradingRun(secret=SECRET), pool=order)
+    judges = SimulatedJudges([infrastructure(EXERCISE, submissions[0], "nobody judged")])
+    told: list[Verdict] = []
+    run = GradingRun(secret=SECRET)
+    verdicts = grade_class(EXERCISE, submissions, run=run, pool=judges, on_verdict=told.append)
     assert [verdict.student for verdict in verdicts] == [each.student for each in submissions]
-    seeds = [input_seed(SECRET, EXERCISE, each.code_hash) for each in order.items]
+    seeds = [input_seed(SECRET, EXERCISE, verdict.code_hash) for verdict in told]
     shared = [shared_seed(SECRET, EXERCISE, seed) for seed in seeds]
     assert len(set(shared)) == SHARED_SEEDS
     assert sum(one != following for one, following in zip(shared, shared[1:])) == SHARED_SEEDS - 1

@@ -53,7 +53,7 @@ def test_whoever_asks_and_whatever_is_put_back_every_item_is_taken_once() -> Non
         count = chance.randrange(40)
         waiting, done = WaitingItems(count), list[int]()
         while waiting:
-            places = waiting.take(chance.choice("abcd"), chance.randrange(9))
+            places = waiting.take(chance.choice("abcd"), chance.randrange(1, 9))
             assert places
             finished = chance.randrange(len(places) + 1) if chance.random() < 0.3 else len(places)
             done += places[:finished]
