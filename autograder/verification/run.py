@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -70,29 +71,9 @@ def prove_all(
     `seeds` are tried for each correct variant; known mistakes take longer and get fewer. `mutants`
     says how many are judged: "all", "quick" for a few of each kind, or "none".
     """
-    with _pool() as pool:
-        # The long parts go first, so that the short ones fill the remaining time.
-        mutated = [
-            pool.submit(prove_by_mutants, folder, mutants == EVERY)
-            for folder in folders
-            if mutants != NONE
-        ]
-        accepted = [pool.submit(prove_accepted, folder, seeds) for folder in folders]
-        drawn = seeds_for_mistakes(seeds)
-        caught = [pool.submit(prove_caught, folder, drawn) for folder in folders]
-        try:
-            proofs = tuple(
-                Proof(first.result(), second.result(), third.result() if third else None)
-                for first, second, third in zip_longest(caught, accepted, mutated)
-            )
-        except BrokenProcessPool as error:
-            raise KitError(
-                "a process of the proof has ended before its work was done",
-                place=sys.executable,
-                cure="read the output above; if there is none, it was killed, perhaps for lack of "
-                "memory: prove one exercise at a time (`--exercise NAME`)",
-            ) from error
-    if mutated:
+    with _processes() as pool:
+        proofs = _proofs(pool, folders, seeds, mutants)
+    if mutants != NONE:
         console.print(mutant_table(proofs))
         console.print()
     console.print(proof_table(proofs))
@@ -100,6 +81,60 @@ def prove_all(
         for gap in proof.gaps:
             console.print(Text(f"{proof.caught.exercise}: {gap}", style="red"), soft_wrap=True)
     return proofs
+
+
+def _proofs(
+    pool: ProcessPoolExecutor, folders: Sequence[Path], seeds: int, mutants: str
+) -> tuple[Proof, ...]:
+    # The long parts go first, so that the short ones fill the remaining time.
+    mutated = [
+        pool.submit(prove_by_mutants, folder, mutants == EVERY)
+        for folder in folders
+        if mutants != NONE
+    ]
+    accepted = [pool.submit(prove_accepted, folder, seeds) for folder in folders]
+    drawn = seeds_for_mistakes(seeds)
+    caught = [pool.submit(prove_caught, folder, drawn) for folder in folders]
+    return tuple(
+        Proof(first.result(), second.result(), third.result() if third else None)
+        for first, second, third in zip_longest(caught, accepted, mutated)
+    )
+
+
+@contextmanager
+def _processes() -> Iterator[ProcessPoolExecutor]:
+    """A process per core; if the block fails, they end at once, and not after their work.
+
+    Raises `KitError` when one of them has ended before its work was done.
+    """
+    others = multiprocessing.active_children()
+    with _pool() as pool:
+        try:
+            yield pool
+        except BaseException as error:
+            broken = _is_broken(pool, error)
+            # Leaving the pool waits for all of them. When one has died, the pool ends the others,
+            # but not one that was being started at that moment.
+            for process in set(multiprocessing.active_children()).difference(others):
+                process.kill()
+            if broken:
+                raise KitError(
+                    "a process of the proof has ended before its work was done",
+                    place=sys.executable,
+                    cure="read the output above; if there is none, it was killed, perhaps for lack "
+                    "of memory: prove one exercise at a time (`--exercise NAME`)",
+                ) from error
+            raise
+
+
+def _is_broken(pool: ProcessPoolExecutor, error: BaseException) -> bool:
+    """Return whether `error` says that a process of the pool has ended."""
+    if isinstance(error, OSError):  # that of starting one while another dies: the pool knows
+        try:
+            pool.submit(int)
+        except BrokenProcessPool:
+            return True
+    return isinstance(error, BrokenProcessPool)
 
 
 def _pool() -> ProcessPoolExecutor:

@@ -6,12 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
+from multiprocessing import active_children
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from autograder.checks.standing import PROPERTIES
+from autograder.errors import KitError
 from autograder.grading.input_seed import input_seed
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
 from autograder.verification.matrix import (
@@ -22,6 +27,7 @@ from autograder.verification.matrix import (
     kill_matrix,
     matrix_text,
 )
+from autograder.verification.run import prove_all
 from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
@@ -327,3 +333,40 @@ def test_a_process_of_a_proof_that_is_killed_ends_it_in_words(tmp_path: Path) ->
         _, said = run.communicate()
     assert run.returncode == 2 and "has ended before its work was done" in said
     assert "Traceback" not in said and left_in(tmp_path) == {}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_so_does_one_that_is_killed_while_another_is_started(
+    moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autograder.verification.run.usable_cores", lambda: (0, 1))
+    start, begun = SpawnProcess.start, list[SpawnProcess]()
+
+    def start_while_another_is_killed(process: SpawnProcess) -> None:
+        begun.append(process)
+        if moment == "after":
+            start(process)
+        if len(begun) == 2:
+            begun[0].kill()
+            begun[0].join()
+            time.sleep(0.3)  # the pool sees it, and ends the processes that it knows
+        if moment == "before":
+            start(process)
+
+    monkeypatch.setattr(SpawnProcess, "start", start_while_another_is_killed)
+    with pytest.raises(KitError, match="has ended before its work was done"):
+        prove_all([SOLUTIONS / "numpy_single_head"], 100000, Console(quiet=True))
+    assert len(begun) == 2 and not set(begun) & set(active_children())
+
+
+def test_a_proof_that_is_interrupted_ends_without_finishing_its_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autograder.verification.run.seeds_for_mistakes", interrupt)
+    before = active_children()
+    with pytest.raises(KeyboardInterrupt):
+        prove_all([SOLUTIONS / "numpy_single_head"], 100000, Console(quiet=True))
+    assert active_children() == before
