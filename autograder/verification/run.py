@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import math
+import os
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -18,8 +17,8 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.grading.cores import usable_cores
-from autograder.model.machine_fault import limit_reached
-from autograder.model.parent_process import end_with_parent
+from autograder.grading.grader_pool import GraderPool, Loss
+from autograder.grading.watched_process import Bounds, WorkProgress
 from autograder.model.symbols import WRONG
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.matrix import kills_text
@@ -27,6 +26,8 @@ from autograder.verification.mutation_proof import QUICK, ProvedByMutants, prove
 from autograder.verification.proof import Accepted, Caught, prove_accepted, prove_caught
 
 EVERY, FEW, NONE = "all", "quick", "none"  # how many mutants
+# A proof takes as long as its author wants, in more memory than any machine has.
+_UNBOUNDED = Bounds(math.inf, math.inf, megabytes=1 << 30)
 
 HEAD = f"""# What every check catches
 
@@ -71,8 +72,7 @@ def prove_all(
     `seeds` are tried for each correct variant; known mistakes take longer and get fewer. `mutants`
     says how many are judged: "all", "quick" for a few of each kind, or "none".
     """
-    with _processes() as pool:
-        proofs = _proofs(pool, folders, seeds, mutants)
+    proofs = _proofs(folders, seeds, mutants)
     if mutants != NONE:
         console.print(mutant_table(proofs))
         console.print()
@@ -83,73 +83,44 @@ def prove_all(
     return proofs
 
 
-def _proofs(
-    pool: ProcessPoolExecutor, folders: Sequence[Path], seeds: int, mutants: str
-) -> tuple[Proof, ...]:
-    # The long parts go first, so that the short ones fill the remaining time.
-    mutated = [
-        pool.submit(prove_by_mutants, folder, mutants == EVERY)
-        for folder in folders
-        if mutants != NONE
-    ]
-    accepted = [pool.submit(prove_accepted, folder, seeds) for folder in folders]
+def _proofs(folders: Sequence[Path], seeds: int, mutants: str) -> tuple[Proof, ...]:
     drawn = seeds_for_mistakes(seeds)
-    caught = [pool.submit(prove_caught, folder, drawn) for folder in folders]
-    return tuple(
-        Proof(first.result(), second.result(), third.result() if third else None)
-        for first, second, third in zip_longest(caught, accepted, mutated)
-    )
+    mutated = [partial(prove_by_mutants, folder, mutants == EVERY) for folder in folders]
+    accepted = [partial(prove_accepted, folder, seeds) for folder in folders]
+    caught = [partial(prove_caught, folder, drawn) for folder in folders]
+    # The long parts go first, so that the short ones fill the remaining time.
+    done = iter(in_processes([*(mutated if mutants != NONE else ()), *accepted, *caught]))
+    of_mutants = [next(done) if mutants != NONE else None for _ in folders]
+    of_variants = [next(done) for _ in folders]
+    return tuple(map(Proof, done, of_variants, of_mutants))
 
 
-@contextmanager
-def _processes() -> Iterator[ProcessPoolExecutor]:
-    """A process per core; if the block fails, they end at once, and not after their work.
+def in_processes(parts: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Return what each part returns, from a grader process per core, in the folder of this one.
 
-    Raises `KitError` when one of them has ended before its work was done.
+    Raises `KitError` when a process ends twice while it does the same part.
     """
-    others = multiprocessing.active_children()
-    with _pool() as pool:
-        try:
-            yield pool
-        except BaseException as error:
-            broken = _is_broken(pool, error)
-            # Leaving the pool waits for all of them. When one has died, the pool ends the others,
-            # but not one that was being started at that moment.
-            for process in set(multiprocessing.active_children()).difference(others):
-                process.kill()
-            if broken:
-                raise KitError(
-                    "a process of the proof has ended before its work was done",
-                    place=sys.executable,
-                    cure="read the output above; if there is none, it was killed, perhaps for lack "
-                    "of memory: prove one exercise at a time (`--exercise NAME`)",
-                ) from error
-            raise
+    done: dict[int, Any] = {}
+    with GraderPool(len(usable_cores())) as pool:
+        work = partial(_do, Path.cwd())
+        pool.run(work, parts, _UNBOUNDED, result=done.__setitem__, lost=_lost)
+    return [done[place] for place in range(len(parts))]
 
 
-def _is_broken(pool: ProcessPoolExecutor, error: BaseException) -> bool:
-    """Return whether `error` says that a process of the pool has ended."""
-    if isinstance(error, OSError):  # that of starting one while another dies: the pool knows
-        try:
-            pool.submit(int)
-        except BrokenProcessPool:
-            return True
-    return isinstance(error, BrokenProcessPool)
+def _do(folder: Path, parts: Sequence[Callable[[], Any]], progress: WorkProgress) -> None:
+    os.chdir(folder)
+    for number, part in enumerate(parts):
+        progress.begin(number)
+        progress.done(part())
 
 
-def _pool() -> ProcessPoolExecutor:
-    """Return a pool with a process per core; raise `KitError` if semaphores do not work."""
-    try:
-        spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(len(usable_cores()), spawn, end_with_parent)
-    except OSError as error:
-        raise limit_reached(error) or KitError(
-            f"processes cannot wait for each other here: no semaphore can be made "
-            f"({error.strerror})",
-            place="/dev/shm",
-            cure="make sure that it exists and is writable, with a few kilobytes free "
-            "(`mount -o remount,rw /dev/shm`; docker run --shm-size)",
-        ) from None
+def _lost(place: int, loss: Loss) -> None:
+    raise KitError(
+        f"a process of the proof has ended before its work was done ({loss.detail})",
+        place=sys.executable,
+        cure="read the output above; if there is none, it was killed, perhaps for lack of memory: "
+        "prove one exercise at a time (`--exercise NAME`)",
+    )
 
 
 def proof_table(proofs: Sequence[Proof]) -> Table:

@@ -199,13 +199,6 @@ def test_the_doctor_gives_the_same_cause(name: str) -> None:
     assert "missing: " not in words, words
 
 
-@pytest.mark.parametrize("step", NO_SHARED_MEMORY.values(), ids=NO_SHARED_MEMORY)
-def test_the_proof_of_the_graders_says_that_it_does(step: str) -> None:
-    error = run(where(step)([*ATTN, "verify", str(SOLUTIONS), "--seeds", "1"])).error
-    assert "no semaphore can be made" in error["error"] and error["where"] == "/dev/shm"
-    assert "a few kilobytes free" in error["cure"]
-
-
 @pytest.mark.parametrize("processes", [3, 20])
 def test_a_user_who_may_have_few_processes_is_told_which_limit_it_is(
     processes: int, homework: Path

@@ -6,17 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import active_children
-from multiprocessing.context import SpawnProcess
+from functools import partial
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from autograder.checks.standing import PROPERTIES
 from autograder.errors import KitError
+from autograder.grading.cores import usable_cores
 from autograder.grading.input_seed import input_seed
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
 from autograder.verification.matrix import (
@@ -27,7 +27,7 @@ from autograder.verification.matrix import (
     kill_matrix,
     matrix_text,
 )
-from autograder.verification.run import prove_all
+from autograder.verification.run import in_processes
 from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
@@ -303,70 +303,50 @@ def test_the_command_names_each_gap_and_exits_with_an_error(tmp_path: Path) -> N
     ]
 
 
-def proving(folder: Path) -> subprocess.Popen[str]:
-    """A proof that takes hours, once its processes are at work in `folder`."""
+def spawned_in(folder: Path) -> set[int]:
+    """The processes that work for a proof."""
+    return {pid for pid, words in working_in(folder).items() if "spawn_main" in words}
+
+
+@contextmanager
+def proving(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A proof of hours, once its processes are at work in `folder`; killed with the block."""
     attn = Path(sys.executable).with_name("attn")
     words = ("verify", SOLUTIONS, "--exercise", "numpy_single_head", "--seeds", "100000")
-    run = subprocess.Popen(
+    processes = min(len(usable_cores()), 3)  # for the three parts of its proof
+    with subprocess.Popen(
         [attn, *words], cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    try:
-        wait_for(lambda: len(working_in(folder)) > 2, "nothing is proved")
-    except BaseException:
-        run.kill()
-        raise
-    return run
+    ) as run:
+        try:
+            wait_for(lambda: len(spawned_in(folder)) == processes, "nothing is proved")
+            yield run
+        finally:
+            run.kill()
 
 
 @pytest.mark.slow
 def test_a_proof_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
-    with proving(tmp_path) as run:
-        run.kill()
+    with proving(tmp_path):
+        pass
     assert left_in(tmp_path) == {}
 
 
 @pytest.mark.slow
-def test_a_process_of_a_proof_that_is_killed_ends_it_in_words(tmp_path: Path) -> None:
+def test_a_process_of_a_proof_that_is_killed_gets_a_successor(tmp_path: Path) -> None:
     with proving(tmp_path) as run:
-        spawned = [pid for pid, words in working_in(tmp_path).items() if "spawn_main" in words]
-        os.kill(spawned[0], signal.SIGKILL)
-        _, said = run.communicate()
-    assert run.returncode == 2 and "has ended before its work was done" in said
-    assert "Traceback" not in said and left_in(tmp_path) == {}
+        before = spawned_in(tmp_path)
+        os.kill(min(before), signal.SIGKILL)
+        wait_for(lambda: spawned_in(tmp_path) - before, "nobody goes on")
+        assert run.poll() is None
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_so_does_one_that_is_killed_while_another_is_started(
-    moment: str, monkeypatch: pytest.MonkeyPatch
+def test_one_that_ends_again_and_again_ends_the_proof_in_words() -> None:
+    with pytest.raises(KitError, match=r"has ended before its work was done \(exit code 3\)"):
+        in_processes([Path.cwd, partial(os._exit, 3)])
+
+
+def test_what_is_proved_in_another_process_is_proved_in_the_same_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("autograder.verification.run.usable_cores", lambda: (0, 1))
-    start, begun = SpawnProcess.start, list[SpawnProcess]()
-
-    def start_while_another_is_killed(process: SpawnProcess) -> None:
-        begun.append(process)
-        if moment == "after":
-            start(process)
-        if len(begun) == 2:
-            begun[0].kill()
-            begun[0].join()
-            time.sleep(0.3)  # the pool sees it, and ends the processes that it knows
-        if moment == "before":
-            start(process)
-
-    monkeypatch.setattr(SpawnProcess, "start", start_while_another_is_killed)
-    with pytest.raises(KitError, match="has ended before its work was done"):
-        prove_all([SOLUTIONS / "numpy_single_head"], 100000, Console(quiet=True))
-    assert len(begun) == 2 and not set(begun) & set(active_children())
-
-
-def test_a_proof_that_is_interrupted_ends_without_finishing_its_work(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupt(*words: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("autograder.verification.run.seeds_for_mistakes", interrupt)
-    before = active_children()
-    with pytest.raises(KeyboardInterrupt):
-        prove_all([SOLUTIONS / "numpy_single_head"], 100000, Console(quiet=True))
-    assert active_children() == before
+    monkeypatch.chdir(tmp_path)
+    assert in_processes([Path.cwd, partial(Path, "x"), Path.cwd]) == [tmp_path, Path("x"), tmp_path]
