@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.grading.cores import usable_cores
 from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.watched_process import Bounds, WorkProgress
+from autograder.grading.watched_process import Bounds, one_by_one
 from autograder.model.symbols import WRONG
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.matrix import kills_text
@@ -73,7 +74,7 @@ def prove_all(
     says how many are judged: "all", "quick" for a few of each kind, or "none".
     """
     proofs = _proofs(folders, seeds, mutants)
-    if mutants != NONE:
+    if any(proof.mutants for proof in proofs):
         console.print(mutant_table(proofs))
         console.print()
     console.print(proof_table(proofs))
@@ -85,14 +86,15 @@ def prove_all(
 
 def _proofs(folders: Sequence[Path], seeds: int, mutants: str) -> tuple[Proof, ...]:
     drawn = seeds_for_mistakes(seeds)
-    mutated = [partial(prove_by_mutants, folder, mutants == EVERY) for folder in folders]
+    mutated = [
+        partial(prove_by_mutants, folder, mutants == EVERY) for folder in folders if mutants != NONE
+    ]
     accepted = [partial(prove_accepted, folder, seeds) for folder in folders]
     caught = [partial(prove_caught, folder, drawn) for folder in folders]
     # The long parts go first, so that the short ones fill the remaining time.
-    done = iter(in_processes([*(mutated if mutants != NONE else ()), *accepted, *caught]))
-    of_mutants = [next(done) if mutants != NONE else None for _ in folders]
-    of_variants = [next(done) for _ in folders]
-    return tuple(map(Proof, done, of_variants, of_mutants))
+    done = iter(in_processes([*mutated, *accepted, *caught]))
+    of_mutants, of_variants = [list(islice(done, len(parts))) for parts in (mutated, accepted)]
+    return tuple(starmap(Proof, zip_longest(done, of_variants, of_mutants)))
 
 
 def in_processes(parts: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -102,16 +104,14 @@ def in_processes(parts: Sequence[Callable[[], Any]]) -> list[Any]:
     """
     done: dict[int, Any] = {}
     with GraderPool(len(usable_cores())) as pool:
-        work = partial(_do, Path.cwd())
+        work = partial(one_by_one, partial(_done_in, Path.cwd()))
         pool.run(work, parts, _UNBOUNDED, result=done.__setitem__, lost=_lost)
     return [done[place] for place in range(len(parts))]
 
 
-def _do(folder: Path, parts: Sequence[Callable[[], Any]], progress: WorkProgress) -> None:
-    os.chdir(folder)
-    for number, part in enumerate(parts):
-        progress.begin(number)
-        progress.done(part())
+def _done_in(folder: Path, part: Callable[[], Any]) -> Any:
+    os.chdir(folder)  # a grader process works in `/`
+    return part()
 
 
 def _lost(place: int, loss: Loss) -> None:

@@ -338,6 +338,7 @@ def test_a_process_of_a_proof_that_is_killed_gets_a_successor(tmp_path: Path) ->
         os.kill(min(before), signal.SIGKILL)
         wait_for(lambda: spawned_in(tmp_path) - before, "nobody goes on")
         assert run.poll() is None
+    assert left_in(tmp_path) == {}
 
 
 def test_one_that_ends_again_and_again_ends_the_proof_in_words() -> None:
