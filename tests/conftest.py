@@ -1,8 +1,13 @@
-"""How many processes the tests run in, and how many threads those compute with."""
+"""How many processes the tests run in, how many threads those compute with, and what they share."""
 
 import os
+import shutil
+import tempfile
+
+import pytest
 
 from autograder.model.thread_counts import ONE_THREAD
+from support.built_once import FOLDER
 
 os.environ.update(ONE_THREAD)
 
@@ -10,3 +15,15 @@ os.environ.update(ONE_THREAD)
 def pytest_xdist_auto_num_workers() -> int:
     """Run one process more than there are cores: a third of the time, a test only waits."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of what is built once a run; the processes of xdist inherit its name."""
+    if not hasattr(config, "workerinput"):
+        os.environ[FOLDER] = tempfile.mkdtemp(prefix="attn-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove it, in the process that has made it."""
+    if not hasattr(config, "workerinput") and FOLDER in os.environ:
+        shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from support.built_once import built_once
 
 ROOT = Path(__file__).resolve().parents[2]
 ATTN = str(Path(sys.executable).with_name("attn"))
@@ -72,15 +71,15 @@ def start(folder: Path, *exercises: str) -> Path:
     return Path(shutil.copytree(_started(exercises or (NAME,)), folder))
 
 
-@cache
 def _started(exercises: tuple[str, ...]) -> Path:
     """What the command lays out; a copy of it costs less than the command."""
-    folder = Path(tempfile.mkdtemp(prefix="started-workspace-"))
-    atexit.register(shutil.rmtree, folder)
-    named = [word for name in exercises for word in ("--exercise", name)]
-    run = attn("start", "work", *named, folder=folder)
-    assert run.code == 0, run.err
-    return folder / "work"
+
+    def lay_out(folder: Path) -> None:
+        named = [word for name in exercises for word in ("--exercise", name)]
+        run = attn("start", "work", *named, folder=folder)
+        assert run.code == 0, run.err
+
+    return built_once("-".join(("started", *exercises)), lay_out) / "work"
 
 
 def written(stub: str, **bodies: str) -> str:

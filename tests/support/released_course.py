@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from autograder.course.assignment_release import release
@@ -20,6 +17,7 @@ from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
+from support.built_once import built_once
 from support.gradebook_scores import scores
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,11 +51,12 @@ def released_course(folder: Path, students: tuple[SampleStudent, ...] = ()) -> C
     return course
 
 
-@cache
 def _released() -> Course:
     """A course in which nobody has handed in; nbgrader takes seconds to make one, a copy none."""
-    folder = Path(tempfile.mkdtemp(prefix="released-course-"))
-    atexit.register(shutil.rmtree, folder)
+    return Course(built_once(f"released-{NAME}", _release) / "course", ROOT / "solutions", (NAME,))
+
+
+def _release(folder: Path) -> None:
     course = create_course(
         folder / "course",
         solutions=ROOT / "solutions",
@@ -65,7 +64,6 @@ def _released() -> Course:
         exercises=(NAME,),
     )
     release(course, NAME)
-    return course
 
 
 def copied(course: Course, target: Path) -> Course:
