@@ -188,21 +188,28 @@ class Zygote:
         finally:
             worker.channel.close()
 
-    def _start(self) -> None:
+    def _start(self, once_more: bool = True) -> None:
+        """Have a process that is measured and accepted.
+
+        One that ends meanwhile may have been killed by somebody, so it is started `once_more`.
+        """
         if self._process:
             self._process.close()
-        process, self._begun = self._begun or self._launch(self._without), None
-        greeting = self._greeting(process)
-        refused = greeting.get("refused", {})
-        if refused:
-            process.close()
-            process = self._launch((*self._without, "namespaces"))
-            greeting = self._greeting(process)
-        self._process = process
+        self._process, self._begun = self._begun or self._launch(self._without), None
         try:
-            self._accept(process, greeting, refused)
-        except BaseException as error:  # a zygote that was not accepted must not fork
-            process.close()
+            greeting = self._greeting(self._process)
+            refused = greeting.get("refused", {})
+            if refused:
+                self._process.close()
+                self._process = self._launch((*self._without, "namespaces"))
+                greeting = self._greeting(self._process)
+            self._accept(self._process, greeting, refused)
+        except BaseException as error:
+            ended = not self._process.alive
+            self._process.close()  # a zygote that was not accepted must not fork
+            if once_more and ended and isinstance(error, KitError | ZygoteDied):
+                self._start(once_more=False)
+                return
             # Somebody allowed it by name, and no other user can enter the interpreter's folder.
             if isinstance(error, KitError) and self._allow_process and not self._as_root:
                 self._as_root = os.geteuid() == 0

@@ -25,6 +25,7 @@ from autograder.model.import_path import (
 from support.broken.case import ASSIGNMENT, NAME, Work
 from support.measured_processes import UNMEASURED
 
+OURS = Path(__file__).resolve().parents[2]
 ATTN = str(Path(sys.executable).with_name("attn"))
 # Equal in every file, so that it is judged once.
 PLANTED = """\
@@ -91,7 +92,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("grading")
     homework, markers = planted(base / "homework", base / "markers"), base / "markers"
     Work(homework).write(Work(homework).script, "honest.py")
-    grading = (ATTN, "grade", ".", "--exercise", NAME, "--processes", "2")
+    grading = (ATTN, "grade", ".", "--exercise", NAME, "--processes", "1")
     run = run_in(homework, *grading, "--output", str(base / "out"))
     assert "honest" in run.stdout and "22/22" in run.stdout, run.stdout + run.stderr
     return markers
@@ -123,42 +124,48 @@ def test_grading_runs_no_file_that_is_called_as_a_module(graded: Path) -> None:
     assert sorted(path.name for path in graded.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_checking_runs_no_file_that_is_called_as_a_module(checked: Path) -> None:
     assert sorted(path.name for path in checked.iterdir()) == []
 
 
-def test_grading_from_within_with_the_folder_on_the_import_path_runs_none(tmp_path: Path) -> None:
-    homework = planted(tmp_path / "homework", tmp_path / "markers")
+def class_in(base: Path) -> Path:
+    """A class of one, reached by a link too."""
+    homework = base / "homework"
+    (homework / "sub").mkdir(parents=True)
+    (base / "link").symlink_to(homework)
     Work(homework).write(Work(homework).script, "honest.py")
-    command = (ATTN, "--help")
-    # What `attn` itself imports before its first line is the business of who sets PYTHONPATH.
-    run = run_in(homework, *command, PYTHONPATH="")
-    assert run.returncode == 0
+    return homework
+
+
+def test_to_grade_a_folder_that_pythonpath_names_is_refused(tmp_path: Path) -> None:
+    homework = class_in(tmp_path)
     run = run_in(tmp_path, ATTN, "grade", "homework", "--exercise", NAME, PYTHONPATH=str(homework))
     assert run.returncode == 2
     assert "Python looks for modules in the folder that is to be graded" in run.stderr
+    assert not (tmp_path / "homework-graded").exists()
 
 
-@pytest.mark.parametrize(
-    ("command", "entry"),
-    [
-        *((f"grade . --exercise {NAME}", entry) for entry in ENTRIES),
-        *((command, ".") for command in ("check", "list")),
-    ],
-)
-def test_python_that_looks_in_the_current_folder_is_refused(
-    tmp_path: Path, command: str, entry: str
-) -> None:
-    here, elsewhere = tmp_path / "homework", tmp_path / "link"
-    (here / "sub").mkdir(parents=True)
-    elsewhere.symlink_to(here)
-    Work(here).write(Work(here).script, "honest.py")
-    path = entry.format(here=here, link=elsewhere)
-    ours = str(Path(__file__).resolve().parents[2])
-    run = run_in(here, ATTN, *command.split(), PYTHONPATH=f"{path}{os.pathsep}{ours}")
+@pytest.mark.parametrize("command", [f"grade . --exercise {NAME}", "check"])
+def test_python_that_looks_in_the_current_folder_is_refused(tmp_path: Path, command: str) -> None:
+    here = class_in(tmp_path)
+    run = run_in(here, ATTN, *command.split(), PYTHONPATH=f".{os.pathsep}{OURS}")
     assert run.returncode == 2 and "PYTHONPATH names" in run.stderr, run.stdout + run.stderr
     assert str(here) in run.stderr and "take it out of PYTHONPATH" in run.stderr
     assert not (tmp_path / "homework-graded").exists()
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_however_pythonpath_names_the_current_folder_it_is_seen(
+    tmp_path: Path, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = class_in(tmp_path)
+    monkeypatch.chdir(here)
+    path = entry.format(here=here, link=tmp_path / "link")
+    monkeypatch.setenv("PYTHONPATH", f"{path}{os.pathsep}{OURS}")
+    with pytest.raises(KitError, match="PYTHONPATH names") as caught:
+        refuse_the_current_folder()
+    assert str(here) in str(caught.value) and "take it out of PYTHONPATH" in caught.value.cure
 
 
 def test_what_python_ran_by_itself_from_the_current_folder_is_told(
@@ -179,11 +186,15 @@ def test_what_python_ran_by_itself_from_the_current_folder_is_told(
     refuse_the_current_folder()
 
 
-def test_in_the_kits_own_folder_the_commands_go_on_working() -> None:
-    ours = Path(__file__).resolve().parents[2]
-    for entry in (".", str(ours), f"{ours}{os.pathsep}"):
-        run = run_in(ours, ATTN, "verify", "--help", PYTHONPATH=entry)
-        assert run.returncode == 0, run.stderr
+def test_in_the_kits_own_folder_the_commands_go_on_working(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(OURS)
+    for entry in (".", str(OURS), f"{OURS}{os.pathsep}"):
+        monkeypatch.setenv("PYTHONPATH", entry)
+        refuse_the_current_folder()
+    run = run_in(OURS, ATTN, "--version", PYTHONPATH=".")
+    assert run.returncode == 0, run.stderr
 
 
 def test_a_folder_that_python_imports_from_is_not_graded(

@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SEED = 20_260
 # What is mutated is counted in shares. The fast tests take the first, the slow ones half of them
 # or all.
-SHARES = 10
+SHARES = 20
 SLOWEST = 1.0  # seconds of the processor for one frame; the measured worst is a twentieth of it
 MOST_MEMORY = 3 * wire.MAX_PAYLOAD
 
@@ -376,12 +376,12 @@ def test_every_whole_frame_is_read() -> None:
 
 
 @pytest.mark.parametrize("share", shares(SHARES))
-def test_tens_of_thousands_of_mutated_frames_are_values_or_wire_errors(share: int) -> None:
-    first = SEED + share * 10_000
-    ends = [outcome_of(seed) for seed in range(first, first + 10_000)]
+def test_thousands_of_mutated_frames_are_values_or_wire_errors(share: int) -> None:
+    first = SEED + share * 5_000
+    ends = [outcome_of(seed) for seed in range(first, first + 5_000)]
     counts = {end: ends.count(end) for end in ("read", "refused", "short")}
     # As many as show that the mutations get past the first look, and that most are not harmless.
-    assert counts["read"] > 500 and counts["refused"] > 4000 and counts["short"] > 300, (
+    assert counts["read"] > 250 and counts["refused"] > 2000 and counts["short"] > 150, (
         f"seeds from {first}: {counts}"
     )
 

@@ -27,7 +27,7 @@ from autograder.model.request import Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote, package_folders
 from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders
-from support.linked_files import link
+from sandbox.linked_files import link
 from support.machines import as_in_docker, as_ordinary_user, refusing
 
 pytestmark = pytest.mark.slow  # installations of several kinds, a class graded in each
@@ -36,7 +36,7 @@ TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
 INSTALLED = Path(np.__file__).parents[1]
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
-ANSWER = str(TESTS / "support" / "sandboxed_answer.py")
+ANSWER = str(TESTS / "sandbox" / "sandboxed_answer.py")
 NAME = "numpy_single_head"
 NEEDED = (
     "numpy numpy.libs numpy-*.dist-info pyseccomp.py click rich markdown_it mdurl pygments pytest "

@@ -178,6 +178,7 @@ assert "sympy" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_gradients_are_given_without_importing_sympy() -> None:
     """That takes a third of a second in every grader process."""
     place = ROOT / "solutions" / "torch_multi_head"

@@ -6,8 +6,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +20,17 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.crossing import TOO_LARGE
 from autograder.protocol.wire import Opaque, Seed, Value
-from autograder.sandbox import SandboxedStudent, Zygote, sandboxed_student, zygote_process
+from autograder.sandbox import SandboxedStudent, Zygote, probe, sandboxed_student, zygote_process
 from autograder.sandbox.budget import Budget
 from autograder.sandbox.ending import Ending
+from autograder.sandbox.measurement import Attempt
 from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
-from support.processes import descendants
+from support.processes import descendants, kill
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=4)
 # For code that only ends at its budget, so that less is waited for.
-SHORT = replace(LIMITS, seconds_per_call=0.5)
+SHORT = replace(LIMITS, seconds_per_call=0.3)
 SLACK = 5.0  # seconds, on a machine with other work
 CHAIN = """
 import numpy as np
@@ -56,13 +58,27 @@ class Head:
 """
 
 
-class Accounting(Zygote):
-    """A zygote that keeps how its workers ended."""
+class Observed(Zygote):
+    """A zygote that keeps how its workers ended, and strikes the next `strikes` of them."""
 
-    def __enter__(self) -> Accounting:
+    strikes = 0
+    signal = signal.SIGKILL
+    forked = 0
+
+    def __enter__(self) -> Observed:
         self.endings: list[Ending] = []
         super().__enter__()
         return self
+
+    def fork(self, seed: int) -> Worker:
+        before = set(descendants(self.pid)) if self.strikes and self.pid else set()
+        worker = super().fork(seed)
+        self.forked += 1
+        if self.strikes:
+            self.strikes -= 1
+            (pid,) = set(descendants(self.pid)) - before
+            os.kill(pid, self.signal)
+        return worker
 
     def end(self, worker: Worker, patience: float = 0.0) -> Ending:
         self.endings.append(super().end(worker, patience))
@@ -70,15 +86,16 @@ class Accounting(Zygote):
 
 
 @pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    with Zygote("numpy", LIMITS) as zygote:
+def zygote() -> Iterator[Observed]:
+    with Observed("numpy", LIMITS) as zygote:
         yield zygote
 
 
-@pytest.fixture(scope="module")
-def short() -> Iterator[Accounting]:
-    with Accounting("numpy", SHORT) as zygote:
-        yield zygote
+@pytest.fixture
+def short(zygote: Observed, monkeypatch: pytest.MonkeyPatch) -> Observed:
+    """The same, with less time for each question."""
+    monkeypatch.setattr(zygote, "limits", SHORT)
+    return zygote
 
 
 def ask(zygote: Zygote, code: str, *arguments: Value, name: str = "f") -> Reply:
@@ -203,17 +220,6 @@ def test_a_question_too_large_for_the_reference_is_refused(zygote: Zygote) -> No
         assert returned(student.ask(Request("f"), ("g",))).value == 1
 
 
-def test_questions_without_end_are_ended(zygote: Zygote) -> None:
-    code = "import itertools\ndef g(n): return 0\ndef f():\n    for n in itertools.count(): g(n)"
-    limits = Limits(seconds_per_call=15.0)
-    with (
-        Zygote("numpy", limits) as patient,
-        SandboxedStudent(patient, (code,), seed=1, answer=lambda *_: 1) as student,
-    ):
-        reply = failed(student.ask(Request("f"), ("g",)))
-    assert (reply.outcome, reply.detail) == (Outcome.TIMED_OUT, TOO_OFTEN)
-
-
 def test_an_exception_is_told_with_its_line_and_the_shapes_around_it(zygote: Zygote) -> None:
     code = "import numpy as np\ndef f(x):\n    y = np.ones((3, 4))\n    return x @ y\n"
     reply = failed(ask(zygote, code, np.ones((2, 5))))
@@ -314,10 +320,10 @@ ENDINGS = {
 
 @pytest.mark.parametrize(("body", "outcome"), ENDINGS.values(), ids=ENDINGS)
 def test_every_way_to_fail_is_an_outcome_and_costs_only_itself(
-    zygote: Zygote, body: str, outcome: Outcome
+    short: Zygote, body: str, outcome: Outcome
 ) -> None:
     code = f"def f():\n    {body}\n\ndef g(): return 5"
-    with SandboxedStudent(zygote, (code,), seed=1) as student:
+    with SandboxedStudent(short, (code,), seed=1) as student:
         assert failed(student.ask(Request("f"))).outcome is outcome
         assert returned(student.ask(Request("g"))).value == 5
 
@@ -337,26 +343,30 @@ def test_an_array_too_large_to_send_crosses_as_a_word(zygote: Zygote) -> None:
     ],
 )
 def test_loading_that_ends_the_process_is_not_tried_again(
-    short: Zygote, cell: str, outcome: Outcome
+    short: Observed, cell: str, outcome: Outcome
 ) -> None:
     with SandboxedStudent(short, (cell, "def f(): return 1"), seed=1) as student:
         first = failed(student.ask(Request("f")))
-        started = time.monotonic()
+        forked = short.forked
         second = failed(student.ask(Request("f")))
-        assert time.monotonic() - started < 0.5
+        assert short.forked == forked
         assert student.load_failures == ()
     assert first.outcome is outcome and second == first
 
 
-def test_all_calls_together_have_a_time_limit() -> None:
-    limits = Limits(seconds_per_call=1.0, seconds_per_submission=1.5)
+def test_all_calls_together_have_a_time_limit(
+    zygote: Observed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = replace(LIMITS, seconds_per_call=0.4, seconds_per_submission=0.6)
+    monkeypatch.setattr(zygote, "limits", limits)
     code = "def f():\n    while True: pass\ndef g(): return 1"
-    with Accounting("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as hasty:
-        assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
-        assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+    with SandboxedStudent(zygote, (code,), seed=1) as hasty:
+        for _ in range(2):
+            assert failed(hasty.ask(Request("f"))).outcome is Outcome.TIMED_OUT
+        second = zygote.endings[-1]
         last = failed(hasty.ask(Request("g")))
-    assert zygote.endings[-1].milliseconds < 900  # what was left, not another whole second
-    assert last.outcome is Outcome.TIMED_OUT and "1.5 s" in last.detail
+    assert second.milliseconds < 350  # what was left, not as much as a call may have
+    assert last.outcome is Outcome.TIMED_OUT and "0.6 s" in last.detail
 
 
 # --- time: of the processor, with three times as much on the wall as the end of it ----------------
@@ -374,7 +384,7 @@ def waited_for(zygote: Zygote, body: str) -> float:
     return seconds
 
 
-def test_a_loop_ends_at_its_budget_of_processor_time(short: Accounting) -> None:
+def test_a_loop_ends_at_its_budget_of_processor_time(short: Observed) -> None:
     seconds = waited_for(short, "while True: pass")
     spent = short.endings[-2].milliseconds / 1000
     assert spent < 2 * SHORT.seconds_per_call  # three times as much is only for the wall
@@ -424,10 +434,13 @@ def test_time_in_which_a_worker_waits_for_us_is_not_its_own(short: Zygote) -> No
         assert returned(student.ask(Request("f"), ("g",))).value == 2
 
 
-def test_a_third_of_the_time_that_is_slept_counts_for_the_submission() -> None:
-    limits = Limits(seconds_per_call=0.5, seconds_per_submission=0.5)
+def test_a_third_of_the_time_that_is_slept_counts_for_the_submission(
+    zygote: Zygote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = replace(LIMITS, seconds_per_call=0.5, seconds_per_submission=0.5)
+    monkeypatch.setattr(zygote, "limits", limits)
     code = "import time\ndef f(): time.sleep(1.0)\ndef g(): return 1"
-    with Zygote("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as student:
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
         assert isinstance(student.ask(Request("f")), Returned)  # a third of it is still there
         assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
         assert "0.5 s" in failed(student.ask(Request("g"))).detail
@@ -534,30 +547,6 @@ def test_of_large_questions_no_more_is_kept_than_a_megabyte(zygote: Zygote) -> N
 # --- who is killed from outside is asked once more ------------------------------------------------
 
 
-class Struck(Zygote):
-    """A zygote whose next workers are struck by a signal from outside, as many as `strikes`."""
-
-    strikes = 0
-    signal = signal.SIGKILL
-    forked = 0
-
-    def fork(self, seed: int) -> Worker:
-        before = set(descendants(self.pid)) if self.pid else set()
-        worker = super().fork(seed)
-        self.forked += 1
-        if self.strikes:
-            self.strikes -= 1
-            (pid,) = set(descendants(self.pid)) - before
-            os.kill(pid, self.signal)
-        return worker
-
-
-@pytest.fixture(scope="module")
-def struck() -> Iterator[Struck]:
-    with Struck("numpy", LIMITS) as zygote:
-        yield zygote
-
-
 OUTSIDE = (
     signal.SIGKILL,
     signal.SIGTERM,
@@ -570,24 +559,24 @@ OUTSIDE = (
 
 @pytest.mark.parametrize("sent", OUTSIDE)
 def test_a_worker_killed_from_outside_while_loading_is_replaced(
-    struck: Struck, sent: signal.Signals
+    zygote: Observed, sent: signal.Signals
 ) -> None:
-    struck.strikes, struck.signal = 1, sent
-    assert returned(ask(struck, "def f(): return 1")).value == 1
+    zygote.strikes, zygote.signal = 1, sent
+    assert returned(ask(zygote, "def f(): return 1")).value == 1
 
 
-def test_a_worker_killed_twice_while_loading_has_crashed(struck: Struck) -> None:
-    struck.strikes, struck.signal = 2, signal.SIGKILL
-    with SandboxedStudent(struck, ("def f(): return 1",), seed=1) as student:
+def test_a_worker_killed_twice_while_loading_has_crashed(zygote: Observed) -> None:
+    zygote.strikes, zygote.signal = 2, signal.SIGKILL
+    with SandboxedStudent(zygote, ("def f(): return 1",), seed=1) as student:
         first, second = (failed(student.ask(Request("f"))) for _ in range(2))
-    assert first.outcome is Outcome.CRASHED and second == first and struck.strikes == 0
+    assert first.outcome is Outcome.CRASHED and second == first and zygote.strikes == 0
 
 
 @pytest.mark.parametrize("sent", OUTSIDE)
 def test_a_worker_killed_from_outside_during_a_call_is_asked_once_more(
     zygote: Zygote, sent: signal.Signals
 ) -> None:
-    code = "import time\ndef g(): return 0\ndef f():\n    g()\n    time.sleep(0.2)\n    return 7"
+    code = "def g(): return 0\ndef f():\n    g()\n    return 7"
     strikes = [sent]
 
     def strike(*_: object) -> Value:
@@ -610,13 +599,13 @@ def test_a_worker_killed_from_outside_during_a_call_is_asked_once_more(
     ],
 )
 def test_who_ends_the_own_process_has_crashed_after_one_more_try(
-    struck: Struck, body: str, times: int
+    zygote: Observed, body: str, times: int
 ) -> None:
     code = f"import os, signal\ndef f():\n    {body}\ndef g(): return 1"
-    before = struck.forked
-    with SandboxedStudent(struck, (code,), seed=1) as student:
+    before = zygote.forked
+    with SandboxedStudent(zygote, (code,), seed=1) as student:
         assert failed(student.ask(Request("f"))).outcome is Outcome.CRASHED
-        assert struck.forked - before == times
+        assert zygote.forked - before == times
         assert returned(student.ask(Request("g"))).value == 1
 
 
@@ -667,39 +656,89 @@ def test_who_was_never_asked_alone_goes_on_in_a_new_worker(zygote: Zygote) -> No
         assert returned(student.ask(Request("f"), ("a",))).value == 1
 
 
-def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls() -> None:
-    limits = Limits(seconds_per_call=0.5, seconds_per_submission=1.0)
-    load = "import time\nbegun = time.process_time()\nwhile time.process_time() - begun < 0.3: pass"
-    code = f"{load}\ndef f(): return 1"
-    with Zygote("numpy", limits) as zygote, SandboxedStudent(zygote, (code,), seed=1) as student:
+def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls(
+    zygote: Observed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = replace(LIMITS, seconds_per_call=0.5, seconds_per_submission=0.4)
+    monkeypatch.setattr(zygote, "limits", limits)
+    spin = "begun = time.process_time()\nwhile time.process_time() - begun < 0.12: pass"
+    load = f"import time\n{spin}"
+    before = zygote.forked
+    with SandboxedStudent(zygote, (f"{load}\ndef f(): return 1",), seed=1) as student:
         assert returned(student.ask(Request("f"))).value == 1
         for number in range(2):
             assert returned(student.ask(Request("f"), (f"step {number}",))).value == 1
         for leaning_on in (("another step",), ()):
             student.go_on_leaning(("another step",))
             assert returned(student.ask(Request("f"), leaning_on)).value == 1
+    assert 0.12 * (zygote.forked - before) > limits.seconds_per_submission
 
 
 # --- when ours dies or hangs ----------------------------------------------------------------------
 
 
-def test_a_zygote_that_dies_during_a_call_costs_only_that_call() -> None:
-    sleeps = "def f():\n    begun()\n    time.sleep(60)"
-    code = f"import time\ndef begun(): return 0\n{sleeps}\ndef g(): return 1"
+def test_a_zygote_that_dies_costs_only_that_call_and_is_started_anew(
+    zygote: Zygote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient = replace(LIMITS, seconds_per_call=20.0)
+    monkeypatch.setattr(zygote, "limits", patient)
+    code = (
+        "import time\ndef begun(): return 0\ndef f():\n    begun()\n    time.sleep(60)\n"
+        "def g(): return 1"
+    )
 
-    def kill(*_: object) -> Value:
-        os.kill(mortal.pid, signal.SIGKILL)
+    def die(*_: object) -> Value:
+        kill(zygote.pid)
         return 0
 
-    with Zygote("numpy", LIMITS) as mortal:
-        with SandboxedStudent(mortal, (code,), seed=1, answer=kill) as student:
-            begun = time.monotonic()
-            assert failed(student.ask(Request("f"), ("begun",))).outcome is Outcome.INFRASTRUCTURE
-            assert (
-                time.monotonic() - begun < 3 * LIMITS.seconds_per_call
-            )  # it is seen, not waited for
-        assert returned(ask(mortal, code, name="g")).value == 1
-        assert mortal.protection is not Protection.PROCESS
+    with SandboxedStudent(zygote, (code,), seed=1, answer=die) as student:
+        begun = time.monotonic()
+        assert failed(student.ask(Request("f"), ("begun",))).outcome is Outcome.INFRASTRUCTURE
+        assert time.monotonic() - begun < patient.seconds_per_call  # it is seen, not waited for
+        assert returned(student.ask(Request("g"))).value == 1
+        kill(zygote.pid)  # between two calls
+        assert failed(student.ask(Request("g"))).outcome is Outcome.INFRASTRUCTURE
+        assert returned(student.ask(Request("g"))).value == 1
+    assert zygote.protection is not Protection.PROCESS
+
+
+@pytest.mark.parametrize("while_it", ["starts", "is measured"])
+def test_a_zygote_that_is_killed_before_it_is_ready_is_started_once_more(
+    while_it: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zygote = Zygote("numpy", LIMITS).begin()
+    if while_it == "starts":
+        assert zygote._begun
+        os.kill(zygote._begun.pid, signal.SIGKILL)
+    else:
+        kill_while_measured(zygote, 1, monkeypatch)
+    with zygote:
+        assert returned(ask(zygote, "def f(): return 1")).value == 1
+
+
+def test_a_zygote_that_is_killed_again_and_again_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygote = Zygote("numpy", LIMITS)
+    killed = kill_while_measured(zygote, 5, monkeypatch)
+    with pytest.raises(KitError, match="does not answer") as caught, zygote:
+        pass
+    assert "run it again" in caught.value.cure and len(killed) == 2
+
+
+def kill_while_measured(
+    zygote: Zygote, times: int, monkeypatch: pytest.MonkeyPatch
+) -> Sequence[int]:
+    """Have the zygote killed as soon as it is measured; return whom that has struck."""
+    killed: list[int] = []
+    measure = probe.try_everything
+
+    def strike_and_measure(*arguments: Any) -> tuple[Attempt, ...]:
+        if len(killed) < times:
+            killed.append(zygote.pid)
+            kill(zygote.pid)
+        return measure(*arguments)
+
+    monkeypatch.setattr(probe, "try_everything", strike_and_measure)
+    return killed
 
 
 def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -707,31 +746,6 @@ def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(zygote_process._ENVIRONMENT, "OPENBLAS_NUM_THREADS", "2")
     with pytest.raises(KitError, match="2 threads are running"), Zygote("numpy", LIMITS):
         pass
-
-
-@pytest.mark.slow
-def test_a_worker_may_use_threads_in_array_code_without_hanging() -> None:
-    code = (
-        "import torch\ndef f():\n    torch.set_num_threads(2)\n"
-        "    x = torch.ones(600, 600, requires_grad=True)\n    (x @ x).sum().backward()\n"
-        "    return float(x.grad.sum()), torch.get_num_threads()"
-    )
-    limits = Limits(seconds_per_call=10.0, memory_megabytes=1024)
-    with Zygote("torch", limits) as zygote:
-        for _ in range(3):
-            assert returned(ask(zygote, code)).value == (2 * 600.0**3, 2)
-
-
-def test_a_worker_multiplies_in_half_precision_without_a_program_for_each_size() -> None:
-    code = (
-        "import torch\ndef f(name):\n    half = getattr(torch, name)\n"
-        "    x = torch.arange(12.0).reshape(3, 4)\n    y = x.T.contiguous()\n"
-        "    equal = torch.equal((x.to(half) @ y.to(half)).float(), (x @ y).to(half).float())\n"
-        "    return equal, torch.backends.mkldnn.enabled"
-    )
-    with Zygote("torch", Limits(seconds_per_call=10.0, memory_megabytes=1024)) as zygote:
-        for name in ("bfloat16", "float16"):
-            assert returned(ask(zygote, code, name)).value == (True, False)
 
 
 def test_a_sibling_is_not_affected(zygote: Zygote) -> None:
@@ -753,17 +767,6 @@ def test_files_of_one_submission_are_not_there_for_the_next(zygote: Zygote) -> N
     with SandboxedStudent(zygote, (write,), seed=1) as first:
         assert returned(first.ask(Request("f"))).value == ("left",)
         assert returned(ask(zygote, look)).value == ()
-
-
-def test_a_dead_zygote_is_no_fault_of_the_students_and_is_started_anew() -> None:
-    with Zygote("numpy", LIMITS) as zygote:
-        code = "import time\ndef f(): return 1\ndef slow(): time.sleep(0.8)"
-        with SandboxedStudent(zygote, (code,), seed=1) as student:
-            assert returned(student.ask(Request("f"))).value == 1
-            os.kill(zygote.pid, signal.SIGKILL)  # and with it every worker, long before 0.8 s
-            assert failed(student.ask(Request("slow"))).outcome is Outcome.INFRASTRUCTURE
-            assert returned(student.ask(Request("f"))).value == 1
-            assert zygote.protection is not Protection.PROCESS
 
 
 def test_a_value_that_does_not_cross_arrives_as_its_type(zygote: Zygote) -> None:

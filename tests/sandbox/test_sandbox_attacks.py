@@ -17,7 +17,7 @@ from autograder.model.exercise import Limits
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
-from support.out_of_reach import OUT_OF_REACH, try_it
+from sandbox.out_of_reach import OUT_OF_REACH, try_it
 from support.processes import descendants
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256)

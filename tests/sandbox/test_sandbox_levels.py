@@ -30,7 +30,8 @@ from autograder.sandbox import SandboxedStudent, Zygote, access
 from autograder.sandbox.measurement import DEMANDS, Attempt, Measured, demand
 from autograder.sandbox.probe import ProbeTargets, try_everything
 from autograder.worker import root
-from support.linked_files import link
+from sandbox.linked_files import link
+from sandbox.out_of_reach import OUT_OF_REACH, try_it
 from support.machines import (
     as_in_docker,
     as_ordinary_user,
@@ -38,19 +39,23 @@ from support.machines import (
     refusing,
     tried_as_ordinary_user,
 )
-from support.out_of_reach import OUT_OF_REACH, try_it
 
 TESTS = Path(__file__).resolve().parents[1]
 LIMITS = Limits(seconds_per_call=2.0, memory_megabytes=256)
 ALL = ("namespaces", "landlock", "seccomp", "rlimits")
 
 
-def test_nothing_but_the_full_set_of_layers_is_called_full() -> None:
-    with Zygote("numpy", LIMITS) as zygote:
+def test_the_level_is_measured_and_each_denial_stands_beside_a_control_that_went_through() -> None:
+    with Zygote("numpy", LIMITS, secrets=(TESTS,)) as zygote:
         measured = zygote.measured
     layers = measured.namespaces and measured.landlock and measured.seccomp
-    assert (zygote.protection is Protection.FULL) == bool(layers)
+    assert (measured.protection is Protection.FULL) == bool(layers)
     assert measured.gaps == {}
+    assert {trial.demand for trial in measured.trials} == set(DEMANDS) - {"user"}
+    assert any(str(TESTS) in trial.tried for trial in measured.trials)
+    for trial in measured.trials:
+        assert trial.ended != "done" and not trial.gap, trial
+        assert trial.control.endswith((": done", "answers")), trial
 
 
 def test_without_a_filter_of_system_calls_grading_does_not_start() -> None:
@@ -136,16 +141,6 @@ def test_a_level_is_what_the_facts_amount_to(measured: Measured, level: str) -> 
         demand(measured)
 
 
-def test_each_denial_stands_beside_a_control_that_went_through() -> None:
-    with Zygote("numpy", LIMITS, secrets=(TESTS,)) as zygote:
-        trials = zygote.measured.trials
-    assert {trial.demand for trial in trials} == set(DEMANDS) - {"user"}
-    assert any(str(TESTS) in trial.tried for trial in trials)
-    for trial in trials:
-        assert trial.ended != "done" and not trial.gap, trial
-        assert trial.control.endswith((": done", "answers")), trial
-
-
 def test_where_the_control_fails_nothing_is_concluded(tmp_path: Path) -> None:
     def never(request: Request) -> Returned:
         raise AssertionError("a worker was asked before the control had gone through")
@@ -168,7 +163,7 @@ def answer(command: list[str], **environment: str) -> dict[str, object]:
     return said
 
 
-ANSWER = [sys.executable, "-B", str(TESTS / "support" / "sandboxed_answer.py")]
+ANSWER = [sys.executable, "-B", str(TESTS / "sandbox" / "sandboxed_answer.py")]
 
 
 def test_a_container_that_refuses_namespaces_gives_the_level_landlock() -> None:
@@ -186,12 +181,14 @@ def test_a_container_without_landlock_either_is_refused_with_a_remedy() -> None:
         assert remedy in str(said["cure"]) or "user namespaces" in str(said["cure"])
 
 
+@pytest.mark.slow
 def test_landlock_that_is_switched_off_has_another_remedy_than_none() -> None:
     without = refusing("namespaces,landlock switched off", ANSWER)
     said = answer(in_view(without) if os.geteuid() == 0 else without)
     assert "switched off" in str(said["place"]) and "lsm=landlock" in str(said["cure"])
 
 
+@pytest.mark.slow
 def test_namespaces_in_which_nothing_can_be_mounted_count_for_nothing() -> None:
     said = answer(as_ordinary_user(refusing("mounts", ANSWER)))
     assert said.get("level") == "landlock" and said["answer"] == 42, said
@@ -230,7 +227,7 @@ def closed_home() -> Iterator[Path]:
 
 def in_closed_home(home: Path, *without: str) -> dict[str, object]:
     python = str(home / "venv" / "bin" / "python")
-    command = [python, "-B", str(TESTS / "support" / "sandboxed_answer.py"), *without]
+    command = [python, "-B", str(TESTS / "sandbox" / "sandboxed_answer.py"), *without]
     if os.geteuid() == 0:  # whose own interpreter may be closed too
         command = in_view(command)
     return answer(command, PYTHONPATH="")
@@ -244,6 +241,7 @@ def test_an_environment_in_a_closed_home_below_tmp_works_with_namespaces(closed_
 
 if os.geteuid() == 0:
 
+    @pytest.mark.slow
     def test_an_environment_whose_files_are_closed_themselves_is_named(closed_home: Path) -> None:
         # As `pip install` leaves them under a strict umask: to bind the folder does not help.
         (numpy_folder,) = (closed_home / "venv" / "lib").glob("python3*/site-packages/numpy")
@@ -261,6 +259,7 @@ if os.geteuid() == 0:
         assert str(closed_home) in str(said["fact"]) and "may not enter" in str(said["fact"])
         assert "namespaces" in str(said["cure"]) and "ordinary user" in str(said["cure"])
 
+    @pytest.mark.slow
     def test_a_package_in_a_closed_home_is_named_without_namespaces(closed_home: Path) -> None:
         # The interpreter and NumPy can be reached, so that only what is imported late would fail.
         (site,) = (closed_home / "venv" / "lib").glob("python3*/site-packages")
@@ -270,6 +269,7 @@ if os.geteuid() == 0:
         said = answer(in_view(command), PYTHONPATH=str(only_ours))
         assert said.get("place") == str(closed_home), said
 
+    @pytest.mark.slow
     def test_a_temporary_folder_of_roots_own_does_not_pass_for_hidden_files() -> None:
         # The canary in it would be denied to the workers' user without any sandbox.
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # mode 0700

@@ -1,4 +1,4 @@
-"""The attack corpus: reading it, and playing one attack against the real engine.
+"""The attack corpus: reading it, and playing attacks against the real engine.
 
 One file of `tests/attacks/GROUP/` is one attack: a header of comments that is TOML, then
 code as a student would hand it in. `README.md` beside them says what the header means.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from support.attack_range import Range, right_answer
@@ -64,10 +66,10 @@ class Attack:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of an attack: the verdict, all bytes that arrived, and what changed meanwhile."""
+    """What came of an attack: the verdict, where a secret arrived, and what changed meanwhile."""
 
     verdict: Verdict
-    received: bytes
+    found: tuple[str, ...]
     seconds: float
     changed: tuple[str, ...]
 
@@ -135,25 +137,47 @@ def _steps(exercise: str) -> tuple[str, ...]:
     return tuple(step.name for step in read_exercise(ROOT / "solutions" / exercise).steps)
 
 
-def play(attack: Attack, range_: Range) -> Played:
-    """Grade the submission with the attack through the real engine and see what happened."""
-    before = range_.state(attack.exercise)
-    range_.listeners.flush()
-    range_.tap.clear()
-    started = time.monotonic()
-    verdict = range_.graded(attack.exercise, attack.cells(range_.facts(attack.exercise)))
-    seconds = time.monotonic() - started
-    received = range_.tap.received
-    after = range_.state(attack.exercise)
-    touched = [f"somebody came to the {name}" for name in range_.listeners.flush()]
-    return Played(verdict, received, seconds, (*_changes(before, after), *touched))
+class _Watch(WorkProgress):
+    """Sees what happens while each attack of a class is judged."""
+
+    def __init__(self, range_: Range, exercise: str) -> None:
+        super().__init__(lambda message: None, None)
+        self.played: list[Played] = []
+        self._range, self._exercise = range_, exercise
+        self._before = range_.state(exercise)
+
+    def begin(self, number: int) -> None:
+        self._range.listeners.flush()
+        self._range.tap.clear()
+        self._begun = time.monotonic()
+
+    def done(self, result: Verdict, number: int | None = None) -> None:
+        seconds = time.monotonic() - self._begun
+        received = self._range.tap.received + result.to_json().encode()
+        after = self._range.state(self._exercise)
+        touched = [f"somebody came to the {name}" for name in self._range.listeners.flush()]
+        changed = (*_changes(self._before, after), *touched)
+        self._before = after
+        self.played.append(Played(result, self._range.found_in(received), seconds, changed))
+
+
+def play(attacks: Sequence[Attack], range_: Range) -> list[Played]:
+    """Hand in attacks on one exercise as a class; see what each does while it is judged.
+
+    The class is graded by the real engine, in one process and with one zygote.
+    """
+    (exercise,) = {attack.exercise for attack in attacks}
+    facts = range_.facts(exercise)
+    watch = _Watch(range_, exercise)
+    range_.grade(exercise, [attack.cells(facts) for attack in attacks], watch)
+    return watch.played
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    litter = set(after.pop("litter")) - set(before.pop("litter"))  # others may tidy up meanwhile
+    litter = set(after["litter"]) - set(before["litter"])  # others may tidy up meanwhile
     return [f"left behind: {path}" for path in sorted(litter)] + [
         f"{what}: {before.get(what)} became {after.get(what)}"
-        for what in sorted(set(before) | set(after))
+        for what in sorted({*before, *after} - {"litter"})
         if before.get(what) != after.get(what)
     ]
 

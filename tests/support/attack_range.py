@@ -16,7 +16,7 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ import pytest
 
 from autograder.grading import batch
 from autograder.grading.own_sandbox import begun_sandbox
+from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Verdict
@@ -34,13 +35,13 @@ from autograder.submission.reading import Submission
 from support.attack_listeners import Listeners
 from support.attack_tap import Tap, disguises
 from support.copied_exercise import copy_exercise
-from support.processes import descendants
+from support.processes import children_of_all, descendants
 
 ROOT = Path(__file__).resolve().parents[2]
 # What an attack leaves lying about begins with this, or belongs to the worker's user.
 LITTER = "litter"
 SHARED = tuple(Path(folder) for folder in ("/tmp", "/var/tmp", "/dev/shm"))
-CALL_SECONDS, SUBMISSION_SECONDS, MEGABYTES = 1.0, 10.0, 256
+CALL_SECONDS, SUBMISSION_SECONDS, MEGABYTES = 0.4, 4.0, 256
 MARKER = re.compile(r"^ *### (BEGIN|END) SOLUTION\n", re.MULTILINE)
 _IPC_RMID = 0
 
@@ -131,22 +132,28 @@ class Range:
             "results": str(self.folder / "results.json"),
         }
 
-    def graded(self, name: str, cells: tuple[str, ...], student: str = "student") -> Verdict:
-        """Return the verdict of the real engine on `cells`, an answer to the exercise `name`."""
-        exercise = self.ground(name).exercise
-        submission = Submission(student, name, cells, self.folder / f"{student}.py")
-        return batch.grade_batch(exercise.folder, [submission])[0]
+    def grade(
+        self,
+        name: str,
+        answers: Sequence[tuple[str, ...]],
+        progress: WorkProgress | None = None,
+    ) -> tuple[Verdict, ...]:
+        """Return the verdicts of the real engine on a class of answers to the exercise `name`."""
+        place = self.folder / "student.py"
+        submissions = [Submission("student", name, cells, place) for cells in answers]
+        return batch.grade_batch(self.ground(name).exercise.folder, submissions, progress=progress)
 
     def state(self, name: str) -> dict[str, Any]:
         """Return all that no submission may change, in words of what it is to its value."""
         ground = self.ground(name)
         sibling = ground.sibling._alone._worker
         users = ({sibling.uid} if sibling else set()) - {os.getuid()}
-        mine = sorted(set(descendants(os.getpid())))
+        children = children_of_all()
+        mine = sorted(set(descendants(os.getpid(), children)))
         return {
             **{str(path): _file_facts(path) for path in sorted(self.folder.rglob("*"))},
             "shared memory": Path(self.shm).read_bytes() if self.shm else b"",
-            "processes": sorted(descendants(ground.zygote.pid)),
+            "processes": sorted(descendants(ground.zygote.pid, children)),
             "zygote": (ground.zygote.pid, ground.zygote.pid in mine),
             "host's children": mine,
             "sibling": _alive(ground.sibling),

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 PATIENCE = 30  # seconds: a machine may be busy
 
 
-def descendants(pid: int) -> list[int]:
-    """Return the processes below `pid`, by the parents that /proc names."""
-    parents = {}
+def children_of_all() -> dict[int, list[int]]:
+    """Return every process that has children, with them, by the parents that /proc names."""
+    children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:  # it has ended meanwhile
                 continue
-            parents[int(entry.name)] = int(fields[1])
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    return children
+
+
+def descendants(pid: int, children: Mapping[int, list[int]] | None = None) -> list[int]:
+    """Return the processes below `pid`, and `pid`; now, or when the `children` were looked up."""
+    children = children_of_all() if children is None else children
     found = [pid]
     for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
+        found += children.get(one, ())
     return found
 
 
@@ -48,6 +56,21 @@ def wait_for(happened: Callable[[], object], said: str, patience: float = PATIEN
     while not happened():
         assert time.monotonic() < end, said
         time.sleep(0.01)
+
+
+def kill(pid: int) -> None:
+    """Kill a process, and wait until it and those below it, which die with it, have ended."""
+    family = descendants(pid)
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: all(map(_has_ended, family)), f"of {family}, some go on")
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"
 
 
 def left_in(folder: Path) -> dict[int, str]:

@@ -1,0 +1,81 @@
+"""Workers that have loaded PyTorch, all of one zygote: it takes as long as ten others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from autograder.model.exercise import Limits
+from autograder.model.request import Request, Returned
+from autograder.protocol.wire import Linear
+from autograder.sandbox import SandboxedStudent, Zygote
+
+LIMITS = Limits(seconds_per_call=10.0, memory_megabytes=1024)
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote("torch", LIMITS) as zygote:
+        yield zygote
+
+
+@pytest.mark.slow
+def test_a_worker_may_use_threads_in_array_code_without_hanging(zygote: Zygote) -> None:
+    code = (
+        "import torch\ndef f():\n    torch.set_num_threads(2)\n"
+        "    x = torch.ones(600, 600, requires_grad=True)\n    (x @ x).sum().backward()\n"
+        "    return float(x.grad.sum()), torch.get_num_threads()"
+    )
+    for _ in range(3):
+        with SandboxedStudent(zygote, (code,), seed=1) as student:
+            reply = student.ask(Request("f"))
+        assert isinstance(reply, Returned) and reply.value == (2 * 600.0**3, 2)
+
+
+def test_a_worker_multiplies_in_half_precision_without_a_program_for_each_size(
+    zygote: Zygote,
+) -> None:
+    code = (
+        "import torch\ndef f(name):\n    half = getattr(torch, name)\n"
+        "    x = torch.arange(12.0).reshape(3, 4)\n    y = x.T.contiguous()\n"
+        "    equal = torch.equal((x.to(half) @ y.to(half)).float(), (x @ y).to(half).float())\n"
+        "    return equal, torch.backends.mkldnn.enabled"
+    )
+    for name in ("bfloat16", "float16"):
+        with SandboxedStudent(zygote, (code,), seed=1) as student:
+            reply = student.ask(Request("f", (name,)))
+        assert isinstance(reply, Returned) and reply.value == (True, False)
+
+
+def test_no_random_number_depends_on_what_was_inherited(zygote: Zygote) -> None:
+    """With a layer among the arguments, PyTorch would draw its first weights."""
+    draw = "import torch\ndef f(layer): return torch.rand(4)"
+    layer = Linear(np.ones((3, 2), np.float32), np.zeros(3, np.float32))
+    drawn = []
+    for requests in ((), (Request("f", (layer,)),)):
+        zygote.inherit("a class", [("a check", requests)])
+        with SandboxedStudent(zygote, (draw,), seed=7) as student:
+            (reply,) = student.ask_all([Request("f", (layer,))], [None])
+        assert isinstance(reply, Returned)
+        drawn.append(reply.value.tolist())
+    assert drawn[0] == drawn[1]
+
+
+def test_a_layer_that_is_handed_over_is_that_of_pytorch(zygote: Zygote) -> None:
+    """Whatever the code has put in its place, and whether it was sent or inherited."""
+    code = (
+        "import torch\nclass Other(torch.nn.Linear):\n"
+        "    def __init__(self, *sizes):\n        super().__init__(*sizes)\n        self.more = 1\n"
+        "    def forward(self, x): return x[..., :3] * self.more\n"
+        "torch.nn.Linear = Other\n"
+        "def f(layer): return layer(torch.ones(2))"
+    )
+    layer = Linear(np.ones((3, 2), np.float32), np.zeros(3, np.float32))
+    request = Request("f", (layer,))
+    zygote.inherit("another class", [("a check", (request,))])
+    with SandboxedStudent(zygote, (code,), seed=7) as student:
+        for _ in range(2):  # first inherited, then sent
+            (reply,) = student.ask_all([request], [None])
+            assert isinstance(reply, Returned) and reply.value[0] == 2.0
