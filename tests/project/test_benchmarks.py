@@ -14,12 +14,10 @@ from autograder.checks.grader_run import run_graders
 from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import read_reference
 from autograder.model.request import Reply, Request
-from benchmarks.all_rows import BEGIN, END, HERE, PAGE, ROWS, filled, processor
+from benchmarks.all_rows import BEGIN, END, HERE, PAGE, filled
 from benchmarks.cost import Cost
 from benchmarks.figures import Figure, append_figure, ratios, read_figures, table
 from benchmarks.floor_judging import Expected
-from benchmarks.growth import sizes
-from benchmarks.peak_memory import PROC, PeakMemory, below, kilobytes, parents
 from benchmarks.questions_alone import everything_asked
 
 ROOT = Path(__file__).parents[2]
@@ -73,33 +71,6 @@ def test_the_table_is_put_between_the_marks_and_the_rest_of_the_page_stays() -> 
         filled(f"{BEGIN} and no end", "")
 
 
-def test_every_row_of_the_benchmark_is_on_its_page_and_tells_its_options() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert {row for row, _ in ROWS.values()} == set(range(1, 9))
-    for row, _ in ROWS.values():
-        assert f"\n| {row} | " in page
-    assert all((HERE / name).is_file() for name in ROWS)
-    command = [sys.executable, str(HERE / "growth.py"), "--help"]
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    told = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path}
-    )
-    assert {"--hand-ins", "--turns", "--exercise", "--most"} <= set(told.stdout.split())
-
-
-def test_the_classes_grow_tenfold_up_to_the_largest() -> None:
-    assert sizes(100, 1000) == [100, 1000]
-    assert sizes(100, 10_000) == [100, 1000, 10_000]
-    assert sizes(12, 12) == [12]
-
-
-def test_the_processor_has_a_name_or_at_least_a_kind() -> None:
-    assert processor("processor : 0\nmodel name\t: Fast 3000\nmodel name\t: Fast 3000\n") == (
-        "Fast 3000"
-    )
-    assert processor("processor : 0\n") != ""
-
-
 def test_the_floor_compares_values_and_of_what_is_drawn_the_shape() -> None:
     fixed, drawn, other = np.arange(3.0), np.ones((2, 2)), np.zeros((2, 2))
     expected = Expected((fixed, drawn, 5), (fixed, other, 5), (1e-6, 1e-8))
@@ -129,29 +100,6 @@ def test_the_questions_alone_are_all_that_decide_about_a_right_hand_in() -> None
     asked = {request.key for part in everything_asked(reference) for request in part}
     in_the_chain = len(reference.exercise.steps)
     assert asked <= seen and 0 < len(seen - asked) <= in_the_chain < len(asked)
-
-
-def test_the_memory_of_a_command_is_seen_while_it_runs() -> None:
-    megabytes = 64
-    code = f"import time; held = b'x' * ({megabytes} << 20); print('held', flush=True); input()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    memory = PeakMemory(seconds=0.01)
-    with memory.watching(process.pid):
-        assert process.stdout and process.stdout.readline() == "held\n"
-        seen = memory.looks
-        while memory.looks < seen + 2:
-            assert process.poll() is None
-    assert memory.first > megabytes and memory.together > megabytes
-    process.communicate("\n")
-    assert process.returncode == 0 and memory.unreadable == 0
-
-
-def test_whatever_a_process_has_started_is_below_it() -> None:
-    assert set(below(1, {2: 1, 3: 2, 4: 9, 9: 0})) == {2, 3}
-    assert parents()[os.getpid()] == os.getppid()
-    assert kilobytes(PROC / "self" / "status", "VmRSS:") > 1000
 
 
 def test_figures_of_small_classes_do_not_get_on_the_page() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.peak_memory import PeakMemory
 from benchmarks.stock_course import environment
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 _PR_SET_CHILD_SUBREAPER = 36
 
 

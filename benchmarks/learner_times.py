@@ -2,7 +2,7 @@
 `attn watch` until the answer is on the screen. Medians of one run, interleaved; then the trainings
 of `attn play`, once. Not a test.
 
-Run it as `python tests/benchmarks/learner_times.py [ROUNDS]`, on a machine that does nothing else.
+Run it as `python benchmarks/learner_times.py [ROUNDS]`, on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pexpect
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 ATTN = str(Path(sys.executable).with_name("attn"))
 EXERCISES = {"numpy": "numpy_single_head", "torch": "torch_single_head"}
 TRAINED = ("torch_single_head", "torch_multi_head", "vit_multi_head")
