@@ -58,15 +58,21 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     help="How many mutants of the reference: all, a few of each kind, or none.",
 )
 @click.option("--matrix", type=FOLDER, help="Write the kill matrix to this file.")
+@click.option("--again", is_flag=True, help="Also prove again what was proved and is as it was.")
 def verify(
-    solutions: Path, exercises: tuple[str, ...], seeds: int, mutants: str, matrix: Path | None
+    solutions: Path,
+    exercises: tuple[str, ...],
+    seeds: int,
+    mutants: str,
+    matrix: Path | None,
+    again: bool,
 ) -> None:
     """Prove the graders: every known mistake is caught and named, no right answer is refused."""
     from autograder.model.exercise import find_exercise
     from autograder.verification.run import matrix_document, prove_all
 
     chosen = [find_exercise(name, solutions).folder for name in exercises]
-    proofs = prove_all(chosen or exercise_folders(solutions), seeds, out(), mutants)
+    proofs = prove_all(chosen or exercise_folders(solutions), seeds, out(), mutants, again)
     if matrix:
         matrix.write_text(matrix_document(proofs), encoding="utf-8")
     sys.exit(1 if any(proof.gaps for proof in proofs) else 0)

@@ -38,7 +38,6 @@ class ProvedByMutants:
     exercise: str
     figures: MutantFigures
     kills: tuple[Kills, ...]
-    judged: tuple[JudgedMutant, ...]
     gaps: tuple[str, ...]
     seconds: float
 
@@ -74,7 +73,6 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
         trial.reference.exercise.name,
         figures,
         kills_of(checks, judged),
-        tuple(judged),
         tuple(gaps),
         time.monotonic() - begun,
     )

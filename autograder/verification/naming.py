@@ -15,9 +15,13 @@ from autograder.checks.marks import by_purpose
 from autograder.verification.trial import Seen, Trial
 
 
-def class_naming_gaps(trial: Trial) -> tuple[str, ...]:
-    """Return a sentence for each mistake inside the class that is not named to the student."""
-    return tuple(gap for known in trial.reference.misconceptions for gap in _gap(trial, known))
+def class_naming_gaps(trial: Trial, first: int = 0, apart: int = 1) -> tuple[str, ...]:
+    """Return a sentence for each mistake inside the class that is not named to the student.
+
+    All mistakes are tried, or beginning with the `first`, each that is `apart` from the one before.
+    """
+    tried = trial.reference.misconceptions[first::apart]
+    return tuple(gap for known in tried for gap in _gap(trial, known))
 
 
 def _gap(trial: Trial, known: Misconception) -> Iterator[str]:

@@ -6,7 +6,6 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, starmap, zip_longest
 from pathlib import Path
@@ -21,10 +20,11 @@ from autograder.grading.cores import usable_cores
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import Bounds, one_by_one
 from autograder.model.symbols import WRONG
+from autograder.verification.kept_proof import Proof, keep_proof, kept_proof, proof_key
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.matrix import kills_text
-from autograder.verification.mutation_proof import QUICK, ProvedByMutants, prove_by_mutants
-from autograder.verification.proof import Accepted, Caught, prove_accepted, prove_caught
+from autograder.verification.mutation_proof import QUICK, prove_by_mutants
+from autograder.verification.proof import prove_accepted, prove_caught
 
 EVERY, FEW, NONE = "all", "quick", "none"  # how many mutants
 # A proof takes as long as its author wants, in more memory than any machine has.
@@ -44,36 +44,30 @@ each step. For every check, the table says how many it kills, and how many of th
 """
 
 
-@dataclass(frozen=True)
-class Proof:
-    """All parts of the proof of one exercise; no `mutants` when none were asked for."""
-
-    caught: Caught
-    accepted: Accepted
-    mutants: ProvedByMutants | None = None
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """All gaps, beginning with what is not caught."""
-        mutants = self.mutants.gaps if self.mutants else ()
-        return (*self.caught.gaps, *self.accepted.gaps, *mutants)
-
-    @property
-    def seconds(self) -> float:
-        """How long all parts took together."""
-        mutants = self.mutants.seconds if self.mutants else 0.0
-        return self.caught.seconds + self.accepted.seconds + mutants
-
-
 def prove_all(
-    folders: Sequence[Path], seeds: int, console: Console, mutants: str = FEW
+    folders: Sequence[Path], seeds: int, console: Console, mutants: str = FEW, again: bool = False
 ) -> tuple[Proof, ...]:
     """Prove every exercise and print two tables, then a sentence for every gap.
 
     `seeds` are tried for each correct variant; known mistakes take longer and get fewer. `mutants`
-    says how many are judged: "all", "quick" for a few of each kind, or "none".
+    says how many are judged: "all", "quick" for a few of each kind, or "none". What was proved
+    before and has not changed is not proved once more, unless `again`.
     """
-    proofs = _proofs(folders, seeds, mutants)
+    keys = {folder: proof_key(folder, seeds, mutants) for folder in folders}
+    found = [None if again else kept_proof(folder, key) for folder, key in keys.items()]
+    proved = {folder: proof for folder, proof in zip(folders, found) if proof}
+    changed = [folder for folder in folders if folder not in proved]
+    for folder, proof in zip(changed, _proofs(changed, seeds, mutants)):
+        proved[folder] = proof
+        keep_proof(folder, keys[folder], proof)
+    proofs = tuple(proved[folder] for folder in folders)
+    _show(proofs, console)
+    if len(changed) < len(folders):
+        console.print(_unchanged(len(folders) - len(changed)))
+    return proofs
+
+
+def _show(proofs: Sequence[Proof], console: Console) -> None:
     if any(proof.mutants for proof in proofs):
         console.print(mutant_table(proofs))
         console.print()
@@ -81,7 +75,11 @@ def prove_all(
     for proof in proofs:
         for gap in proof.gaps:
             console.print(Text(f"{proof.caught.exercise}: {gap}", style="red"), soft_wrap=True)
-    return proofs
+
+
+def _unchanged(count: int) -> str:
+    which = "1 exercise has" if count == 1 else f"{count} exercises have"
+    return f"{which} not changed since this was proved; --again proves everything once more."
 
 
 def _proofs(folders: Sequence[Path], seeds: int, mutants: str) -> tuple[Proof, ...]:
