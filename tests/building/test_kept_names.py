@@ -10,7 +10,8 @@ import pytest
 
 from autograder.judging.examples import read_examples
 from autograder.submission.definitions import top_level
-from support.learner_workspace import NAME, ROOT, attn, start, stub_file
+from support.learner_workspace import NAME, ROOT, start, stub_file
+from support.typed_commands import typed
 
 KEPT = "and the names of parameters that have a default."
 FOLDERS = sorted(ROOT.glob("assignments/*_*"))
@@ -43,4 +44,4 @@ def test_a_parameter_with_another_name_passes(tmp_path: Path) -> None:
     body = "def softmax(s):\n    e = np.exp(s - s.max(-1, keepdims=True))\n"
     script = f"import numpy as np\n{body}    return e / e.sum(-1, keepdims=True)\n"
     stub_file(workspace).write_text(script, encoding="utf-8")
-    assert attn("check", f"{NAME}.softmax", folder=workspace).code == 0
+    assert typed("check", f"{NAME}.softmax", folder=workspace).code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,27 +53,35 @@ class Lesson:
         return sum(len(textwrap.wrap(line, COLUMNS)) for line in shown)
 
 
-def lessons(exercise: Exercise) -> list[Lesson]:
+@pytest.fixture
+def lesson(exercise: Exercise, step: str) -> Lesson:
+    return lessons(exercise.name)[step]
+
+
+@cache
+def lessons(name: str) -> dict[str, Lesson]:
+    """The lessons of an exercise, by step."""
+    exercise = next(each for each in EXERCISES if each.name == name)
     solution = read_solution(exercise)
     written = read_cells(solution)
     read = taught(exercise, solution, written)
-    return [
-        Lesson(cell.step, written[number - 1].source, *_around(read, number))
+    return {
+        cell.step: Lesson(cell.step, written[number - 1].source, *_around(read, number))
         for number, cell in enumerate(read)
         if cell.step
-    ]
+    }
 
 
 def _around(cells: tuple[Cell, ...], number: int) -> tuple[str, str, str]:
     return cells[number - 1].source, cells[number + 1].source, cells[number].source
 
 
-LESSONS = [(exercise, lesson) for exercise in EXERCISES for lesson in lessons(exercise)]
 every_lesson = pytest.mark.parametrize(
-    ("exercise", "lesson"),
+    ("exercise", "step"),
     [
-        pytest.param(exercise, lesson, id=f"{exercise.name}.{lesson.step}")
-        for exercise, lesson in LESSONS
+        pytest.param(exercise, step.name, id=f"{exercise.name}.{step.name}")
+        for exercise in EXERCISES
+        for step in exercise.steps
     ],
 )
 

@@ -1,7 +1,4 @@
-"""The command `attn` on what people really give it: exit codes, and errors with a cure.
-
-Everything runs through the installed command, in a process of its own.
-"""
+"""The command `attn` on what people really give it: exit codes, and errors with a cure."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import csv
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,38 +13,30 @@ import pytest
 
 from autograder.model.verdict import Outcome, Verdict
 from support.copied_exercise import copy_exercise
+from support.small_release import TOY, write_toy
+from support.typed_commands import ATTN, Run, typed
+from support.typed_commands import attn as attn_process
+from support.written_exercise import changed
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 SOLUTIONS = ROOT / "solutions"
 STUB = ROOT / "assignments" / NAME
-ATTN = str(Path(sys.executable).with_name("attn"))
 RIGHT, REFUSED, NOT_ALL = 0, 2, 1
 
 
-@dataclass(frozen=True)
-class Run:
-    """How the command ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def error(self) -> dict[str, str]:
-        """Fact, place and cure of the error, which has to have all three and nothing else."""
-        assert self.code == REFUSED, self.out + self.err
-        assert "Traceback" not in self.out + self.err
-        lines = re.findall(r"^(error|  where|  cure): +(\S.*)$", self.err, re.MULTILINE)
-        assert [name.strip() for name, _ in lines] == ["error", "where", "cure"], self.err
-        assert len(self.err.splitlines()) == 3, self.err
-        return {name.strip(): text for name, text in lines}
+def told_error(run: Run) -> dict[str, str]:
+    """Fact, place and cure of the error, which has to have all three and nothing else."""
+    assert run.code == REFUSED, run.out + run.err
+    assert "Traceback" not in run.out + run.err
+    lines = re.findall(r"^(error|  where|  cure): +(\S.*)$", run.err, re.MULTILINE)
+    assert [name.strip() for name, _ in lines] == ["error", "where", "cure"], run.err
+    assert len(run.err.splitlines()) == 3, run.err
+    return {name.strip(): text for name, text in lines}
 
 
 def attn(*words: object, folder: Path = ROOT) -> Run:
-    command = [ATTN, *map(str, words)]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return Run(run.returncode, run.stdout, run.stderr)
+    return typed(*words, folder=folder)
 
 
 def grade(folder: Path, *words: object) -> Run:
@@ -59,7 +47,8 @@ def grade(folder: Path, *words: object) -> Run:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    error = grade(tmp_path / "nowhere").error
+    words = ("grade", tmp_path / "nowhere", "--exercise", NAME, "--solutions", SOLUTIONS)
+    error = told_error(attn_process(*words, folder=ROOT))
     assert "no such folder" in error["error"] and error["where"] == str(tmp_path / "nowhere")
     assert "name a folder" in error["cure"]
 
@@ -67,7 +56,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_file_in_place_of_a_folder_is_refused_with_both_cures(tmp_path: Path) -> None:
     file = tmp_path / "ada.py"
     file.write_text("")
-    error = grade(file).error
+    error = told_error(grade(file))
     assert "this is a file" in error["error"]
     assert "homework/ada.py" in error["cure"] and "attn check" in error["cure"]
 
@@ -75,14 +64,14 @@ def test_a_file_in_place_of_a_folder_is_refused_with_both_cures(tmp_path: Path) 
 def test_a_folder_without_submissions_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     (tmp_path / ".hidden.py").write_text("x = 1", encoding="utf-8")
-    error = grade(tmp_path).error
+    error = told_error(grade(tmp_path))
     assert "no submissions" in error["error"] and error["where"] == str(tmp_path)
     assert ".py or .ipynb" in error["cure"]
     assert not tmp_path.with_name(f"{tmp_path.name}-graded").exists()
 
 
 def test_an_exercise_that_is_not_known_is_refused_and_the_known_are_named(tmp_path: Path) -> None:
-    error = attn("grade", tmp_path, "--exercise", "numpy_two_heads").error
+    error = told_error(attn("grade", tmp_path, "--exercise", "numpy_two_heads"))
     assert "'numpy_two_heads'" in error["error"]
     assert error["where"] == str(ROOT / "solutions") and NAME in error["cure"]
 
@@ -92,29 +81,28 @@ def test_away_from_the_solutions_it_is_told_where_they_were_looked_for(tmp_path:
     elsewhere.mkdir()
     graded = tmp_path / "homework"
     graded.mkdir()
-    error = attn("grade", graded, "--exercise", NAME, "--solutions", elsewhere).error
+    error = told_error(attn("grade", graded, "--exercise", NAME, "--solutions", elsewhere))
     assert error["where"] == str(elsewhere) and "name the folder" in error["cure"]
 
 
 def test_without_a_course_the_exercise_has_to_be_said(tmp_path: Path) -> None:
-    error = attn("grade", tmp_path).error
+    error = told_error(attn("grade", tmp_path))
     assert error["where"] == str(tmp_path) and "--exercise" in error["cure"]
 
 
-@pytest.mark.slow
 def test_a_course_that_nobody_has_handed_in_to_is_refused(tmp_path: Path) -> None:
     course = tmp_path / "course"
     made = attn("course", "new", course, "--exercise", NAME)
     assert made.code == RIGHT and "nbgrader generate_assignment" in made.out
-    error = attn("grade", course).error
+    error = told_error(attn("grade", course))
     assert "nobody has handed in" in error["error"]
     assert error["where"] == str(course / "submitted") and "collect" in error["cure"]
-    there = attn("demo", course).error
+    there = told_error(attn("demo", course))
     assert "already a course here" in there["error"] and there["where"] == str(course)
 
 
 def test_signs_that_colour_a_terminal_are_shown_as_they_are(tmp_path: Path) -> None:
-    error = attn("grade", tmp_path, "--exercise", "[bold]x[/]").error
+    error = told_error(attn("grade", tmp_path, "--exercise", "[bold]x[/]"))
     assert "'[bold]x[/]'" in error["error"]
 
 
@@ -149,7 +137,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Class:
     shutil.copy(STUB / f"{NAME}.ipynb", folder / "carl.ipynb")
     (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
     (folder / "emil").mkdir()
-    return Class(grade(folder), folder, folder.with_name("class-graded"))
+    return Class(grade(folder, "--processes", 1), folder, folder.with_name("class-graded"))
 
 
 def test_a_class_with_trouble_in_it_is_graded_and_the_run_says_not_all(troubled: Class) -> None:
@@ -198,17 +186,6 @@ def test_the_page_to_open_next_is_there(troubled: Class) -> None:
 
 
 @pytest.mark.slow
-def test_a_class_that_is_judged_whole_ends_well_whatever_the_marks(tmp_path: Path) -> None:
-    folder = tmp_path / "class"
-    folder.mkdir()
-    (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
-    run = grade(folder, "--output", tmp_path / "out", "--processes", 1)
-    assert run.code == RIGHT and told(run, "dora") == []
-    assert (tmp_path / "out" / "grades.csv").is_file()
-    assert not (tmp_path / "class-graded").exists()
-
-
-@pytest.mark.slow
 def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> None:
     solutions = tmp_path / "solutions"
     copy_exercise(NAME, solutions)
@@ -227,6 +204,7 @@ def test_a_grader_that_raises_is_told_and_is_nobodys_zero(tmp_path: Path) -> Non
     assert row["points"] == "" and row["student"] == "anna"
 
 
+@pytest.mark.slow
 def test_a_grader_file_with_a_syntax_error_is_told_in_three_lines(tmp_path: Path) -> None:
     solutions, folder = tmp_path / "solutions", tmp_path / "class"
     copy_exercise(NAME, solutions)
@@ -234,7 +212,7 @@ def test_a_grader_file_with_a_syntax_error_is_told_in_three_lines(tmp_path: Path
     graders.write_text("def test_(:\n", encoding="utf-8")
     folder.mkdir()
     (folder / "dora.py").write_text("x = 1\n", encoding="utf-8")
-    error = attn("grade", folder, "--exercise", NAME, "--solutions", solutions).error
+    error = told_error(attn("grade", folder, "--exercise", NAME, "--solutions", solutions))
     assert "SyntaxError" in error["error"] and error["where"] == f"{graders}:1"
     assert not (tmp_path / "class-graded" / "grades.csv").exists()
 
@@ -278,20 +256,20 @@ def test_checking_one_step_says_nothing_of_the_others(assignment: Path) -> None:
 
 
 def test_checking_a_step_that_is_not_known_names_the_known(assignment: Path) -> None:
-    error = attn("check", "soft_max", folder=assignment).error
+    error = told_error(attn("check", "soft_max", folder=assignment))
     assert "'soft_max'" in error["error"] and "softmax, initialize_weights" in error["cure"]
     assert error["where"].endswith("exercise.toml")
 
 
 def test_checking_away_from_an_assignment_says_what_is_missing(tmp_path: Path) -> None:
-    error = attn("check", "--in", tmp_path).error
+    error = told_error(attn("check", "--in", tmp_path))
     assert error["where"] == str(tmp_path) and "exercise.toml" in error["error"]
 
 
 def test_checking_without_a_file_says_what_is_missing(assignment: Path) -> None:
     for file in (f"{NAME}.py", f"{NAME}.ipynb"):
         (assignment / file).unlink()
-    error = attn("check", "--in", assignment).error
+    error = told_error(attn("check", "--in", assignment))
     assert error["where"] == str(assignment) and f"{NAME}.ipynb" in error["error"]
 
 
@@ -309,72 +287,52 @@ def test_checking_a_broken_file_tells_where_it_breaks_and_goes_on(assignment: Pa
 # --- attn build ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy with one exercise, built anew."""
-    folder = tmp_path_factory.mktemp("repository")
-    copy_exercise(NAME, folder / "solutions")
-    built = attn("build", folder / "solutions")
-    assert built.code == RIGHT, built.err
-    return folder
-
-
-@pytest.mark.slow
-def test_what_was_just_built_is_up_to_date(repository: Path) -> None:
-    run = attn("build", "--check", folder=repository)
-    assert run.code == RIGHT and "up to date" in run.out
-
-
-def test_what_is_committed_is_up_to_date(tmp_path: Path) -> None:
-    copy_exercise(NAME, tmp_path / "solutions")
-    shutil.copytree(STUB, tmp_path / "assignments" / NAME)
+def test_what_was_built_is_up_to_date_and_what_was_edited_is_named_and_left_as_it_is(
+    tmp_path: Path,
+) -> None:
+    write_toy(tmp_path / "solutions", TOY)
+    assert attn("build", tmp_path / "solutions", folder=tmp_path).code == RIGHT
+    folder = tmp_path / "assignments" / TOY
     # Not byte for byte: the last digits of what NumPy computes depend on the processor.
     run = attn("build", "--check", folder=tmp_path)
     assert run.code == RIGHT and "up to date" in run.out, run.out + run.err
 
-
-@pytest.mark.slow
-def test_every_generated_file_that_was_edited_is_named_and_left_as_it_is(
-    repository: Path, tmp_path: Path
-) -> None:
-    for name in ("solutions", "assignments"):
-        shutil.copytree(repository / name, tmp_path / name)
-    folder = tmp_path / "assignments" / NAME
-    with (folder / f"{NAME}.ipynb").open("a", encoding="utf-8") as file:
+    with (folder / f"{TOY}.ipynb").open("a", encoding="utf-8") as file:
         file.write("\n")
     # Its numbers are compared as numbers, its words to the letter.
     examples = (folder / "examples.json").read_text(encoding="utf-8")
-    (folder / "examples.json").write_text(examples.replace("Your", "My", 1), encoding="utf-8")
+    (folder / "examples.json").write_text(examples.replace("You", "I", 1), encoding="utf-8")
     (folder / "README.md").unlink()
     (folder / "more.txt").write_text("mine", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    error = attn("build", "--check", folder=tmp_path).error
+    error = told_error(attn("build", "--check", folder=tmp_path))
     assert error["error"].startswith("4 generated files are stale")
-    assert f"{NAME}/{NAME}.ipynb differs" in error["error"]
-    assert f"{NAME}/examples.json differs" in error["error"]
-    assert f"{NAME}/README.md is missing" in error["error"]
-    assert f"{NAME}/more.txt" in error["error"]
+    assert f"{TOY}/{TOY}.ipynb differs" in error["error"]
+    assert f"{TOY}/examples.json differs" in error["error"]
+    assert f"{TOY}/README.md is missing" in error["error"]
+    assert f"{TOY}/more.txt" in error["error"]
     assert "attn build" in error["cure"]
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_folder_without_exercises_is_refused(tmp_path: Path) -> None:
-    error = attn("build", tmp_path).error
+    error = told_error(attn("build", tmp_path))
     assert "no exercises" in error["error"] and error["where"] == str(tmp_path)
 
 
-@pytest.mark.parametrize("words", ["tell . softmax/3f2a9c01", "course update course"])
-def test_without_any_standard_input_nobody_is_asked(tmp_path: Path, words: str) -> None:
-    course = str(tmp_path / "course")
-    subprocess.run([ATTN, "course", "new", course, "--exercise", NAME], check=True)
-    notebook = tmp_path / "course" / "source" / NAME / f"{NAME}.ipynb"
-    notebook.write_text(notebook.read_text().replace('"points": 2.0', '"points": 1.0', 1))
-    run = subprocess.run(
-        ["bash", "-c", f'"$0" {words} <&-', ATTN],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode in (NOT_ALL, REFUSED) and "Traceback" not in run.stderr, run.stderr
-    assert "without a terminal, add --yes" in run.stdout or "write the words" in run.stderr
+def test_without_any_standard_input_nobody_is_asked(tmp_path: Path) -> None:
+    tell = ["bash", "-c", '"$0" tell . softmax/3f2a9c01 <&-', ATTN]
+    run = subprocess.run(tell, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == REFUSED and "Traceback" not in run.stderr, run.stderr
+    assert "write the words" in run.stderr
+
+
+@pytest.mark.slow
+def test_without_any_standard_input_an_update_says_what_to_add(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    assert attn("course", "new", course, "--exercise", NAME).code == RIGHT
+    changed(course / "source" / NAME, (f"{NAME}.ipynb", '"points": 2.0', '"points": 1.0'))
+    update = ["bash", "-c", '"$0" course update course <&-', ATTN]
+    run = subprocess.run(update, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == NOT_ALL and "Traceback" not in run.stderr, run.stderr
+    assert "without a terminal, add --yes" in run.stdout

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from autograder.cli.command_line import attn as whole
-from support.learner_workspace import ATTN, NAME, attn, start
+from support.learner_workspace import NAME, start
+from support.typed_commands import ATTN, typed
 
 
 def commands(group: click.Group, *before: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -27,7 +28,7 @@ EVERY = dict(commands(whole))
 
 
 def test_attn_alone_greets_and_names_the_next_command(tmp_path: Path) -> None:
-    run = attn(folder=tmp_path)
+    run = typed(folder=tmp_path)
     assert (run.code, run.err) == (0, "") and run.out.startswith("Welcome to attention-kit.")
     assert "attn start my-attention" in run.out and "attn demo" in run.out
     assert "attn --help" in run.out and list(tmp_path.iterdir()) == []
@@ -40,7 +41,7 @@ def test_in_a_workspace_attn_alone_says_where_one_is_and_how_to_go_on(tmp_path: 
     steps = ("softmax", "initialize_weights")
     facts["exercises"] = {NAME: {step: {"passed": True} for step in steps}}
     state.write_text(json.dumps(facts), encoding="utf-8")
-    run = attn(folder=workspace / NAME)
+    run = typed(folder=workspace / NAME)
     assert (run.code, run.err) == (0, "")
     assert "Single-head attention in NumPy: 2 of 11 steps passed when last checked." in run.words
     assert "You are at step 3, project_qkv" in run.words

@@ -1,25 +1,29 @@
-"""The results of a graded class once more, and words to everybody who made one mistake."""
+"""The results of a class that is graded again, and words to everybody who made one mistake."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from autograder.cli import class_results
+from autograder.errors import KitError
+from autograder.model import student_folders
 from autograder.reports.drafts import DRAFTS
-from autograder.reports.paragraphs import PARAGRAPHS
-from support.copied_exercise import copy_exercise
+from autograder.reports.paragraphs import PARAGRAPHS, Paragraph, write_paragraph
+from autograder.reports.verdict_files import find_verdict, read_verdicts
+from support.copied_exercise import ROOT, copy_exercise
 from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
+from support.typed_commands import Run, typed
 
 NAME = "numpy_single_head"
 STEP = "compute_attention_weights"
 WORDS = "Your weights are sharper than `softmax` gives them. <b>Where</b> does 1.3 come from?"
+SHOWN = "Your weights are sharper than <code>softmax</code> gives them. &lt;b&gt;Where"
+ROW_OF_CARL = "\ncarl "
 CLASS = {
     "ada": {STEP: SHARPER},
     "ben": {STEP: SHARPER_TOO},
@@ -28,13 +32,10 @@ CLASS = {
 }
 
 
-def attn(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "autograder.cli", *map(str, words)]
-    environment = os.environ | {"COLUMNS": "200"}
-    nothing = subprocess.DEVNULL
-    return subprocess.run(
-        command, env=environment, stdin=nothing, capture_output=True, text=True, check=False
-    )
+def attn(word: str, homework: Path, *words: object) -> Run:
+    """Run a command on a class of the exercise."""
+    options = ("--exercise", NAME, "--processes", 1) if word == "grade" else ("--exercise", NAME)
+    return typed(word, homework, *words, *options, folder=ROOT, COLUMNS="200")
 
 
 @pytest.fixture
@@ -52,8 +53,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(parents=True)
     for student, changed in CLASS.items():
         (folder / f"{student}.py").write_text(written(NAME, **changed), encoding="utf-8")
-    run = attn("grade", folder, "--exercise", NAME)
-    assert run.returncode == 0, run.stdout + run.stderr
+    run = attn("grade", folder)
+    assert run.code == 0, run.out + run.err
     return Path(shutil.copytree(folder.parent, folder.parents[1] / "graded", symlinks=True))
 
 
@@ -73,38 +74,78 @@ def called(homework: Path) -> str:
 
 def test_words_reach_all_who_made_the_mistake_and_nobody_else(homework: Path) -> None:
     mistake = called(homework)
-    run = attn("tell", homework, mistake, WORDS, "--exercise", NAME)
-    assert run.returncode == 0, run.stderr
-    assert "It is on the page of 2 students now." in run.stdout
-    shown = "Your weights are sharper than <code>softmax</code> gives them. &lt;b&gt;Where"
-    assert [student for student in CLASS if shown in page(homework, student)] == ["ada", "ben"]
-    assert shown in page(homework, "index")
+    run = attn("tell", homework, mistake, WORDS)
+    assert run.code == 0, run.err
+    assert "It is on the page of 2 students now." in run.out
+    assert [student for student in CLASS if SHOWN in page(homework, student)] == ["ada", "ben"]
+    assert SHOWN in page(homework, "index")
 
 
-def test_they_reach_who_makes_it_later_and_are_taken_away_again(homework: Path) -> None:
-    mistake = called(homework)
-    attn("tell", homework, mistake, WORDS, "--exercise", NAME)
+def test_a_class_that_grows_and_shrinks_has_its_files_in_place_and_the_words_where_they_belong(
+    homework: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_results, "MOST_PRINTED", len(CLASS))
+    monkeypatch.setattr(student_folders, "FILES_IN_A_FOLDER", len(CLASS))
+    step, code = called(homework).split("/")
+    write_paragraph(results(homework), Paragraph(step, code, WORDS))
+    assert files_of(results(homework)) == {student: student for student in CLASS}
+
+    # One too many for a table in the terminal, and for one folder.
     (homework / "emil.py").write_text(written(NAME, **{STEP: SHARPER}) + "\n# mine\n")
-    assert attn("grade", homework, "--exercise", NAME).returncode == 0
-    assert "From your instructor" in page(homework, "emil")
-    run = attn("tell", homework, mistake, "--remove", "--exercise", NAME)
-    assert "Nothing is on the page of 3 students now." in run.stdout
-    assert not any("From your instructor" in page(homework, each) for each in (*CLASS, "emil"))
+    run = attn("grade", homework)
+    assert run.code == 0, run.err
+    assert "5 students: the table is on the class page." in run.out and ROW_OF_CARL not in run.out
+    places = {**dict.fromkeys(CLASS, "0001-0004"), "emil": "0005-0008"}
+    assert files_of(results(homework)) == {name: f"{at}/{name}" for name, at in places.items()}
+    assert SHOWN in page(homework, places["emil"] + "/emil")
+
+    # As before, but without what was ada's.
+    (homework / "ada.py").unlink()
+    run = attn("grade", homework)
+    assert run.code == 0 and ROW_OF_CARL in run.out
+    assert files_of(results(homework)) == {name: name for name in places if name != "ada"}
+    assert not any(each.is_dir() for each in results(homework).glob("*/*"))
+
+    run = attn("tell", homework, called(homework), "--remove")
+    assert "Nothing is on the page of 2 students now." in run.out
+    class_now = ("index", "ben", "carl", "dora", "emil")
+    assert not any("From your instructor" in page(homework, each) for each in class_now)
+
+
+def files_of(output: Path) -> dict[str, str]:
+    """Where the files of each student are: verdict, page and text alike, and links lead there."""
+    verdicts = {
+        path.stem: path.relative_to(output / "verdicts").with_suffix("").as_posix()
+        for path in (output / "verdicts").rglob("*.json")
+    }
+    for ending in ("html", "txt"):
+        feedback = [
+            path.relative_to(output / "feedback").with_suffix("").as_posix()
+            for path in (output / "feedback").rglob(f"*.{ending}")
+            if path.stem != "index"
+        ]
+        assert sorted(feedback) == sorted(verdicts.values())
+    page = (output / "feedback" / "index.html").read_text(encoding="utf-8")
+    links = set(re.findall(r'href="([^"#]+)\.html"', page))
+    assert links == set(verdicts.values())
+    assert [each.student for each in read_verdicts(output / "verdicts")] == sorted(verdicts)
+    assert all(find_verdict(output / "verdicts", student) for student in verdicts)
+    return verdicts
 
 
 def test_a_mistake_that_has_a_name_can_be_written_about_too(homework: Path) -> None:
     named = "scale_scores/divided_by_the_dimension"
     assert named in page(homework, "index")
-    run = attn("tell", homework, named, "Look at the paper.", "--exercise", NAME)
-    assert run.returncode == 0, run.stderr
+    run = attn("tell", homework, named, "Look at the paper.")
+    assert run.code == 0, run.err
     assert "Look at the paper." in page(homework, "dora")
 
 
 def test_a_mistake_that_nobody_made_is_refused_with_those_that_there_are(homework: Path) -> None:
-    run = attn("tell", homework, "softmax/abc", "words", "--exercise", NAME)
-    assert run.returncode == 2
-    assert "nobody in this class has made the mistake 'softmax/abc'" in run.stderr
-    assert called(homework) in run.stderr
+    run = attn("tell", homework, "softmax/abc", "words")
+    assert run.code == 2
+    assert "nobody in this class has made the mistake 'softmax/abc'" in run.err
+    assert called(homework) in run.err
     assert not (results(homework) / PARAGRAPHS).exists()
 
 
@@ -120,48 +161,47 @@ def test_without_a_mistake_or_words_nothing_is_begun(
     words: list[str], said: str, tmp_path: Path
 ) -> None:
     run = attn("tell", tmp_path, *words)
-    assert run.returncode == 2
-    assert said in " ".join(run.stderr.split())
+    assert run.code == 2
+    assert said in " ".join(run.err.split())
 
 
 def test_a_report_judges_nobody_and_says_who_is_not_judged(homework: Path) -> None:
     before = page(homework, "ada")
     (results(homework) / "feedback" / "ada.html").unlink()
-    assert attn("report", homework, "--exercise", NAME).returncode == 0
+    assert attn("report", homework).code == 0
     assert page(homework, "ada") == before
     with (homework / "ben.py").open("a", encoding="utf-8") as file:
         file.write("\nmore = 1\n")
-    run = attn("report", homework, "--exercise", NAME)
-    assert run.returncode == 2
-    assert "1 of 4 submissions are not judged as they are now (ben)" in run.stderr
-    assert "attn grade" in run.stderr
+    run = attn("report", homework)
+    assert run.code == 2
+    assert "1 of 4 submissions are not judged as they are now (ben)" in run.err
+    assert "attn grade" in run.err
 
 
 def test_a_class_that_was_never_graded_has_no_report(tmp_path: Path) -> None:
     folder = tmp_path / "homework"
     folder.mkdir()
     (folder / "ada.py").write_text(written(NAME), encoding="utf-8")
-    run = attn("report", folder, "--exercise", NAME)
-    assert run.returncode == 2
-    assert "this class has not been graded yet" in run.stderr
+    run = attn("report", folder)
+    assert run.code == 2
+    assert "this class has not been graded yet" in run.err
     assert [each.name for each in tmp_path.iterdir()] == ["homework"]
 
 
 @pytest.mark.parametrize("damaged", ["{", "[1]", '[{"step": 1, "code": "", "text": ""}]'])
 def test_a_damaged_file_of_words_is_refused_and_nothing_is_lost(
-    homework: Path, damaged: str
+    tmp_path: Path, damaged: str
 ) -> None:
-    file = results(homework) / PARAGRAPHS
+    file = tmp_path / PARAGRAPHS
     file.write_text(damaged, encoding="utf-8")
-    run = attn("tell", homework, called(homework), WORDS, "--exercise", NAME)
-    assert run.returncode == 2
-    assert "this file is damaged" in run.stderr
+    with pytest.raises(KitError, match="this file is damaged"):
+        write_paragraph(tmp_path, Paragraph(STEP, "3f2a9c01", WORDS))
     assert file.read_text(encoding="utf-8") == damaged
 
 
 @pytest.mark.slow  # the class is graded a second time, by another catalogue
 def test_a_draft_taken_over_names_the_mistake(homework: Path, tmp_path: Path) -> None:
-    attn("tell", homework, called(homework), WORDS, "--exercise", NAME)
+    attn("tell", homework, called(homework), WORDS)
     draft = (results(homework) / DRAFTS).read_text(encoding="utf-8")
     assert "Ada" not in draft
     name = f"unnamed_{called(homework).split('/')[1]}"
@@ -173,21 +213,11 @@ def test_a_draft_taken_over_names_the_mistake(homework: Path, tmp_path: Path) ->
     body = body.replace("softmax(", "solution.softmax(")
     taken = text.replace(f"\nclass {STEP}:\n", f"\nclass {STEP}:\n{body}\n")
     catalogue.write_text(taken, encoding="utf-8")
-    run = attn("grade", homework, "--exercise", NAME, "--solutions", tmp_path / "solutions")
-    assert run.returncode == 0, run.stderr
+    run = attn("grade", homework, "--solutions", tmp_path / "solutions")
+    assert run.code == 0, run.err
     for student in ("ada", "ben"):
         verdict = json.loads((results(homework) / "verdicts" / f"{student}.json").read_text())
         (step,) = (each for each in verdict["steps"] if each["name"] == STEP)
         assert {each["finding"]["misconception"] for each in step["checks"] if each["finding"]} == {
             name
         }
-
-
-def test_the_files_of_who_took_the_hand_in_back_do_not_stay(homework: Path) -> None:
-    folder = results(homework)
-    assert len(list(folder.glob("*/ada.*"))) == 3
-    (homework / "ada.py").unlink()
-    assert attn("grade", homework, "--exercise", NAME).returncode == 0
-    assert list(folder.glob("*/ada.*")) == []
-    assert len(list(folder.glob("*/ben.*"))) == 3
-    assert (folder / "feedback" / "index.html").is_file()

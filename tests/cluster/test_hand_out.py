@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from autograder.cluster.hand_out import MOST_TRIES, HandOut
 from autograder.cluster.parcel import pack, unpack
+from autograder.cluster.remote_grader import receive
 from autograder.cluster.returned_verdict import is_answer
 from autograder.errors import KitError
-from autograder.grading.classroom import grade_class
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import Cause, Loss
-from autograder.model.verdict import Verdict
+from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.submission.reading import Submission
-from support.handed_in import EXERCISE, handed_in
+from support.verdicts import EXERCISE, verdict
 
 
 def test_every_hand_in_is_handed_out_once_in_batches() -> None:
@@ -67,11 +69,13 @@ def test_a_hand_in_that_was_judged_twice_counts_once() -> None:
 # --- what comes back -----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Submission, Verdict]:
-    (submission,) = handed_in(tmp_path_factory.mktemp("one"), "half_finished")
-    (verdict,) = grade_class(EXERCISE, (submission,), processes=1)
-    return submission, verdict
+@pytest.fixture
+def judged() -> tuple[Submission, Verdict]:
+    """A hand-in, and a verdict on it in which the first step is wrong."""
+    handed_in = Submission("ada", EXERCISE.name, ("x = 1",), Path("ada.py"))
+    made = verdict("ada", softmax=Finding(Outcome.RAISED, "x"))
+    hashes = (handed_in.code_hash, exercise_hash(EXERCISE.folder))
+    return handed_in, replace(made, code_hash=hashes[0], exercise_hash=hashes[1])
 
 
 def believed(judged: tuple[Submission, Verdict], returned: object, allowed: bool = False) -> bool:
@@ -146,3 +150,12 @@ def test_other_libraries_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(KitError, match=r"numpy \S+ instead of 1\.0"):
         unpack(sent.name, sent.archive, sent.exercise_hash, versions, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_that_may_start_no_process_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(multiprocessing, "current_process", lambda: SimpleNamespace(daemon=True))
+    with pytest.raises(KitError, match="daemon") as caught:
+        receive("run", "name", b"", "", {}, False)
+    assert "DASK_DISTRIBUTED__WORKER__DAEMON=False" in caught.value.cure

@@ -19,7 +19,7 @@ from distributed.core import Status
 from autograder.cluster.cluster_pool import ClusterPool
 from autograder.cluster.hand_out import MOST_TRIES
 from autograder.grading.classroom import grade_class
-from support.dask_machines import address_of, scheduler
+from cluster.dask_machines import address_of, scheduler
 from support.handed_in import EXERCISE, handed_in
 from support.released_course import (
     command,

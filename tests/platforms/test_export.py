@@ -20,8 +20,8 @@ from autograder.platforms.mark_export import FilledTable, fill
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.verdict_files import write_verdicts
 from autograder.submission.reading import Submission
-from support.platform_downloads import attn
-from support.released_course import NAME, grade, released_course, sample_class
+from platforms.platform_downloads import attn
+from support.released_course import NAME, graded_course
 from support.verdicts import EXERCISE, verdict
 
 CANVAS = (
@@ -210,29 +210,27 @@ def test_the_command_fills_in_the_marks_of_a_graded_folder(tmp_path: Path) -> No
     table, target = file(tmp_path, CANVAS), tmp_path / "filled.csv"
     words = ("export", "canvas", tmp_path / "hw", "--into", table, "--to", target)
     run = attn(*words)
-    assert run.returncode == 2 and "--column" in run.stderr
+    assert run.code == 2 and "--column" in run.err
     run = attn(*words, "--column", "Attention")
-    assert run.returncode == 0 and "2 of 2 marks filled in" in run.stdout, run.stdout + run.stderr
+    assert run.code == 0 and "2 of 2 marks filled in" in run.out, run.out + run.err
     assert [row[5] for row in rows(target.read_bytes())[3:]] == ["22", "3.00", "EX", "22", ""]
     assert table.read_bytes().decode() == CANVAS
 
 
 @pytest.mark.slow
 def test_marks_go_out_of_a_course_as_its_gradebook_has_them(tmp_path: Path) -> None:
-    students = sample_class("correct_einsum", "mistake_not_scaled", "broken_syntax")
-    course = released_course(tmp_path / "course", students)
-    assert grade(course).returncode == 0
+    names = ("correct_einsum", "mistake_not_scaled")
+    course = graded_course(tmp_path / "course", *names)
     with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
         book.add_student("absent")
-    names = [student.name for student in students]
     listed = (*names, "absent")
     lines = [f'"{name}, X",{at},{name},A,\r\n' for at, name in enumerate(listed, 1)]
     head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
     table, target = file(tmp_path, head + "".join(lines)), tmp_path / "filled.csv"
     run = attn("export", "canvas", course.directory, "--into", table, "--to", target)
-    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.code == 0, run.out + run.err
     entries = read_gradebook(course, NAME).entries
-    assert "absent: has no mark, and the cell stays as it is." in run.stdout
+    assert "absent: has no mark, and the cell stays as it is." in run.out
     filled = {row[2]: float(row[4]) for row in rows(target.read_bytes())[2:] if row[4]}
     assert filled == {name: entries[name].points for name in names}
     assert len(set(filled.values())) > 1

@@ -28,9 +28,9 @@ from autograder.platforms.gradescope_results import gradescope_results
 from autograder.platforms.gradescope_scripts import run_script, setup_script
 from autograder.reports.verdict_files import read_verdicts
 from demo.sample_class import hand_in
-from support.gradescope_schema import GRADESCOPE
+from platforms.gradescope_schema import GRADESCOPE
+from platforms.platform_downloads import ROOT, attn
 from support.machines import as_in_docker
-from support.platform_downloads import ROOT, attn
 from support.released_course import NAME, sample_class
 from support.student_disk import PIN, copy_packages
 from support.verdicts import EXERCISE
@@ -76,8 +76,8 @@ def test_the_scripts_lie_at_the_top_and_can_be_run(tmp_path: Path) -> None:
     target = tmp_path / "new" / "autograder.zip"
     given = ("--wheel", wheel(tmp_path), "--secret", secret(tmp_path), "--partial-points")
     run = attn("gradescope", NAME, "--to", target, *given)
-    assert run.returncode == 0, run.stderr
-    assert "an assignment of 22 points" in run.stdout and "keep it private" in run.stdout
+    assert run.code == 0, run.err
+    assert "an assignment of 22 points" in run.out and "keep it private" in run.out
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     with zipfile.ZipFile(target) as archive:
         modes = {each.filename: each.external_attr >> 16 for each in archive.infolist()}
@@ -96,12 +96,12 @@ def test_the_scripts_lie_at_the_top_and_can_be_run(tmp_path: Path) -> None:
 
 def test_a_courses_points_and_rules_go_along(tmp_path: Path) -> None:
     course, target = tmp_path / "course", tmp_path / "autograder.zip"
-    assert attn("course", "new", course, "--exercise", NAME).returncode == 0
+    assert attn("course", "new", course, "--exercise", NAME).code == 0
     facts = course / "attn.toml"
     facts.write_text(f"partial_points = true\n{facts.read_text()}\n[points.{NAME}]\nsoftmax = 5\n")
     run = attn("gradescope", NAME, "--course", course, "--to", target, "--wheel", wheel(tmp_path))
-    assert run.returncode == 0, run.stderr
-    assert "an assignment of 25 points" in run.stdout
+    assert run.code == 0, run.err
+    assert "an assignment of 25 points" in run.out
     with zipfile.ZipFile(target) as archive:
         manifest = tomllib.loads(archive.read(f"solutions/{NAME}/exercise.toml").decode())
         assert b"--partial-points" in archive.read("run_autograder")
@@ -113,15 +113,15 @@ def test_a_secret_or_a_file_that_is_there_is_never_lost(tmp_path: Path) -> None:
     target.write_bytes(b"mine")
     words = ("gradescope", NAME, "--wheel", wheel(tmp_path), "--to")
     there = attn(*words, target)
-    assert there.returncode == 2 and "such a file already" in there.stderr
+    assert there.code == 2 and "such a file already" in there.err
     assert target.read_bytes() == b"mine"
     for content in (b"", SECRET + b"x", b"x" * 100_000):
         wrong = attn(*words, tmp_path / "b.zip", "--secret", secret(tmp_path, content))
-        assert wrong.returncode == 2 and "input.secret" in wrong.stderr
+        assert wrong.code == 2 and "input.secret" in wrong.err
     missing = attn(*words, tmp_path / "b.zip", "--secret", tmp_path / "nowhere")
-    assert missing.returncode == 2 and "nowhere cannot be read" in missing.stderr
+    assert missing.code == 2 and "nowhere cannot be read" in missing.err
     nobody = attn("gradescope", "no_such", "--to", tmp_path / "b.zip")
-    assert nobody.returncode == 2 and NAME in nobody.stderr
+    assert nobody.code == 2 and NAME in nobody.err
     assert not (tmp_path / "b.zip").exists()
 
 
@@ -212,7 +212,7 @@ def test_a_hand_in_gets_in_gradescopes_folders_what_it_gets_from_attn_grade(
 ) -> None:
     archive = tmp_path / "autograder.zip"
     run = attn("gradescope", NAME, "--to", archive, "--secret", secret(tmp_path))
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     built = container.build(archive)
     assert built.returncode == 0 and "grade untrusted code here: yes" in built.stdout, built
 
@@ -226,7 +226,7 @@ def test_a_hand_in_gets_in_gradescopes_folders_what_it_gets_from_attn_grade(
     (container.root / "submission" / "nbgrader_config.py").write_text("1 / 0\n", encoding="utf-8")
     (container.root / "submission" / "link").symlink_to(container.root / "source")
     (homework / "submission" / "nbgrader_config.py").write_text("1 / 0\n", encoding="utf-8")
-    assert attn("grade", homework, "--exercise", NAME).returncode == 0
+    assert attn("grade", homework, "--exercise", NAME).code == 0
     graded = container.grade()
     assert graded.returncode == 0, graded.stdout + graded.stderr
     assert "Protection while grading: landlock." in graded.stdout
@@ -248,7 +248,7 @@ def test_without_any_sandbox_the_rights_of_files_still_hide_the_solution(
 ) -> None:
     archive = tmp_path / "autograder.zip"
     words = ("--to", archive, "--allow-protection", "process")
-    assert attn("gradescope", NAME, *words).returncode == 0
+    assert attn("gradescope", NAME, *words).code == 0
     assert container.build(archive).returncode == 0
     source = container.root / "source"
     names = [str(source / f"solutions/{NAME}/solution.py"), str(source / "input.secret")]
@@ -268,8 +268,8 @@ def test_a_hand_in_without_a_file_to_grade_is_told_so_in_every_step(tmp_path: Pa
     """The words of a student who has uploaded something else, through `attn result`."""
     (tmp_path / "class" / "submission").mkdir(parents=True)
     (tmp_path / "class" / "submission" / "notes.pdf").write_bytes(b"%PDF")
-    assert attn("grade", tmp_path / "class", "--exercise", NAME).returncode == 1
+    assert attn("grade", tmp_path / "class", "--exercise", NAME).code == 1
     run = attn("result", tmp_path / "class-graded", "--format", "gradescope")
-    facts = json.loads(run.stdout)
+    facts = json.loads(run.out)
     assert facts["score"] == 0.0
     assert all("There is no notebook" in test["output"] for test in facts["tests"])

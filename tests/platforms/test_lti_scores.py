@@ -15,8 +15,8 @@ from autograder.errors import KitError
 from autograder.platforms.lti_scores import LtiScores, lti_scores, read_users
 from autograder.platforms.mark import NOT_JUDGED, StudentMark
 from autograder.reports.verdict_files import write_verdicts
-from support.platform_downloads import attn
-from support.released_course import NAME, grade, released_course, sample_class
+from platforms.platform_downloads import attn
+from support.released_course import NAME, graded_course
 from support.verdicts import verdict
 
 # As https://www.imsglobal.org/spec/lti-ags/v2p0 has a score: what must be there, of which kind,
@@ -153,27 +153,25 @@ def test_the_command_writes_scores_and_says_who_has_none(tmp_path: Path) -> None
     users = roster(tmp_path, "student_id,lti_user_id\nada,U1\n")
     target = tmp_path / "scores.json"
     run = attn("export", "lti", tmp_path / "hw", "--roster", users, "--to", target)
-    assert run.returncode == 1 and "1 of 2 marks written as scores" in run.stdout
-    assert "ben: has no user of the platform in the roster." in run.stdout
+    assert run.code == 1 and "1 of 2 marks written as scores" in run.out
+    assert "ben: has no user of the platform in the roster." in run.out
     found = json.loads(target.read_text(encoding="utf-8"))
     Draft202012Validator(SCORES).validate(found)
     assert [each["userId"] for each in found] == ["U1"]
     assert abs(datetime.fromisoformat(found[0]["timestamp"]) - datetime.now(UTC)) < timedelta(1)
     over = attn("export", "lti", tmp_path / "hw", "--roster", users, "--to", users)
-    assert over.returncode == 2 and users.read_text(encoding="utf-8").startswith("student_id")
+    assert over.code == 2 and users.read_text(encoding="utf-8").startswith("student_id")
 
 
 @pytest.mark.slow
 def test_scores_are_the_marks_of_a_courses_gradebook(tmp_path: Path) -> None:
-    students = sample_class("correct_einsum", "mistake_not_scaled")
-    course = released_course(tmp_path / "course", students)
-    assert grade(course).returncode == 0
-    names = [student.name for student in students]
+    names = ("correct_einsum", "mistake_not_scaled")
+    course = graded_course(tmp_path / "course", *names)
     users = roster(tmp_path, "id,who\n" + "".join(f"{name},u-{name}\n" for name in names))
     target = tmp_path / "scores.json"
     words = ("--roster", users, "--user-column", "who", "--to", target)
     run = attn("export", "lti", course.directory, *words)
-    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.code == 0, run.out + run.err
     entries = read_gradebook(course, NAME).entries
     found = json.loads(target.read_text(encoding="utf-8"))
     Draft202012Validator(SCORES).validate(found)

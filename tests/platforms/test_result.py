@@ -29,8 +29,8 @@ from autograder.platforms.job_summary import job_summary
 from autograder.platforms.junit_report import junit_report
 from autograder.reports.verdict_files import read_verdict, write_verdicts
 from autograder.submission.reading import Submission
-from support.gradescope_schema import GRADESCOPE
-from support.platform_downloads import attn
+from platforms.gradescope_schema import GRADESCOPE
+from platforms.platform_downloads import attn
 from support.released_course import grade, released_course, sample_class
 from support.verdicts import EXERCISE, verdict
 
@@ -140,15 +140,15 @@ def test_a_screen_reader_hears_what_the_table_of_a_job_holds() -> None:
 def test_the_command_writes_each_form_from_a_folder_of_results(tmp_path: Path) -> None:
     write_verdicts(tmp_path / "verdicts", [verdict("ada"), hostile()])
     several = attn("result", tmp_path, "--format", "junit")
-    assert several.returncode == 2 and "--student: ada, eve" in several.stderr
+    assert several.code == 2 and "--student: ada, eve" in several.err
     target = tmp_path / "results.json"
     words = ("--format", "gradescope", "--student", "eve", "--to", target)
-    assert attn("result", tmp_path, *words).returncode == 0
+    assert attn("result", tmp_path, *words).code == 0
     assert target.read_text(encoding="utf-8") == gradescope_results(hostile())
     alone = attn("result", tmp_path / "verdicts" / "ada.json", "--format", "classroom")
-    assert alone.stdout == classroom_results(verdict("ada")) + "\n"
+    assert alone.out == classroom_results(verdict("ada")) + "\n"
     missing = attn("result", tmp_path / "nobody.json", "--format", "summary")
-    assert missing.returncode == 2 and "no such verdict" in missing.stderr
+    assert missing.code == 2 and "no such verdict" in missing.err
 
 
 def test_a_verdict_of_another_version_is_refused_and_one_without_is_read(tmp_path: Path) -> None:

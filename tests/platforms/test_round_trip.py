@@ -10,7 +10,7 @@ import pytest
 
 from autograder.reports.verdict_files import read_verdicts
 from demo.sample_class import hand_in
-from support.platform_downloads import ROOT, attn, download, zipped
+from platforms.platform_downloads import ROOT, attn, download, zipped
 from support.released_course import NAME, sample_class
 from support.verdicts import EXERCISE
 
@@ -30,9 +30,9 @@ def test_what_comes_out_of_moodle_goes_back_with_the_marks_of_the_class(tmp_path
             files[f"{folder}/{made.name}"] = inside
     zip_file, homework = download(tmp_path / "moodle.zip", files), tmp_path / "homework"
     run = attn("collect", zip_file, "--to", homework, "--exercise", NAME)
-    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.code == 0, run.out + run.err
     run = attn("grade", homework, "--exercise", NAME, "--solutions", ROOT / "solutions")
-    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.code == 0, run.out + run.err
     verdicts = {each.student: each for each in read_verdicts(tmp_path / "homework-graded/verdicts")}
     assert sorted(verdicts) == sorted(f"zoe_{name}" for name in STUDENTS)
 
@@ -42,7 +42,7 @@ def test_what_comes_out_of_moodle_goes_back_with_the_marks_of_the_class(tmp_path
     sheet.write_bytes(("\ufeff" + head + "".join(lines)).encode())
     words = ("--into", sheet, "--roster", homework / "collected.csv", "--to", tmp_path / "out.csv")
     run = attn("export", "moodle", homework, *words)
-    assert run.returncode == 0 and "3 of 3 marks filled in" in run.stdout, run.stdout + run.stderr
+    assert run.code == 0 and "3 of 3 marks filled in" in run.out, run.out + run.err
     text = (tmp_path / "out.csv").read_bytes().decode()
     assert text.startswith("\ufeffIdentifier") and text.count("\r\n") == 5
     filled = [row[3] for row in csv.reader(io.StringIO(text, newline=""))][1:]

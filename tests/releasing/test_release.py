@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,46 +19,28 @@ import nbclient
 import nbformat
 import pytest
 
-from autograder.building.build import build
-from autograder.building.leak import refuse_leaks
 from autograder.building.regions import BEGIN, END
-from autograder.checks.recording import record_examples
-from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
 from autograder.model.symbols import HIDDEN
-from autograder.releasing.contents import exercise_files
 from autograder.releasing.first_cell import with_first_cell
-from autograder.releasing.pages import files_address
-from autograder.releasing.release import ReleaseOptions, Wheel, release
 from autograder.releasing.search import MARKERS, Source
-from autograder.releasing.wheel import wheel_requires
-from autograder.submission.code import read_code
-from autograder.submission.missing_step import written
-from support.copied_exercise import copy_exercise
 from support.student_disk import Disk, given_away, jupyter_packages, kernel_of, new_disk
+from support.typed_commands import typed
+
+pytestmark = pytest.mark.slow  # the kit is built and installed, and kernels run
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
 SOURCE = Source(ROOT / "solutions", ROOT / "assignments")
 STEPS = read_exercise(ROOT / "solutions" / NAME).steps
-SECRETS = tuple(secret for secret in SOURCE.secrets if secret.text not in MARKERS)
-
-Content = dict[str, bytes]  # of a folder: path to bytes
-
-
-def attn(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of the instructor's, in the repository."""
-    command = [sys.executable, "-m", "autograder.cli", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The NumPy exercise, released by the command, with an archive."""
     folder = tmp_path_factory.mktemp("release") / "handout"
-    done = attn("release", NAME, "--to", folder, "--zip")
-    assert done.returncode == 0, done.stderr
-    assert f"attn grade homework --exercise {NAME}" in done.stdout
+    done = typed("release", NAME, "--to", folder, "--zip", folder=ROOT)
+    assert done.code == 0, done.err
     return folder
 
 
@@ -138,7 +119,6 @@ def run(notebook: nbformat.NotebookNode, folder: Path, kernel: str) -> None:
 # --- the whole exercise, on a disk with nothing else on it ---------------------------------------
 
 
-@pytest.mark.slow
 def test_a_student_of_the_numpy_exercise_installs_neither_pytorch_nor_nbgrader(disk: Disk) -> None:
     assert disk.run(disk.python, "-c", "import autograder, numpy")[0] == 0
     for name in ("torch", "nbgrader", "jupyterlab", "matplotlib", "jupytext"):
@@ -148,7 +128,6 @@ def test_a_student_of_the_numpy_exercise_installs_neither_pytorch_nor_nbgrader(d
     assert code == 0, said
 
 
-@pytest.mark.slow
 def test_the_size_that_the_readme_tells_is_the_size_on_the_disk(disk: Disk) -> None:
     files = [path for path in disk.packages.rglob("*") if path.is_file()]
     others = [
@@ -163,14 +142,12 @@ def test_the_size_that_the_readme_tells_is_the_size_on_the_disk(disk: Disk) -> N
     assert told == pytest.approx(megabytes, rel=0.1)
 
 
-@pytest.mark.slow
 def test_the_untouched_stub_fails_in_words(disk: Disk) -> None:
     code, said = disk.attn("check", "softmax")
     assert code == 1
     assert "softmax" in said and "not written yet" in said and "Traceback" not in said
 
 
-@pytest.mark.slow
 def test_the_reference_pasted_in_passes(disk: Disk) -> None:
     file = disk.handout / f"{NAME}.py"
     stub = file.read_text(encoding="utf-8")
@@ -187,14 +164,12 @@ def test_the_reference_pasted_in_passes(disk: Disk) -> None:
         file.write_text(stub, encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_workspace_can_be_laid_out_from_the_installed_kit(disk: Disk, tmp_path: Path) -> None:
     code, said = disk.run(disk.python.parent / "attn", "start", tmp_path / "mine")
     assert code == 0, said
     assert (tmp_path / "mine" / NAME / f"{NAME}.ipynb").is_file()
 
 
-@pytest.mark.slow
 def test_the_notebook_with_the_reference_in_place_runs_from_top_to_bottom(
     disk: Disk, kernel: str, tmp_path: Path
 ) -> None:
@@ -213,7 +188,6 @@ def test_the_notebook_with_the_reference_in_place_runs_from_top_to_bottom(
     assert read.cells[0].outputs == []
 
 
-@pytest.mark.slow
 def test_the_untouched_notebook_stops_at_its_first_check_in_words(
     disk: Disk, kernel: str, tmp_path: Path
 ) -> None:
@@ -223,9 +197,9 @@ def test_the_untouched_notebook_stops_at_its_first_check_in_words(
     assert "`softmax` is not written yet" in str(caught.value)
 
 
-@pytest.mark.slow
 def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> None:
-    assert given_away(disk.root, SECRETS) == []
+    secrets = tuple(secret for secret in SOURCE.secrets if secret.text not in MARKERS)
+    assert given_away(disk.root, secrets) == []
     planted = {
         "home/notes.txt": solved()["softmax"],
         "venv/lib/x/site-packages/numpy/extra.py": solved()["SingleHeadAttention"],
@@ -235,39 +209,16 @@ def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> Non
     for name, text in planted.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    assert sorted(given_away(tmp_path, SECRETS)) == sorted(planted)
+    assert sorted(given_away(tmp_path, secrets)) == sorted(planted)
 
 
-@pytest.mark.slow
 def test_the_installed_kit_has_no_solution_to_show(disk: Disk) -> None:
     for command in ("solution", "puzzle"):
         code, said = disk.attn(command, "softmax")
         assert code == 1 and "came without solutions" in " ".join(said.split())
 
 
-@pytest.mark.parametrize("name", SOURCE.names)
-def test_in_an_untouched_handout_neither_file_counts_as_work(name: str) -> None:
-    # Else the notebook, which is read first, hides what a student wrote in the .py.
-    exercise = read_exercise(SOURCE.assignments / name)
-    for suffix in (".py", ".ipynb"):
-        code = read_code(exercise.folder / f"{name}{suffix}", exercise)
-        assert written(code.cells, exercise) == frozenset(), suffix
-
-
 # --- the first cell ------------------------------------------------------------------------------
-
-
-def test_the_notebook_differs_from_the_assignment_by_its_first_cell_and_nothing_else(
-    released: Path, wheel: Path
-) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        there = archive.read(f"autograder/assignments/{NAME}/{NAME}.ipynb").decode("utf-8")
-    out = (released / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
-    facts: dict[str, Any] = json.loads(out)
-    nbformat.validate(nbformat.reads(out, as_version=4))
-    first, *facts["cells"] = facts["cells"]
-    assert json.dumps(facts, indent=1, ensure_ascii=False, sort_keys=True) + "\n" == there
-    assert "%pip install --quiet ./attention_kit-" in "".join(first["source"])
 
 
 def uninstall(disk: Disk) -> None:
@@ -286,7 +237,6 @@ def install_again(disk: Disk) -> None:
     assert code == 0, said
 
 
-@pytest.mark.slow
 def test_the_first_cell_installs_the_kit_where_it_is_missing_and_else_does_nothing(
     disk: Disk, kernel: str, tmp_path: Path
 ) -> None:
@@ -307,7 +257,6 @@ def test_the_first_cell_installs_the_kit_where_it_is_missing_and_else_does_nothi
         install_again(disk)
 
 
-@pytest.mark.slow  # as the test above, but from an address in place of a folder
 def test_online_the_first_cell_gets_the_kit_and_the_files_for_a_notebook_that_is_alone(
     disk: Disk, wheel: Path, kernel: str, tmp_path: Path
 ) -> None:
@@ -339,21 +288,6 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.mark.slow  # a release of its own
-def test_with_a_repository_the_page_opens_the_notebook_in_colab_and_binder(
-    small: Source, wheel: Path, tmp_path: Path
-) -> None:
-    order = ReleaseOptions((NAME,), repository="ada/attention", wheel=wheel)
-    release(small, order, tmp_path / "out")
-    page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    notebook = f"{NAME}/{NAME}.ipynb"
-    assert f"https://colab.research.google.com/github/ada/attention/blob/HEAD/{notebook}" in page
-    assert f"/v2/gh/ada/attention/HEAD?labpath={notebook.replace('/', '%2F')}" in page
-    (first, *_) = notebook_in(tmp_path / "out" / NAME).cells
-    assert f"{files_address('ada/attention', NAME)}/{wheel.name}" in first.source
-
-
-@pytest.mark.slow
 def test_binder_installs_from_the_top_of_the_release(released: Path, disk: Disk) -> None:
     install = (disk.python, "-m", "pip", "install", "--dry-run", "--force-reinstall", "--no-deps")
     lines = (released / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
@@ -363,31 +297,6 @@ def test_binder_installs_from_the_top_of_the_release(released: Path, disk: Disk)
     assert (released / "binder" / "runtime.txt").read_text(encoding="utf-8").startswith("python-3.")
 
 
-# --- what goes out, and what is refused ----------------------------------------------------------
-
-
-def test_an_archive_holds_what_the_folder_holds_in_a_folder_of_that_name(released: Path) -> None:
-    with zipfile.ZipFile(released / f"{NAME}.zip") as archive:
-        packed = {name: archive.read(name) for name in archive.namelist()}
-    folder = {
-        path.relative_to(released).as_posix(): path.read_bytes()
-        for path in (released / NAME).rglob("*")
-    }
-    assert packed == folder
-    names = [f"{NAME}.ipynb", f"{NAME}.py", "README.md", "CHECKLIST.md", "examples.json"]
-    for name in (*names, "exercise.toml", "requirements.txt"):
-        assert f"{NAME}/{name}" in packed
-
-
-def test_the_readme_begins_with_a_zip_and_without_an_environment(released: Path) -> None:
-    text = (released / NAME / "README.md").read_text(encoding="utf-8")
-    steps = re.findall(r"^\d\. \*\*([^*]+)\*\*", text, re.MULTILINE)
-    assert steps[:4] == ["Unpack", "Make an environment", "Enter it", "Install"]
-    assert "`py -m venv ..\\attention-env`" in text
-    assert "`..\\attention-env\\Scripts\\activate`" in text
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the lines for macOS and Linux")
 def test_the_environment_of_the_readme_is_one_in_which_pip_installs(
     released: Path, tmp_path: Path
@@ -403,217 +312,8 @@ def test_the_environment_of_the_readme_is_one_in_which_pip_installs(
     assert run.stdout.splitlines()[-1] == str(tmp_path / "attention-env" / "bin" / "python")
 
 
-def test_the_wheel_holds_the_engine_and_the_public_exercises_alone(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    tops = {name.split("/")[0] for name in names}
-    assert {top.removesuffix(".dist-info").split("-")[0] for top in tops} == {
-        "autograder",
-        "attention_kit",
-    }
-    assert {f"autograder/assignments/{name}/exercise.toml" for name in SOURCE.names} <= set(names)
-
-
-def assert_torch_from_the_index_for_the_cpu(requirements: bytes) -> None:
-    text = requirements.decode("utf-8")
-    assert "torch==2.13.0\n" in text
-    assert "--extra-index-url=https://download.pytorch.org/whl/cpu\n" in text
-
-
-def test_pytorch_is_named_for_the_exercises_that_need_it_with_the_index_for_the_cpu(
-    released: Path, wheel: Path
-) -> None:
-    numpy_only = (released / NAME / "requirements.txt").read_text(encoding="utf-8")
-    assert "torch" not in numpy_only and "nbgrader" not in numpy_only
-    name = "torch_single_head"
-    exercise = read_exercise(SOURCE.solutions / name)
-    packages = Wheel(wheel.name, b"", tuple(wheel_requires(wheel))).packages([exercise])
-    folder = SOURCE.assignments / name
-    files = exercise_files(exercise, folder, wheel=wheel.name, packages=packages)
-    assert_torch_from_the_index_for_the_cpu(files[f"{name}/requirements.txt"])
-
-
-def copied_source(folder: Path) -> Source:
-    """A copy of two exercises in `folder`."""
-    for name in (NAME, "torch_single_head"):
-        copy_exercise(name, folder / "solutions")
-        shutil.copytree(ROOT / "assignments" / name, folder / "assignments" / name)
-    return Source(folder / "solutions", folder / "assignments")
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """Two exercises, which nobody changes."""
-    return copied_source(tmp_path_factory.mktemp("small"))
-
-
-@pytest.fixture
-def changeable(tmp_path: Path) -> Source:
-    """Two exercises, to be changed at will."""
-    return copied_source(tmp_path)
-
-
-@pytest.fixture
-def again(released: Path, small: Source, wheel: Path, tmp_path: Path) -> Path:
-    """A copy of the release, under version control, into which the same was released once more."""
-    out = Path(shutil.copytree(released, tmp_path / "out"))
-    (out / ".git").mkdir()
-    (out / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-    release(small, ReleaseOptions((NAME,), archives=True, wheel=wheel), out)
-    return out
-
-
-@pytest.mark.slow  # a release of its own
-def test_releasing_again_gives_the_same_bytes(released: Path, again: Path) -> None:
-    after = content(again)
-    assert after.pop(".git/HEAD") == b"ref: refs/heads/main\n"
-    assert after == content(released)
-
-
-@pytest.mark.slow  # two releases more, one of them with PyTorch
-def test_releasing_another_exercise_keeps_what_was_released_before(
-    small: Source, wheel: Path, again: Path
-) -> None:
-    before = content(again)
-    release(small, ReleaseOptions(("torch_single_head",), wheel=wheel), again)
-    after = content(again)
-    assert {path: after[path] for path in before if path.startswith(NAME)} == {
-        path: text for path, text in before.items() if path.startswith(NAME)
-    }
-    page = after["README.md"].decode("utf-8")
-    assert f"({NAME}/)" in page and "(torch_single_head/)" in page
-    for where in ("torch_single_head", "binder"):
-        assert_torch_from_the_index_for_the_cpu(after[f"{where}/requirements.txt"])
-    release(small, ReleaseOptions((NAME,), wheel=wheel), again)
-    assert f"{NAME}.zip" in after and f"{NAME}.zip" not in content(again)
-
-
-def content(folder: Path) -> Content:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-@pytest.mark.slow
-def test_a_folder_with_somebodys_work_in_it_is_left_as_it_is(
-    small: Source, wheel: Path, tmp_path: Path
-) -> None:
-    order = ReleaseOptions((NAME,), wheel=wheel)
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "lecture.md").write_text("mine", encoding="utf-8")
-    with pytest.raises(KitError, match=r"lecture\.md is not from a release"):
-        release(small, order, own)
-    assert content(own) == {"lecture.md": b"mine"}
-
-    out = tmp_path / "out"
-    release(small, order, out)
-    work = out / NAME / f"{NAME}.py"
-    work.write_text(work.read_text(encoding="utf-8") + "# solved\n", encoding="utf-8")
-    before = content(out)
-    with pytest.raises(KitError, match=rf"{NAME}\.py was changed after it was released"):
-        release(small, order, out)
-    assert content(out) == before
-
-    with pytest.raises(KitError, match="a file of that name already exists"):
-        release(small, order, own / "lecture.md")
-
-
-def test_an_unreadable_note_of_a_release_is_told(
-    small: Source, wheel: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / ".attn-release.json").write_text("[", encoding="utf-8")
-    with pytest.raises(KitError, match="record of what was released here cannot be read"):
-        release(small, ReleaseOptions((NAME,), wheel=wheel), out)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("changed", [NAME, "torch_single_head"])
-def test_a_stale_assignment_keeps_the_release_back(
-    changed: str, changeable: Source, wheel: Path, tmp_path: Path
-) -> None:
-    # The kit's wheel carries all exercises, so the one that is not named counts too.
-    solution = changeable.solutions / changed / "exercise.toml"
-    text = solution.read_text(encoding="utf-8")
-    solution.write_text(text.replace("minutes = 10", "minutes = 11", 1), encoding="utf-8")
-    with pytest.raises(KitError, match=rf"is stale: {changed}/"):
-        release(changeable, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow  # a release of its own
-def test_an_exercise_that_gives_away_another_is_not_released(
-    changeable: Source, wheel: Path, tmp_path: Path
-) -> None:
-    other = changeable.solutions / "torch_single_head" / "solution.py"
-    line = next(
-        secret
-        for secret in changeable.secrets
-        if secret.place.startswith(str(other)) and "qkv" in secret.text
-    )
-    number = int(line.place.rsplit(":", 1)[1])
-    code = other.read_text(encoding="utf-8").splitlines()[number - 1].strip()
-    manifest = changeable.solutions / NAME / "exercise.toml"
-    text = manifest.read_text(encoding="utf-8")
-    first = STEPS[0].hints[0]
-    assert text.count(first) == 1
-    hint = json.dumps(code)[1:-1]
-    manifest.write_text(text.replace(first, f"In PyTorch one writes {hint}"), encoding="utf-8")
-    build(changeable.solutions / NAME, changeable.assignments, examples=record_examples)
-    with pytest.raises(KitError, match="a line of a solution is in a file for students"):
-        release(changeable, ReleaseOptions((NAME,), wheel=wheel), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "text", "fact"),
-    [
-        ("autograder/more.py", "secret", "a line of a solution is in a file for students"),
-        ("autograder/assignments/x/notes.md", BEGIN, "a marker of a solution region"),
-        ("autograder/assignments/x/graders.py", "", "would be in the kit's wheel"),
-        ("solutions/x/exercise.toml", "", "would be in the kit's wheel"),
-        ("tests/protocol/test_wire.py", "", "would be in the kit's wheel"),
-        ("notes.txt", "", "would be in the kit's wheel"),
-    ],
-)
-def test_a_wheel_with_anything_else_in_it_is_not_handed_out(
-    name: str, text: str, fact: str, small: Source, wheel: Path, tmp_path: Path
-) -> None:
-    changed = Path(shutil.copy(wheel, tmp_path / wheel.name))
-    with zipfile.ZipFile(changed, "a") as archive:
-        archive.writestr(name, solved()["softmax"] if text == "secret" else text)
-    with pytest.raises(KitError, match=fact):
-        release(small, ReleaseOptions((NAME,), wheel=changed), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
 def test_an_installation_has_no_sources_and_says_what_to_name_instead(disk: Disk) -> None:
     program = "from autograder.releasing.wheel import build_wheel; build_wheel([])"
     code, said = disk.run(disk.python, "-c", program)
     assert code == 1 and "there are no sources to build its wheel from" in said
     assert "--wheel" in said
-
-
-@pytest.mark.slow  # a release of its own
-def test_what_is_no_wheel_of_the_kit_is_not_handed_out(small: Source, tmp_path: Path) -> None:
-    file = tmp_path / "attention_kit-0.1.0-py3-none-any.whl"
-    file.write_text("not a wheel", encoding="utf-8")
-    with pytest.raises(KitError, match="not a wheel of the kit"):
-        release(small, ReleaseOptions((NAME,), wheel=file), tmp_path / "out")
-
-
-def test_an_address_that_is_no_repository_is_refused(tmp_path: Path) -> None:
-    done = attn("release", NAME, "--to", tmp_path / "out", "--github", "https://github.com/a/b")
-    assert done.returncode == 2 and "OWNER/NAME" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-def test_the_search_is_not_blind(released: Path) -> None:
-    with pytest.raises(KitError):
-        refuse_leaks(SECRETS, {"notes.md": solved()["softmax"]})

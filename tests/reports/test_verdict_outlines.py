@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.classroom import grade_class
+from autograder.grading.batch import grade_batch
 from autograder.grading.unjudged import infrastructure, unfinished
 from autograder.model.marking import MarkingRules
 from autograder.model.verdict import Finding, Outcome, Verdict
@@ -25,7 +25,6 @@ from autograder.submission.reading import Submission, read_submission
 from support.mixed_class import mixed_class
 from support.verdicts import EXERCISE
 
-ENDLESS = "def softmax(scores):\n    while True:\n        pass\n"
 BROKEN = "def softmax(scores:\n    return scores\n"
 Said = Callable[[Sequence[Verdict]], object]
 
@@ -33,7 +32,7 @@ Said = Callable[[Sequence[Verdict]], object]
 @pytest.fixture(scope="module")
 def submissions(tmp_path_factory: pytest.TempPathFactory) -> list[Submission]:
     folder = tmp_path_factory.mktemp("class")
-    texts = [*mixed_class(EXERCISE, 12, mistakes=0.3), ENDLESS, BROKEN, "", "x = 1\n"]
+    texts = [*mixed_class(EXERCISE, 7, mistakes=0.4), BROKEN, "x = 1\n"]
     files = [folder / f"s{number}.py" for number in range(len(texts))]
     for file, text in zip(files, texts):
         file.write_text(text, encoding="utf-8")
@@ -47,7 +46,7 @@ def submissions(tmp_path_factory: pytest.TempPathFactory) -> list[Submission]:
 def verdicts(submissions: list[Submission]) -> list[Verdict]:
     cut = Finding(Outcome.TIMED_OUT, "Judging was stopped.")
     first, second, *rest = submissions
-    judged = grade_class(EXERCISE, rest)
+    judged = grade_batch(EXERCISE.folder, rest)
     assert {"s2", "rejected"} < {verdict.student for verdict in judged}
     odd = (infrastructure(EXERCISE, first, "a fault"), unfinished(EXERCISE, second, (), cut, 1))
     return [*odd, *judged, replace(judged[0], student="twin")]

@@ -376,14 +376,34 @@ def said(verdict: Verdict) -> dict[str, str]:
     return {step.name: step.finding.message for step in verdict.steps if step.finding}
 
 
-# Each of them starts a Python: most only in the slow tests.
+# Each of them is judged in a process: most only in the slow tests.
+QUICK = [*IN_NUMPY][::12]
 # At home, the calls of a layer are compared with the right ones, which tells more than its text.
 SEEN_AT_HOME = ("a mask along the wrong axis", "a mask made a line above")
 AT_HOME = [
-    pytest.param(slip, marks=() if number % 5 == 0 else pytest.mark.slow)
-    for number, slip in enumerate(IN_NUMPY)
+    pytest.param(slip, marks=() if slip in QUICK else pytest.mark.slow)
+    for slip in IN_NUMPY
     if slip not in SEEN_AT_HOME
 ]
+
+
+@pytest.fixture(scope="module")
+def in_one_class(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
+    """Hand-ins of the quick tests, graded together."""
+    changes = {slip: (IN_NUMPY[slip][2],) for slip in QUICK}
+    texts = {slip: answers(NUMPY, *change) for slip, change in changes.items()}
+    texts |= {"a module that is not there": answers(NUMPY, *ABSENT)}
+    texts |= {"a matrix product": answers(NUMPY, (PRODUCT, "    return queries @ keys\n"))}
+    return graded(tmp_path_factory.mktemp("one_class"), NUMPY, texts)
+
+
+@pytest.mark.parametrize("slip", QUICK)
+def test_slips_of_one_class_are_told_each_at_its_step_and_at_no_other(
+    in_one_class: dict[str, Verdict], slip: str
+) -> None:
+    step, words, _ = IN_NUMPY[slip]
+    messages = said(in_one_class[slip])
+    assert [*messages] == [step] and re.search(words, messages[step])
 
 
 @pytest.fixture(scope="module")
@@ -415,6 +435,7 @@ def test_a_slip_is_told_at_home_in_the_same_words(tmp_path: Path, slip: str) -> 
     assert finding and re.search(words, finding.message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", SEEN_AT_HOME)
 def test_a_wrong_size_in_the_layer_is_told_at_home_by_the_call_itself(
     tmp_path: Path, slip: str
@@ -446,10 +467,12 @@ def test_nothing_is_put_back_that_the_code_sets_itself() -> None:
     assert missing_imports(["def f(): return torch.ones(1)"], "numpy", given) == ()
 
 
-def test_a_module_that_is_not_there_is_told_at_the_step_that_uses_it(tmp_path: Path) -> None:
-    text = answers(NUMPY, *ABSENT)
-    home, told = checked(tmp_path, NUMPY, text), "`einops_not_here`, which is not there"
-    in_class = said(graded(tmp_path, NUMPY, {"absent": text})["absent"])
+def test_a_module_that_is_not_there_is_told_at_the_step_that_uses_it(
+    in_one_class: dict[str, Verdict], tmp_path: Path
+) -> None:
+    home = checked(tmp_path, NUMPY, answers(NUMPY, *ABSENT))
+    told = "`einops_not_here`, which is not there"
+    in_class = said(in_one_class["a module that is not there"])
     assert in_class.keys() == {"compute_attention_weights"}
     assert told in in_class["compute_attention_weights"]
     at_home = {run.verdict.name: run.verdict.finding for run in home.steps}
@@ -465,7 +488,14 @@ TORCH_ABOVE = (
 BY_NAME = ("return softmax(scores)", "return __import__('importlib').import_module('sympy').exp(1)")
 
 
-@pytest.mark.parametrize("changes", [(TORCH_INSIDE,), TORCH_ABOVE, (BY_NAME,)])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (TORCH_INSIDE,),
+        pytest.param(TORCH_ABOVE, marks=pytest.mark.slow),
+        pytest.param((BY_NAME,), marks=pytest.mark.slow),
+    ],
+)
 def test_a_package_of_another_exercise_costs_only_the_step_that_uses_it(
     tmp_path: Path, changes: tuple[Change, ...]
 ) -> None:
@@ -492,9 +522,10 @@ def test_a_file_of_the_learner_s_own_and_a_picture_are_found_at_home(tmp_path: P
     assert again.passes and not again.troubles
 
 
-def test_the_library_s_own_terms_come_after_the_sentence(tmp_path: Path) -> None:
-    text = answers(NUMPY, (PRODUCT, "    return queries @ keys\n"))
-    (step,) = (each for each in graded(tmp_path, NUMPY, {"": text})[""].steps if each.finding)
+def test_the_library_s_own_terms_come_after_the_sentence(
+    in_one_class: dict[str, Verdict],
+) -> None:
+    (step,) = (each for each in in_one_class["a matrix product"].steps if each.finding)
     assert step.finding and "gufunc" not in step.finding.message
     named = step.finding.misconception
     assert named or "In a matrix product" in step.finding.message

@@ -727,7 +727,17 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+# As much as is cut at all takes half a second each.
+MUCH_TO_CUT = ("as long as is cut", "a note below each definition", "brackets and notes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=name, marks=pytest.mark.slow if name in MUCH_TO_CUT else ())
+        for name, text in HOSTILE.items()
+    ],
+)
 def test_no_text_takes_the_reader_long_or_grows(handed: Handed, text: str) -> None:
     before = time.process_time()
     submission = handed(text)
@@ -737,7 +747,12 @@ def test_no_text_takes_the_reader_long_or_grows(handed: Handed, text: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 20 * MUCH, '"' + '\\"' * (5 * MUCH - 1), '"outputs":[' * (2 * MUCH)]
+    "text",
+    [
+        pytest.param("[" * 20 * MUCH, marks=pytest.mark.slow),
+        '"' + '\\"' * (5 * MUCH - 1),
+        pytest.param('"outputs":[' * (2 * MUCH), marks=pytest.mark.slow),
+    ],
 )
 def test_no_notebook_takes_the_reader_long(text: str) -> None:
     before = time.process_time()

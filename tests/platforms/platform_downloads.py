@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+
+from support.typed_commands import Run, typed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,16 +27,9 @@ def download(path: Path, files: Mapping[str, bytes | str]) -> Path:
     return path
 
 
-def attn(*words: object, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run the command of this very package in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "autograder.cli", *map(str, words)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"COLUMNS": "200"},
-    )
+def attn(*words: object) -> Run:
+    """Run a command, with lines as wide as they get."""
+    return typed(*words, folder=ROOT, COLUMNS="200")
 
 
 def tree(folder: Path) -> dict[str, str]:

@@ -35,17 +35,20 @@ def worker(
     refused: str = "",
     daemon: bool = False,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker from the command line, ended with the block; its kernel refuses `refused`."""
+    """A worker from the command line, ended with the block; its kernel refuses `refused`.
+
+    With `daemon` it is what Dask makes of it by itself: the daemon process of a nanny.
+    """
     before = len(client.nthreads())
     address = address_of(client)
     words = ("-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard")
-    command = [sys.executable, *words]
+    command = [sys.executable, *words, "--nanny" if daemon else "--no-nanny"]
     if refused:
         command = refusing(refused, command)
         command = in_view(command) if os.geteuid() == 0 else command
     run = subprocess.Popen(
         command,
-        env={**os.environ, "DASK_DISTRIBUTED__WORKER__DAEMON": str(daemon), **environment},
+        env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
