@@ -5,16 +5,38 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ALL_MINUTES := 40
 
 BROWSER := $(VENV)/.browser
 
-.PHONY: demo test coverage test-slow test-browser test-postgres pictures check mutants layers build bench costs clean
+.PHONY: demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check mutants layers build bench costs clean
+
+# In processes side by side, each with the tests of whole files.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 
 demo: $(READY)
 	$(BIN)/attn demo
 
+# What CI runs. ROOM=judging runs only the tests of that room of autograder/ and of the rooms that
+# import it, TESTS=tests/judging only those of that folder.
 test: $(READY)
-	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
+	@tests="$(TESTS)"; \
+	[ -z "$(ROOM)" ] || tests=$$(PYTHONPATH=tests $(BIN)/python tests/support/room_tests.py $(ROOM)) || exit; \
+	echo "$(PYTEST) -m 'not slow' $$tests"; $(PYTEST) -m "not slow" $$tests
+
+# Everything, before a release and before an issue is called done: the tests of `make test`, and
+# those that take minutes, which try more moments of killing a run, more ways through nbgrader,
+# more installations, and at length what `make test` takes a sample of. Then the browser, the
+# database, and every mutant of every exercise.
+test-all: $(BROWSER)
+	@echo "everything takes about $(ALL_MINUTES) minutes on two cores"
+	$(PYTEST) $(TESTS)
+	$(MAKE) test-browser test-postgres mutants
+
+# The processor time of each folder, of the files and of the tests that take most. Not counted is
+# what a process uses that is left over by one that was killed.
+test-costs: $(READY)
+	$(PYTEST) -p tests.support.processor_time -m "not slow" $(TESTS)
 
 # The fast tests once more, slower: which lines and branches they run, also in processes that they
 # start. It fails below the floor in pyproject.toml. TESTS=tests/reports measures only that folder.
@@ -23,17 +45,15 @@ test: $(READY)
 coverage: $(READY)
 	rm -rf .coverage
 	mkdir -m 1777 .coverage
-	$(BIN)/coverage run -m pytest -p tests.support.measured_processes -m "not slow" -n auto --dist loadfile $(TESTS)
+	$(BIN)/coverage run -m pytest -n auto --dist loadfile -p tests.support.measured_processes -m "not slow" $(TESTS)
 	$(BIN)/coverage combine --quiet
 	rm -f .coverage/data.*
 	$(BIN)/coverage report
 	$(BIN)/python tests/project/coverage_floor.py
 
-# What takes minutes: a run killed at random moments, every attack, alone and through both
-# commands, nbgrader's own commands on whole classes, an installation of a student's, and at length
-# what `make test` takes a sample of. SLOW_TESTS=tests/course runs only those of that folder.
-test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow -n auto --dist loadfile $(SLOW_TESTS)
+# Every attack of tests/attacks, in one class; `make test` takes one for each row of their table.
+test-attacks: $(READY)
+	$(BIN)/python -m pytest tests/sandbox/test_attacks.py
 
 # The learner's day in a real browser and a real terminal; needs Chromium from the system.
 test-browser: $(BROWSER)
@@ -59,7 +79,11 @@ check: $(BROWSER)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/attn build --check
-	$(BIN)/attn verify --seeds 20
+	$(BIN)/attn verify --seeds 10 --matrix .matrix.md
+	@diff tests/golden/matrix.md .matrix.md || { \
+	  echo "error: the checks catch other mistakes than tests/golden/matrix.md says"; \
+	  echo "  cure: read the lines above; if they are meant, mv .matrix.md tests/golden/matrix.md"; \
+	  exit 1; }
 
 # What `make check` takes a sample of: every mutant of every exercise.
 mutants: $(READY)
@@ -73,8 +97,8 @@ layers: $(READY)
 # twenty minutes; not a test. BENCH=--page also writes docs/benchmarks.md. At the end, how long a
 # learner waits.
 bench: $(READY)
-	PYTHONPATH=tests $(BIN)/python tests/benchmarks/all_rows.py $(BENCH)
-	$(BIN)/python tests/benchmarks/learner_times.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/all_rows.py $(BENCH)
+	$(BIN)/python benchmarks/learner_times.py
 
 # What mistakes cost the language model of `attn play`, with the spread over five trainings: twenty
 # minutes on one core. TEXT is what the model in the kit was trained on, tiny Shakespeare.
@@ -102,4 +126,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) .coverage $(TRAININGS) demo-course
+	rm -rf $(VENV) .coverage $(TRAININGS) .matrix.md solutions/.proofs demo-course

@@ -73,10 +73,12 @@ def test_the_floor_rises_with_what_is_run_and_leaves_room_for_variation(
 
 
 def test_coverage_runs_the_tests_of_make_test_and_fails_below_the_floor() -> None:
-    (plain,) = recipe("test").splitlines()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (words,) = re.findall(r"^PYTEST := \$\(BIN\)/python -m pytest( .*)$", makefile, re.MULTILINE)
     measured = recipe("coverage")
     measured_tests = measured.replace(" -p tests.support.measured_processes", "")
-    assert f"coverage run -m pytest{plain.partition('-m pytest')[2]} $(TESTS)\n" in measured_tests
+    assert '$(PYTEST) -m "not slow" $$tests' in recipe("test")
+    assert f'coverage run -m pytest{words} -m "not slow" $(TESTS)\n' in measured_tests
     assert "coverage report\n" in measured and "--fail-under" not in measured
     assert measured.rstrip().endswith("$(BIN)/python tests/project/coverage_floor.py")
     assert floor_in((ROOT / "pyproject.toml").read_text(encoding="utf-8")) > 0

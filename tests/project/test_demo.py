@@ -1,7 +1,7 @@
 """The demo as a user runs it, nbgrader's own commands after it, and what gets out to students.
 
-One course is made by `attn demo` and then carried through `nbgrader autograde`,
-`generate_feedback` and `export`. A second demo runs where nothing protects: under a
+One course is made by `attn demo`; the slow tests carry it through `nbgrader autograde`,
+`generate_feedback` and `export`. A second demo, slow too, runs where nothing protects: under a
 filter in which namespaces and Landlock are refused, as in a locked-down container.
 """
 
@@ -37,8 +37,6 @@ from support.gradebook_scores import scores
 from support.leak_search import refuse_leaks_below
 from support.machines import blocked, private_view
 from support.transcripts import blocks, differences, lines
-
-pytestmark = pytest.mark.slow  # two demos and nbgrader's own commands after them
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -184,12 +182,14 @@ def test_the_gradebook_the_table_and_the_verdicts_say_the_same(
         assert float(rows[student]["points"]) == verdict.points
 
 
+@pytest.mark.slow
 def test_nbgraders_own_autograde_gives_the_same_for_every_student_and_cell(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]]
 ) -> None:
     assert stock == fast
 
 
+@pytest.mark.slow
 def test_the_untouched_stub_gets_nothing_on_either_way(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]], exercise: Exercise
 ) -> None:
@@ -202,12 +202,14 @@ def pages_in(published: Path) -> list[str]:
     return sorted(path.parent.parent.name for path in published.glob(f"*/{NAME}/{NAME}.html"))
 
 
+@pytest.mark.slow
 def test_nbgraders_own_feedback_has_a_page_with_the_words_of_the_verdict(published: Path) -> None:
     assert pages_in(published) == STUDENTS
     words = text_of(published / "mistake_not_scaled" / NAME / f"{NAME}.html")
     assert "Your scores come back as they were: they are not scaled." in words
 
 
+@pytest.mark.slow
 def test_nbgraders_own_export_has_everybodys_points(
     demo: Demo, stock: object, environment: Mapping[str, str]
 ) -> None:
@@ -282,6 +284,7 @@ def gradebook_texts(path: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_secret_is_in_the_gradebook(
     demo: Demo, stock: object, secrets: tuple[Secret, ...], tmp_path: Path
 ) -> None:
@@ -298,15 +301,22 @@ def test_nothing_secret_is_in_the_gradebook(
     assert "a solution" in refused(secrets, {**leaky, "bytes": ""})
 
 
-@pytest.mark.parametrize("student", STUDENTS)
-def test_nothing_secret_is_in_what_a_student_gets_back(
-    student: str, demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
+def test_nothing_secret_is_on_the_page_of_a_student(
+    demo: Demo, secrets: tuple[Secret, ...], exercise: Exercise
 ) -> None:
-    hidden = not_their_own(secrets, student, demo, exercise)
-    page = demo.graded / "feedback" / f"{student}.html"
-    texts = texts_below(published / student)
-    assert len(texts) >= 1
-    refuse_leaks(hidden, {**texts, str(page): text_of(page)})
+    for student in STUDENTS:
+        page = demo.graded / "feedback" / f"{student}.html"
+        refuse_leaks(not_their_own(secrets, student, demo, exercise), {str(page): text_of(page)})
+
+
+@pytest.mark.slow
+def test_nothing_secret_is_in_what_nbgrader_gives_back(
+    demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
+) -> None:
+    for student in STUDENTS:
+        texts = texts_below(published / student)
+        assert len(texts) >= 1
+        refuse_leaks(not_their_own(secrets, student, demo, exercise), texts)
 
 
 def test_nothing_secret_is_in_the_classs_page_and_table(
@@ -319,6 +329,7 @@ def test_nothing_secret_is_in_the_classs_page_and_table(
     refuse_leaks(secrets, {str(page): words_of_page(words), str(table): text_of(table)})
 
 
+@pytest.mark.slow
 def test_the_search_finds_code_in_a_page_though_it_is_colored(
     demo: Demo, published: Path, secrets: tuple[Secret, ...], exercise: Exercise
 ) -> None:
@@ -413,6 +424,7 @@ def handed_in(exercise: Exercise, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_without_protection_the_demo_says_so_and_runs_the_harmless_only(unprotected: Demo) -> None:
     run = unprotected.run
     assert run.returncode == 0, run.stdout + run.stderr
@@ -424,6 +436,7 @@ def test_without_protection_the_demo_says_so_and_runs_the_harmless_only(unprotec
     assert submitted == set(HARMLESS)
 
 
+@pytest.mark.slow
 def test_without_protection_the_harmless_get_what_they_get_with_it(
     unprotected: Demo, demo: Demo
 ) -> None:
@@ -450,6 +463,7 @@ def test_without_protection_grading_is_refused_with_a_cure(
     assert not handed_in.with_name("class-graded").exists()
 
 
+@pytest.mark.slow
 def test_without_protection_grading_has_to_be_asked_for_by_name(
     handed_in: Path, environment: Mapping[str, str]
 ) -> None:
@@ -461,6 +475,7 @@ def test_without_protection_grading_has_to_be_asked_for_by_name(
     assert verdict.points == verdict.max_points and verdict.protection == "process"
 
 
+@pytest.mark.slow
 def test_grading_without_protection_works_where_only_root_reaches_the_interpreter(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:

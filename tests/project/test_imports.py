@@ -23,9 +23,12 @@ from support.import_layers import (
     imports_below,
     module_name,
     package_needs,
+    parsed,
+    rooms,
     through_the_door,
     upward,
 )
+from support.room_tests import tests_of
 
 ROOT = PACKAGE.parent
 PICTURE = "tests/golden/layers.txt"
@@ -118,6 +121,17 @@ def test_make_layers_draws_them() -> None:
     assert f"\nlayers: $(READY)\n\t@$(BIN)/python {DRAW}\n" in makefile
 
 
+def test_the_tests_of_a_room_are_its_own_and_those_of_the_rooms_that_import_it() -> None:
+    for room in rooms(PACKAGE):
+        folders = tests_of(room.name)
+        assert all((ROOT / folder).exists() for folder in folders), folders
+        assert "tests/project/test_imports.py" in folders
+    assert {"tests/sandbox", "tests/grading"} <= set(tests_of("sandbox"))
+    assert tests_of("worker")[0] == "tests/sandbox" and "tests/cli" not in tests_of("protocol")
+    with pytest.raises(KeyError):
+        tests_of("no_room")
+
+
 def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:
     files = {
         "model/exercise.py": "from autograder.grading.run import grade_path\n",
@@ -139,7 +153,7 @@ def types_named_alike(*folders: Path) -> dict[str, list[str]]:
     """The types that have a name in common, with the files that they are in."""
     homes: dict[str, list[str]] = {}
     for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             for name in types_in(node):
                 homes.setdefault(name, []).append(path.name)
     return {name: paths for name, paths in homes.items() if len(paths) > 1}

@@ -197,12 +197,16 @@ ALL_TESTS = "\n".join(
 )
 NAMED = re.compile(r"[`\n ](attn|make|nbgrader) ([a-z][\w-]*)")
 # Targets that CI leaves out: tests run what is behind `layers`, the others are for people.
-BY_HAND = {"costs", "bench", "coverage", "layers", "mutants", "pictures"}
+BY_HAND = {
+    *("costs", "bench", "coverage", "layers", "mutants", "pictures"),
+    "test-all",
+    "test-costs",
+}
 
 
 def runs(subcommand: str) -> str:
     """How the call of a command looks in a test that runs it."""
-    calls = r'attn\(|ATTN,|"autograder\.cli",|nbgrader\(.*,|NBGRADER,|teach\("nbgrader",'
+    calls = r'attn\(|typed\(|ATTN,|"autograder\.cli",|nbgrader\(.*,|NBGRADER,|teach\("nbgrader",'
     return rf'(?:{calls})\s*"{subcommand}"'
 
 

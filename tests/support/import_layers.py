@@ -11,6 +11,7 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -70,13 +71,21 @@ def module_name(package: Path, path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_below(package: Path) -> Iterator[Import]:
-    for path in sorted(package.rglob("*.py")):
-        yield from imports_in(package, path)
+@cache
+def imports_below(package: Path) -> tuple[Import, ...]:
+    """All imports in a package, which is read once: it takes a second."""
+    return tuple(
+        found for path in sorted(package.rglob("*.py")) for found in imports_in(package, path)
+    )
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imports_in(package: Path, path: Path) -> Iterator[Import]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     late = {
         inner
         for node in ast.walk(tree)
@@ -144,7 +153,7 @@ def through_the_door(package: Path) -> list[str]:
         f"{name} uses {used}, which hides where it comes from: import it from its own module"
         for path in sorted(package.rglob("*.py"))
         for name in [module_name(package, path)]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.stmt | ast.expr)
         for used in door_names(package, node)
     ]
