@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from support.chromium import MISSING, PATIENCE, find_chromium, open_chromium
+from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
 from support.classroom import Classroom, open_classroom
 from support.lab import Lab, start_lab
 

@@ -18,10 +18,10 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Browser, FloatRect, Locator, Page
 
-from support.chromium import MISSING, PATIENCE, find_chromium, open_chromium
-from support.lab import Home, start_lab
+from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
+from browser.notebook_page import NotebookPage
+from support.lab import Home, Lab, start_lab
 from support.learner_workspace import ATTN, NAME, ROOT, WRONG_SOFTMAX
-from support.notebook_page import NotebookPage
 
 PICTURES = ROOT / "docs" / "pictures"
 SHOWN = "Description"  # PNG's own keyword for it
@@ -71,9 +71,9 @@ def words_in(file: Path) -> str:
         return str(image.info[SHOWN])
 
 
-def take(browser: Browser, folder: Path) -> Iterator[Picture]:
-    """Take every picture; work in `folder`, which is empty."""
-    yield check_in_a_notebook(browser, Home(folder / "home").made())
+def take(browser: Browser, folder: Path, home: Home, lab: Lab) -> Iterator[Picture]:
+    """Take every picture; work in `folder`, which is empty, and in the `home` where `lab` runs."""
+    yield check_in_a_notebook(browser, home, lab)
     pages = graded_class(folder)
     with sharp_page(browser, width=1040, height=800) as page:
         page.goto((pages / "index.html").as_uri())
@@ -98,21 +98,17 @@ def sharp_page(browser: Browser, width: int, height: int) -> Page:
     return page
 
 
-def check_in_a_notebook(browser: Browser, home: Home) -> Picture:
+def check_in_a_notebook(browser: Browser, home: Home, lab: Lab) -> Picture:
     """A wrong softmax in JupyterLab, and what the check says about it."""
-    shutil.copytree(ROOT / "assignments" / NAME, home.folder / NAME)
-    lab = start_lab(home, home.folder)
-    try:
-        # High enough that nothing has to be scrolled: what is cut off would not be drawn.
-        with sharp_page(browser, width=1180, height=3000) as page:
-            notebook = NotebookPage(page, lab, home.folder, f"{NAME}/{NAME}.ipynb")
-            notebook.write_step("softmax", WRONG_SOFTMAX)
-            notebook.run("setup", "given-001", "step-softmax", "check-softmax")
-            notebook.card("softmax").wait_for()
-            cells = (notebook.cell(f"{part}-softmax") for part in ("step", "check"))
-            return picture("check-in-a-notebook", page, *cells, margin=-EDGE)
-    finally:
-        lab.stop()
+    shutil.copytree(ROOT / "assignments" / NAME, home.folder / "pictures" / NAME)
+    # High enough that nothing has to be scrolled: what is cut off would not be drawn.
+    with sharp_page(browser, width=1180, height=3000) as page:
+        notebook = NotebookPage(page, lab, home.folder, f"pictures/{NAME}/{NAME}.ipynb")
+        notebook.write_step("softmax", WRONG_SOFTMAX)
+        notebook.run("setup", "given-001", "step-softmax", "check-softmax")
+        notebook.card("softmax").wait_for()
+        cells = (notebook.cell(f"{part}-softmax") for part in ("step", "check"))
+        return picture("check-in-a-notebook", page, *cells, margin=-EDGE)
 
 
 def graded_class(folder: Path) -> Path:
@@ -146,9 +142,14 @@ def main() -> int:
         print(f"error: {MISSING}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder, open_chromium() as browser:
-        for each in take(browser, Path(folder)):
-            file = each.save(PICTURES)
-            print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1000:.0f} kB")
+        home = Home(Path(folder) / "home").made()
+        lab = start_lab(home, home.folder)
+        try:
+            for each in take(browser, Path(folder), home, lab):
+                file = each.save(PICTURES)
+                print(f"{file.relative_to(ROOT)}: {file.stat().st_size / 1000:.0f} kB")
+        finally:
+            lab.stop()
     return 0
 
 

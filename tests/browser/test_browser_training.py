@@ -3,70 +3,70 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from browser.contrast import too_faint
+from browser.notebook_page import NotebookPage
 from support.classroom import Classroom
-from support.contrast import too_faint
 from support.lab import Lab
 from support.learner_workspace import ROOT
-from support.notebook_page import NotebookPage
 
 NAME = "torch_single_head"
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+STEPS = 24
 DRAWN = ".jp-RenderedHTML svg[role=img]"
 
 
-def solved(exercise: str) -> str:
-    """The released notebook with the reference's code in its cells."""
-    path = ROOT / "assignments" / exercise / f"{exercise}.ipynb"
+EVERYTHING, REPEAT, WRITE, COSTS = ORDER = ("everything", "repeat", "write", "costs")
+
+
+def last_cells() -> str:
+    """A notebook of one cell with every step of the reference, and the released cells below it."""
+    path = ROOT / "assignments" / NAME / f"{NAME}.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    text = (ROOT / "solutions" / exercise / "solution.py").read_text(encoding="utf-8")
-    for cell in notebook["cells"]:
-        if cell["id"].startswith("step-"):
-            name = cell["id"].removeprefix("step-")
-            start = re.search(rf"^(def|class) {name}\b", text, flags=re.MULTILINE)
-            assert start
-            cell["source"] = text[start.start() :].partition("\n# %%")[0]
-    return json.dumps(notebook)
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+    def cell_with(words: str, name: str, end: str = "") -> dict[str, Any]:
+        (found,) = (cell for cell in code if words in "".join(cell["source"]))
+        source = "".join(found["source"]).rstrip()
+        return {**found, "id": name, "source": source.removesuffix(")") + end if end else source}
+
+    few = f", most_steps={STEPS})"
+    cells = [
+        {**code[0], "id": EVERYTHING, "source": "from solution import *"},
+        cell_with('train("repeat"', REPEAT, few),
+        cell_with('train("write"', WRITE, few),
+        cell_with("show_costs()", COSTS),
+    ]
+    return json.dumps({**notebook, "cells": cells})
 
 
 @pytest.fixture
 def notebook(classroom: Classroom, lab: Lab, new_page: Callable[..., Page]) -> NotebookPage:
-    """A notebook in which every step is right and has been run."""
-    home = classroom.student.folder
-    shutil.copytree(ROOT / "assignments" / NAME, home / "training", dirs_exist_ok=True)
-    file = home / "training" / f"{NAME}.ipynb"
-    file.write_text(solved(NAME), encoding="utf-8")
-    opened = NotebookPage(new_page(), lab, home, f"training/{NAME}.ipynb")
-    until = opened.order[: opened.order.index("step-SingleHeadAttention") + 1]
-    opened.run(*(name for name in until if name == "setup" or name.startswith(("given-", "step-"))))
-    return opened
-
-
-def cell_with(notebook: NotebookPage, words: str) -> str:
-    """The id of the code cell that holds `words`."""
-    (found,) = (name for name in notebook.order if words in notebook.sources[name])
-    return str(found)
+    """The last cells, below steps that are right."""
+    folder = classroom.student.folder / "training"
+    shutil.copytree(ROOT / "assignments" / NAME, folder)
+    shutil.copy(ROOT / "solutions" / NAME / "solution.py", folder)
+    (folder / f"{NAME}.ipynb").write_text(last_cells(), encoding="utf-8")
+    return NotebookPage(new_page(), lab, folder.parent, f"training/{NAME}.ipynb")
 
 
 def test_a_training_is_seen_while_it_goes_on_and_can_be_read_in_every_theme(
     notebook: NotebookPage,
 ) -> None:
-    names = [cell_with(notebook, f'train("{task}"') for task in ("repeat", "write")]
-    costs = cell_with(notebook, "show_costs()")
-    notebook.run(*names, costs)
-    repeat, write = (notebook.output(name) for name in names)
+    notebook.run(*ORDER)
+    repeat, write = map(notebook.output, (REPEAT, WRITE))
     expect(repeat.locator(DRAWN)).to_have_count(1)  # one output, renewed
-    expect(repeat).to_contain_text("step 300")
-    expect(repeat).to_contain_text("where each answer looks")
-    expect(repeat).to_contain_text("Your layer has learned it.")
-    expect(write).to_contain_text("what the model writes is wrong")
-    expect(notebook.output(costs)).to_contain_text("stay hidden")
+    for output in (repeat, write):
+        expect(output).to_contain_text(f"step {STEPS}")
+        expect(output).to_contain_text("where each answer looks")
+        expect(output).to_contain_text("Of 200 new sequences")
+    expect(notebook.output(COSTS)).to_contain_text("stay hidden")
     for theme in THEMES:
         notebook.theme(theme)
         for output in (repeat, write):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,11 +14,12 @@ from autograder.model.verdict import ChainVerdict, Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.misunderstandings import misunderstandings
-from support.contrast import too_faint
+from browser.contrast import too_faint
 from support.verdicts import EXERCISE, verdict
 
 LONG = Finding(Outcome.WRONG_VALUES, "Your softmax runs down the columns. " * 8)
 PHONE, PAPER = 400, 718  # pixels; A4 without its margins
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 NOT_SCALED = Finding(
     Outcome.WRONG_VALUES, "Your scores are not scaled.", misconception="scores_not_scaled"
 )
@@ -89,36 +90,34 @@ def tab_to(page: Page, wanted: str) -> None:
     raise AssertionError(f"{wanted} is not reached")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("width", "media"), [(PHONE, "screen"), (1100, "screen"), (PAPER, "print")]
-)
-def test_the_page_is_no_wider_than_what_shows_it(
-    opened: Callable[..., Page], width: int, media: Any, scheme: Any
+def test_the_page_fits_what_shows_it_and_can_be_read_on_every_color(
+    opened: Callable[..., Page],
 ) -> None:
-    shown = opened(long_page(), width=width)
-    shown.emulate_media(media=media, color_scheme=scheme)
-    assert shown.evaluate("document.documentElement.scrollWidth") <= width
-    controls = shown.locator("#controls")
-    if media == "print":  # nothing is hidden behind a scroll bar, and nothing is there to press
+    shown = opened(long_page())
+    for scheme in SCHEMES:
+        shown.emulate_media(media="screen", color_scheme=scheme)
+        assert too_faint(shown.locator("main")) == [], scheme
+        for width in (PHONE, 1100):
+            shown.set_viewport_size({"width": width, "height": 900})
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width
+            controls = shown.locator("#controls")
+            expect(controls).to_be_visible()
+            box = controls.bounding_box()
+            assert box and box["x"] >= 0 and box["x"] + box["width"] <= width, (scheme, width)
+
+
+def test_on_paper_nothing_is_behind_a_scroll_bar_and_nothing_is_there_to_press(
+    opened: Callable[..., Page],
+) -> None:
+    shown = opened(long_page(), width=PAPER)
+    for scheme in SCHEMES:
+        shown.emulate_media(media="print", color_scheme=scheme)
+        assert shown.evaluate("document.documentElement.scrollWidth") <= PAPER, scheme
         for side in ("Width", "Height"):
             over = f"all => Math.max(...all.map(each => each.scroll{side} - each.client{side}))"
-            assert shown.locator(".scroll, .map").evaluate_all(over) <= 0, side
-        expect(controls).to_be_hidden()
+            assert shown.locator(".scroll, .map").evaluate_all(over) <= 0, (side, scheme)
+        expect(shown.locator("#controls")).to_be_hidden()
         expect(shown.get_by_role("button", name="Show them in the table")).to_have_count(0)
-    else:
-        expect(controls).to_be_visible()
-        box = controls.bounding_box()
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= width
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_and_sign_can_be_read_on_its_color(
-    opened: Callable[..., Page], scheme: Any
-) -> None:
-    page = opened(long_page())
-    page.emulate_media(color_scheme=scheme)
-    assert too_faint(page.locator("main")) == []
 
 
 def test_names_and_heads_stay_in_view_while_the_table_scrolls(
@@ -171,9 +170,9 @@ def test_the_keyboard_alone_sorts_searches_and_filters(opened: Callable[..., Pag
     assert names(page) == ["hostile", "ben"]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "shown"),
-    [
+def test_the_lists_choose_by_step_outcome_mistake_and_chain(opened: Callable[..., Page]) -> None:
+    page = opened(written(small_class()))
+    rows: tuple[tuple[dict[str, str], list[str]], ...] = (
         ({"step": "1", "outcome": "·"}, ["zoë b"]),
         ({"outcome": "✗"}, ["hostile", "ben", "carl"]),
         ({"outcome": "missed"}, ["hostile", "ben", "carl", "zoë b"]),
@@ -182,16 +181,14 @@ def test_the_keyboard_alone_sorts_searches_and_filters(opened: Callable[..., Pag
         ({"chain": "right"}, ["ada"]),
         ({"chain": "5"}, ["hostile", "ben"]),
         ({"chain": "5", "step": "1", "outcome": "·"}, []),
-    ],
-)
-def test_the_lists_choose_by_step_outcome_mistake_and_chain(
-    opened: Callable[..., Page], chosen: dict[str, str], shown: list[str]
-) -> None:
-    page = opened(written(small_class()))
-    for name, value in chosen.items():
-        page.locator(f"#by-{name}").select_option(value)
-    assert names(page) == shown
-    expect(page.get_by_role("status")).to_have_text(f"{len(shown)} of 5 students")
+    )
+    for chosen, shown in rows:
+        for name, value in chosen.items():
+            page.locator(f"#by-{name}").select_option(value)
+        assert names(page) == shown, chosen
+        expect(page.get_by_role("status")).to_have_text(f"{len(shown)} of 5 students")
+        page.locator("#show-all").click()
+        expect(page.get_by_role("status")).to_have_text("5 of 5 students")
 
 
 def test_points_are_sorted_as_numbers_and_who_has_none_comes_first(
@@ -213,25 +210,20 @@ def test_points_are_sorted_as_numbers_and_who_has_none_comes_first(
     assert names(page) == ["ours", "zero", "nine", "twenty"]
 
 
-@pytest.mark.parametrize(
-    ("section", "button", "shown"),
-    [
+def test_a_number_leads_to_the_students_it_counts(opened: Callable[..., Page]) -> None:
+    page = opened(written(small_class()))
+    for section, button, shown in (
         ("mistakes", "scores not scaled", ["hostile", "ben"]),
         ("steps", "1: show wrong at step 10", ["carl"]),
         ("chains", "2: show where the chain breaks at step 5", ["hostile", "ben"]),
-    ],
-)
-def test_a_number_leads_to_the_students_it_counts(
-    opened: Callable[..., Page], section: str, button: str, shown: list[str]
-) -> None:
-    page = opened(written(small_class()))
-    page.locator("#by-name").fill("nobody")
-    part = page.locator(f"section[aria-labelledby={section}]")
-    part.get_by_role("button", name=button).press("Enter")
-    assert names(page) == shown
-    expect(page.locator("#map")).to_be_focused()
-    expect(page.locator("#students")).to_be_in_viewport()
-    expect(page.locator("#by-name")).to_have_value("")
+    ):
+        page.locator("#by-name").fill("nobody")
+        part = page.locator(f"section[aria-labelledby={section}]")
+        part.get_by_role("button", name=button).press("Enter")
+        assert names(page) == shown, section
+        expect(page.locator("#map")).to_be_focused()
+        expect(page.locator("#students")).to_be_in_viewport()
+        expect(page.locator("#by-name")).to_have_value("")
 
 
 def test_a_name_in_markup_stays_a_name_whatever_is_pressed(opened: Callable[..., Page]) -> None:

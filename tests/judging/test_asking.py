@@ -14,7 +14,8 @@ from autograder.judging.asking import ask_examples
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
-from autograder.model.asked_checks import told_once
+from autograder.learning.runner.checking import check_work
+from autograder.learning.runner.process import Child
 from autograder.model.exercise import read_exercise
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import (
@@ -23,18 +24,8 @@ from autograder.model.verdict import (
     StepVerdict,
     check_facts,
     read_check,
-    read_finding,
 )
-from support.learner_workspace import (
-    NAME,
-    RIGHT_SOFTMAX,
-    ROOT,
-    WRONG_SOFTMAX,
-    attn,
-    start,
-    stub_file,
-    written,
-)
+from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
 
 EXERCISE = read_exercise(ROOT / "assignments" / NAME)
 EXAMPLES = read_examples(EXERCISE.folder)
@@ -61,20 +52,22 @@ def in_this_process(source: str) -> StepVerdict:
         return ask_examples(EXERCISE.step("softmax"), EXAMPLES, InProcess(names)).verdict
 
 
+def in_a_child(file: Path, source: str) -> StepVerdict:
+    file.write_text(source, encoding="utf-8")
+    with Child(EXERCISE) as child:
+        (run,) = check_work(EXERCISE, [EXERCISE.step("softmax")], child=child, file=file).steps
+    return run.verdict
+
+
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_notebook_and_a_terminal_come_to_the_same_verdict(body: str, tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
-    file = stub_file(workspace)
-    file.write_text(written(file.read_text(encoding="utf-8"), softmax=body), encoding="utf-8")
-    (told,) = attn("check", "softmax", "--json", folder=workspace).document["steps"]
-    verdict = in_this_process(f"def softmax(scores):\n{body}\n")
-    assert (told["passes"], told["points"]) == (verdict.passes, verdict.points)
-    once = told_once(verdict.checks)
-    assert [(check["title"], check["passes"]) for check in told["checks"]] == [
-        (check.title, check.passes) for check in once
-    ]
-    for check, other in zip(told["checks"], once):
-        assert without_place(read_finding(check["finding"])) == without_place(other.finding)
+    source = f"import numpy as np\n\ndef softmax(scores):\n{body}\n"
+    verdict, told = in_this_process(source), in_a_child(tmp_path / f"{NAME}.py", source)
+    assert (told.passes, told.points) == (verdict.passes, verdict.points)
+    assert len(told.checks) == len(verdict.checks)
+    for check, other in zip(told.checks, verdict.checks):
+        assert (check.title, check.passes) == (other.title, other.passes)
+        assert without_place(check.finding) == without_place(other.finding)
 
 
 def without_place(finding: Finding | None) -> Finding | None:

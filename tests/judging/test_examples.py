@@ -1,20 +1,12 @@
-"""What students have instead of the solution: the worked examples, and `check` in a notebook.
-
-The examples are recorded from the real graders; the notebook is the real one, run by
-the kernel that students have.
-"""
+"""What students have instead of the solution: the worked examples of the real graders."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import nbclient
-import nbformat
 import numpy as np
 import pytest
 
@@ -22,7 +14,6 @@ from autograder.checks.grader_run import run_graders
 from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
 from autograder.checks.plugin import GradingPlugin
-from autograder.checks.recording import record_examples
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.judging.asking import ask_example, ask_examples
@@ -30,10 +21,8 @@ from autograder.judging.conditions import STANDING
 from autograder.judging.examples import FILE, Example, read_examples, write_examples
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
-from autograder.model.symbols import HIDDEN
 from autograder.model.verdict import Finding, Outcome
 from autograder.notebook.check import open_exercise
-from demo.sample_class import hand_in, read_sample_class
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -47,15 +36,13 @@ DRAWN = [known for known in REFERENCE.misconceptions if known.step in RANDOM]
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return record_examples(REFERENCE.exercise.folder)
+    """The file that students have; `attn build --check` says that it is the one of today."""
+    return (STUB / FILE).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def examples(text: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, ...]:
-    """The worked examples as a student's copy of the kit reads them."""
-    folder = tmp_path_factory.mktemp("assignment")
-    (folder / FILE).write_text(text, encoding="utf-8")
-    return read_examples(folder)
+def examples() -> tuple[Example, ...]:
+    return read_examples(STUB)
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +107,10 @@ def test_a_file_of_0_1_0_is_read_without_the_questions_that_are_no_longer_asked(
     assert write_examples(NAME, read_examples(tmp_path)) == write_examples(NAME, examples)
 
 
-def test_worked_examples_with_layers_of_pytorch_read_back_and_write_the_same(
-    tmp_path: Path,
-) -> None:
-    name = "torch_single_head"
-    written = record_examples(ROOT / "solutions" / name)
-    (tmp_path / FILE).write_text(written, encoding="utf-8")
-    assert write_examples(name, read_examples(tmp_path)) == written
+def test_worked_examples_with_layers_of_pytorch_read_back_and_write_the_same() -> None:
+    folder = ROOT / "assignments" / "torch_single_head"
+    written = (folder / FILE).read_text(encoding="utf-8")
+    assert write_examples(folder.name, read_examples(folder)) == written
 
 
 def test_the_numbers_are_few_enough_to_work_by_hand(examples: tuple[Example, ...]) -> None:
@@ -198,77 +182,7 @@ def test_worked_examples_that_cannot_be_read_are_told_with_a_cure(
     assert "worked examples" in caught.value.fact and caught.value.cure
 
 
-# --- `check` in a notebook ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def quiet_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """IPython and Jupyter keep what they write of themselves out of the home directory."""
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    yield
-
-
-def handed_in(student: str, folder: Path) -> nbformat.NotebookNode:
-    """The notebook of one of the made-up class, with the files of the assignment beside it."""
-    shutil.copytree(STUB, folder)
-    sample_class = {
-        classmate.name: classmate
-        for classmate in read_sample_class(ROOT / "tests/sample_class" / NAME)
-    }
-    file = hand_in(sample_class[student], REFERENCE.exercise, STUB, folder)
-    notebook: nbformat.NotebookNode = nbformat.read(file, as_version=4)
-    return notebook
-
-
-def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
-    """Run a notebook as Validate does, in a kernel of its own."""
-    nbclient.NotebookClient(
-        notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
-    ).execute()
-
-
-def outputs(notebook: nbformat.NotebookNode) -> Mapping[str, list[Any]]:
-    """The outputs of each check cell, by the name of its step."""
-    return {
-        cell.metadata.nbgrader.grade_id.removeprefix("check_"): cell.outputs
-        for cell in notebook.cells
-        if cell.metadata.get("nbgrader", {}).get("grade")
-    }
-
-
-@pytest.mark.usefixtures("quiet_kernel")
-def test_with_the_reference_in_place_the_notebook_runs_and_nothing_is_on_stderr(
-    tmp_path: Path,
-) -> None:
-    notebook = handed_in("reference", tmp_path / "work")
-    run(notebook, tmp_path / "work")
-    everything = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    assert [output for output in everything if output.get("name") == "stderr"] == []
-    shown = outputs(notebook)
-    assert list(shown) == [step.name for step in STEPS]
-    for name, cell in shown.items():
-        words = "".join(str(output.get("data", {}).get("text/plain")) for output in cell)
-        counted = re.search(rf"{name}: (\d+) of (\d+) public checks pass", words)
-        assert counted and counted[1] == counted[2] and HIDDEN in words
-
-
-@pytest.mark.usefixtures("quiet_kernel")
-def test_with_a_wrong_softmax_the_notebook_stops_at_its_check_with_the_words(
-    tmp_path: Path,
-) -> None:
-    notebook = handed_in("mistake_softmax_over_queries", tmp_path / "work")
-    with pytest.raises(nbclient.exceptions.CellExecutionError) as caught:
-        run(notebook, tmp_path / "work")
-    known = next(each for each in COMPARED if each.name == "softmax_over_the_queries")
-    (error,) = outputs(notebook)["softmax"]
-    assert error.ename == "NotRightYet"
-    for words in (str(caught.value), error.evalue, "\n".join(error.traceback)):
-        for sentence in known.words.split("\n\n"):
-            assert " ".join(sentence.split()) in " ".join(words.split())
-    assert max(map(len, error.traceback)) <= 96  # Validate's dialog cuts off what is longer
-    assert "autograder/" not in "\n".join(error.traceback)
-    assert not any(outputs(notebook)["initialize_weights"])
+# --- the files beside a notebook ------------------------------------------------------------------
 
 
 def test_a_check_of_what_is_no_step_is_told_by_name(tmp_path: Path) -> None:

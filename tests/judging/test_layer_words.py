@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from autograder.judging.unnamed_array import array_words
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
-from support.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
+from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
 
 CAUSAL = "CausalMultiHeadAttention"
 MADE = "self.Wqkv, self.Wo = create_projections(hidden_size, bias)\n"
@@ -31,6 +32,14 @@ def added(line: str) -> Change:
     return MADE, f"{MADE}        {line}\n"
 
 
+def in_the_slow_tests(*rows: str | tuple[str, ...]) -> list[ParameterSet]:
+    """What says the same of another exercise."""
+    return [
+        pytest.param(*((row,) if isinstance(row, str) else row), marks=pytest.mark.slow)
+        for row in rows
+    ]
+
+
 MISSPELT = {
     HEADS: ("scores(queries, keys)\n", "scores(query=queries, key=keys)\n"),
     VIT: ("scores(queries, keys)\n", "scores(query=queries, key=keys)\n"),
@@ -39,7 +48,7 @@ MISSPELT = {
 }
 
 
-@pytest.mark.parametrize("name", MISSPELT)
+@pytest.mark.parametrize("name", [NUMPY, HEADS, *in_the_slow_tests(TORCH, VIT)])
 def test_a_misspelt_keyword_of_a_step_is_told_as_python_tells_it(name: str) -> None:
     told = words(name, MISSPELT[name])
     assert "got an unexpected keyword argument" in told
@@ -63,7 +72,7 @@ def test_too_few_and_too_many_arguments_are_told_as_python_tells_it(given: str, 
         ("self.scale = nn.Parameter(torch.ones(1))", "scale"),
     ],
 )
-@pytest.mark.parametrize("exercise", [HEADS, TORCH])
+@pytest.mark.parametrize("exercise", [HEADS, *in_the_slow_tests(TORCH)])
 def test_an_unused_parameter_is_named_and_no_call_is_blamed(
     exercise: str, line: str, name: str
 ) -> None:
@@ -145,18 +154,22 @@ def test_a_mask_of_floats_is_told_at_its_step() -> None:
 
 
 UNPACKED = [
-    (HEADS, "split_heads", "queries, values, keys"),
     (HEADS, "split_heads", "values, keys, queries"),
-    (HEADS, "split_heads", "keys, values, queries"),
-    (TORCH, "project_qkv", "queries, values, keys"),
     (NUMPY, "project_qkv", "values, keys, queries"),
-    (VIT, "project_qkv", "queries, values, keys"),
     (VIT, "project_qkv", "keys, queries, values"),
     (STRETCH, "project_two_sequences", "queries, values, keys"),
 ]
+UNPACKED_ELSEWHERE = [
+    (HEADS, "split_heads", "queries, values, keys"),
+    (HEADS, "split_heads", "keys, values, queries"),
+    (TORCH, "project_qkv", "queries, values, keys"),
+    (VIT, "project_qkv", "queries, values, keys"),
+]
 
 
-@pytest.mark.parametrize(("name", "step", "names"), UNPACKED)
+@pytest.mark.parametrize(
+    ("name", "step", "names"), [*UNPACKED, *in_the_slow_tests(*UNPACKED_ELSEWHERE)]
+)
 def test_the_line_that_unpacks_results_in_another_order_is_told(
     name: str, step: str, names: str
 ) -> None:

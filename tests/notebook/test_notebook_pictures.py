@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from autograder.notebook.check import Check, NotRightYet, open_exercise
 from autograder.notebook.layer import show_numbers
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport
+from autograder.notebook.training_cell import train
 from autograder.submission.definitions import find_definitions
 from autograder.submission.percent import percent_cells
 from autograder.submission.reading import read_submission
@@ -96,7 +97,12 @@ class Ran:
 
 
 @pytest.fixture
-def run_last_cells(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def run_last_cells(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ran]:
+    """Run them, where each training has only three steps."""
+    monkeypatch.setattr("autograder.notebook.training_cell.train", partial(train, most_steps=3))
+
     def run(name: str, **changes: str) -> Ran:
         read = notebook(name, solved(name) | changes)
         checks = [
@@ -145,6 +151,11 @@ def test_with_the_reference_in_place_a_notebook_runs_draws_and_says_nothing_on_s
     everything = [output for cell in code(read) for output in cell.outputs]
     assert [each for each in everything if each.get("name") == "stderr"] == []
     assert {each.output_type for each in everything} <= {"display_data", "stream"}
+    for step in reference(name).exercise.steps:
+        (check,) = (cell for cell in code(read) if cell.id == f"check-{step.name}")
+        words = check.outputs[0].data["text/plain"]
+        counted = re.search(rf"{step.name}: (\d+) of (\d+) public checks pass", words)
+        assert counted and counted[1] == counted[2] and HIDDEN in words
     *cells, closing = last_cells(read)
     shown = [output for cell in cells for output in cell.outputs]
     displayed = [each.data for each in shown if each.output_type == "display_data"]
@@ -412,6 +423,7 @@ def test_without_the_bonus_the_other_pictures_are_there(
     printed = run_last_cells("torch_multi_head", **{step: stub[step]}).printed
     assert f"No picture yet: `{step}.forward` is not written yet." in printed
     assert "head 1: positions" in printed and "equal, up to rounding" in printed
+    assert "is your layer. step 0 loss" in printed and "step 3 loss" in printed
 
 
 @pytest.mark.parametrize(

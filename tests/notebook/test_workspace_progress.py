@@ -5,60 +5,33 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from autograder.learning.commands.finishing import UNKNOWN
 from autograder.learning.state.progress import StepProgress, noted, read_progress
 from autograder.learning.state.session import LearnerSession, open_session
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, StepVerdict
+from autograder.notebook.check import NotRightYet, open_exercise
 from autograder.notebook.workspace_progress import _say, note_in_workspace
-from support.kernel import Kernel, running_kernel
+from support.learner_workspace import NAME, ROOT, attn, start
 
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
-CELLS = f"""
-import numpy as np
-from autograder import open_exercise
-check = open_exercise({NAME!r})
 
-def softmax(scores):
+def softmax(scores: np.ndarray) -> np.ndarray:
     powers = np.exp(scores - scores.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+    return np.asarray(powers / powers.sum(-1, keepdims=True))
 
-def create_causal_mask(sequence_length):
+
+def create_causal_mask(sequence_length: int) -> np.ndarray:  # the wrong way round
     return np.triu(np.ones((sequence_length, sequence_length)))
-"""
-
-
-def attn(folder: Path, *words: str) -> str:
-    run = subprocess.run(
-        [sys.executable, "-m", "autograder.cli", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return run.stdout
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    attn(tmp_path, "start", "mine", "--exercise", NAME)
-    return tmp_path / "mine"
-
-
-@pytest.fixture
-def kernel(workspace: Path) -> Iterator[Kernel]:
-    with running_kernel(workspace / NAME) as kernel:
-        kernel.run(CELLS)
-        yield kernel
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "mine")
 
 
 def session(workspace: Path) -> LearnerSession:
@@ -73,28 +46,17 @@ def passed(workspace: Path) -> tuple[str, ...]:
     return session(workspace).progress.passed(read_exercise(workspace / NAME))
 
 
-def test_a_check_in_a_notebook_is_known_to_the_commands(workspace: Path, kernel: Kernel) -> None:
-    assert "0 of 11 steps" in attn(workspace, "list")
-    kernel.run("check(softmax)", person=True)
-    assert "1 of 11 steps" in attn(workspace, "list")
-    kernel.run("check(create_causal_mask)", person=True)
-    known = session(workspace)
-    step = known.progress.step(NAME, "create_causal_mask")
+def test_a_check_in_a_notebook_is_known_to_the_commands(workspace: Path) -> None:
+    assert "0 of 11 steps" in attn("list", folder=workspace).words
+    check = open_exercise(NAME, workspace / NAME)
+    check(softmax)
+    with pytest.raises(NotRightYet):
+        check(create_causal_mask)
+    assert "1 of 11 steps" in attn("list", folder=workspace).words
+    known = session(workspace).progress
+    step = known.step(NAME, "create_causal_mask")
     assert not step.passed and step.mistakes
-    assert known.progress.step(NAME, "softmax").review_on and known.progress.work_time(NAME).checks
-
-
-def test_a_run_that_nobody_watches_is_noted_too(workspace: Path, kernel: Kernel) -> None:
-    kernel.run("check(softmax)")
-    assert "1 of 11 steps" in attn(workspace, "list")
-    assert "neither are checks in a notebook" not in " ".join(UNKNOWN)
-
-
-def test_a_notebook_in_the_root_of_the_workspace_is_noted(workspace: Path) -> None:
-    with running_kernel(workspace) as kernel:
-        kernel.run(CELLS)
-        kernel.run("check(softmax)")
-    assert passed(workspace) == ("softmax",)
+    assert known.step(NAME, "softmax").review_on and known.work_time(NAME).checks
 
 
 def test_outside_of_a_workspace_nothing_is_written(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import json
 import os
 import re
 import secrets
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,7 @@ SETTINGS = {
     # Every cell of a notebook is in the page, also those below the window.
     "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
 }
+PATIENCE = 120  # seconds: a machine may be busy
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/")
 
 
@@ -126,7 +129,22 @@ def start_lab(home: Home, folder: Path, python: Path = Path(sys.executable)) -> 
             break
     assert lab.address, "".join(lab.said)
     threading.Thread(target=_drain, args=(process.stderr, lab.said), daemon=True).start()
+    _wait_until_it_answers(lab)
     return lab
+
+
+def _wait_until_it_answers(lab: Lab) -> None:
+    """Its address can be in the log before anybody listens there."""
+    host, _, port = lab.address.removeprefix("http://").partition(":")
+    end = time.monotonic() + PATIENCE
+    while True:
+        assert lab.process.poll() is None, "".join(lab.said)
+        try:
+            socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+            return
+        except ConnectionRefusedError:
+            assert time.monotonic() < end, "".join(lab.said)
+            time.sleep(0.05)
 
 
 def _drain(log: IO[str], said: deque[str]) -> None:

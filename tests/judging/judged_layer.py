@@ -27,6 +27,7 @@ def exercise_of(name: str) -> tuple[Exercise, tuple[Example, ...]]:
     return read_exercise(folder), read_examples(folder)
 
 
+@cache
 def judged(name: str, layer: str, *changes: Change, blaming: bool = True) -> StepVerdict:
     """The verdict on the layer of the reference with these changes, by its worked examples."""
     exercise, examples = exercise_of(name)
