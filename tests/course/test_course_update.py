@@ -18,21 +18,26 @@ from autograder.building.build import build
 from autograder.checks.recording import record_examples
 from autograder.course.configuration import render_configuration
 from autograder.course.course_update import plan_update
-from autograder.course.creation import Course
+from autograder.course.creation import Course, read_course
 from autograder.course.pending_update import write_down
-from support.changing_course import (
+from course.changing_course import (
     FIFTH,
+    GIVEN,
     MORE_POINTS,
     OTHER_HINT,
     OTHER_PROSE,
     OTHER_STEP,
     QUESTION,
+    RIGHT,
+    WRONG,
     add_question,
-    again,
     attn,
-    by_hand,
+    check,
     contents,
+    formgrader,
+    grade,
     grade_of,
+    graded_course,
     hand_in,
     marks,
     nbgrader,
@@ -42,75 +47,51 @@ from support.changing_course import (
     release,
     source,
     step_cell,
+    update,
     write_source,
 )
 from support.draws import draws
 
-RIGHT, WRONG, GIVEN = "ada", "ben", "cleo"
-MISTAKE = ("return x - middle", "return x")
-
-
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course with a question of the instructor's own; three have handed in and are graded."""
-    root = tmp_path_factory.mktemp("update")
-    course = new_course(root)
-    add_question(course)
-    done = release(course)
-    assert done.code == 0, done.out
-    hand_in(course, RIGHT)
-    hand_in(course, WRONG, MISTAKE)
-    hand_in(course, GIVEN, MISTAKE)
-    run = attn("grade", course.directory)
-    assert run.code == 0, run.out
-    by_hand(course, GIVEN, "check_center", 1.5)
-    by_hand(course, GIVEN, QUESTION, 3)
-    return root
-
 
 @pytest.fixture
-def root(graded: Path, tmp_path: Path) -> Path:
-    there = Path(shutil.copytree(graded, tmp_path / "there", symlinks=True))
-    owner = there / "course" / "graded" / FIFTH / "class.json"  # says whose results they are
-    owner.write_text(owner.read_text().replace(str(graded), str(there)))
-    return there
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "there"
 
 
 @pytest.fixture
 def course(root: Path) -> Course:
-    return Course(root / "course", root / "solutions", (FIFTH,))
+    """A course with a question of the instructor's own; three have handed in and are graded."""
+    return graded_course(root)
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Course:
+def fresh(root: Path) -> Course:
     """A course that nobody has worked in."""
-    return new_course(tmp_path)
-
-
-def update(course: Course, *options: str) -> str:
-    run = attn("course", "update", course.directory, "--yes", *options)
-    assert run.code == 0, run.out
-    return run.out
+    return new_course(root)
 
 
 def release_and_grade(course: Course) -> str:
-    done = release(course, "--force")
-    assert done.code == 0, done.out
-    run = attn("grade", course.directory)
-    assert run.code == 0, run.out
-    return run.out
+    release(course)
+    return grade(course)
 
 
-def test_points_off_for_being_late_are_announced_as_what_is_worked_out_anew(
+def test_a_run_that_nobody_agrees_to_announces_the_marks_and_changes_not_a_byte(
     root: Path, course: Course
 ) -> None:
     with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
         book.find_submission_notebook(FIFTH, FIFTH, RIGHT).late_submission_penalty = 1.0
         book.db.commit()
     rebuild(root, MORE_POINTS)
-    run = attn("course", "update", course.directory, "--dry-run")
-    (told,) = (line for line in run.out.splitlines() if line.strip().startswith(f"{RIGHT}: "))
-    assert told.endswith(", with 1 off for being late, which is worked out anew")
+    before = contents(course)
+    for options in (("--dry-run", "--yes"), ()):
+        run = attn("course", "update", course.directory, *options)
+        assert run.code == 1 and "Nothing was changed." in run.out
+        assert "`center` is worth 4, before 2" in run.out
+        marks_told = [line.strip() for line in run.out.splitlines() if " -> " in line]
+        assert marks_told == [
+            f"{RIGHT}: 10 -> 12, with 1 off for being late, which is worked out anew"
+        ]
+        assert contents(course) == before
 
 
 @pytest.mark.slow
@@ -125,7 +106,7 @@ def test_changed_points_are_taken_in_and_the_marks_are_those_announced(
     assert f"nbgrader generate_assignment {FIFTH} --force" in told
     release_and_grade(course)
     assert marks(course) == {**before, RIGHT: before[RIGHT] + 2}
-    assert attn("course", "check", course.directory).code == 0
+    assert check(course).code == 0
 
 
 @pytest.mark.slow
@@ -137,8 +118,7 @@ def test_with_other_points_another_attempt_may_be_the_best_and_its_mark_is_annou
     shutil.rmtree(course.submitted(FIFTH, WRONG))
     others = ("np.add(x, 1)", "np.add(x, 2)"), ("first * np.sqrt", "3 + first * np.sqrt")
     hand_in(course, WRONG, *others)  # `center` is right now, and two others are wrong
-    run = attn("grade", course.directory)
-    assert run.code == 0, run.out
+    grade(course)
     before = marks(course)
     title = 'title = "Centering"\npoints = '
     rebuild(root, ("exercise.toml", f"{title}2", f"{title}6"))
@@ -168,7 +148,7 @@ def test_steps_come_and_go_though_students_have_handed_in(root: Path, course: Co
     assert after[GIVEN] == before[GIVEN] - 2
     assert f"{before[RIGHT]:g} -> to be graded again" in told and "deviation" in printed
     assert step_cell(read(course.autograded(FIFTH, RIGHT) / f"{FIFTH}.ipynb"), "deviation")
-    assert attn("course", "check", course.directory).code == 0
+    assert check(course).code == 0
 
 
 @pytest.mark.slow
@@ -178,8 +158,8 @@ def test_without_the_update_nbgrader_refuses_other_steps_and_the_update_of_a_sou
     book = source(course)
     book.cells = [cell for cell in book.cells if grade_of(cell) != QUESTION]
     write_source(course, book)
-    done = release(course, "--force")
-    assert done.code != 0 and "Cannot add or remove cells" in done.out
+    refused = formgrader(course).generate_assignment(FIFTH)
+    assert not refused["success"] and "Cannot add or remove cells" in refused["log"]
     before = marks(course)
     told = update(course)
     assert f"points by hand for `{QUESTION}` go" in told
@@ -191,14 +171,14 @@ def test_without_the_update_nbgrader_refuses_other_steps_and_the_update_of_a_sou
 
 
 def test_new_hints_and_words_come_in_and_the_instructors_own_stay(
-    tmp_path: Path, fresh: Course
+    root: Path, fresh: Course
 ) -> None:
-    add_question(fresh)
+    add_question(fresh, QUESTION)
     book = source(fresh)
     book.cells[0].source = "# Rows, as we do them in Heidelberg"
     book.cells.insert(1, new_markdown_cell("Due on Friday.", id="due"))
     write_source(fresh, book)
-    rebuild(tmp_path, OTHER_HINT, OTHER_PROSE, MORE_POINTS)
+    rebuild(root, OTHER_HINT, OTHER_PROSE, MORE_POINTS)
     told = update(fresh)
     assert "hints of `center` have changed" in told
     after = source(fresh)
@@ -214,15 +194,14 @@ def test_new_hints_and_words_come_in_and_the_instructors_own_stay(
     assert contents(fresh) == before
 
 
-@pytest.mark.slow
 def test_where_both_have_changed_the_words_the_instructors_stay_unless_told_otherwise(
-    tmp_path: Path, fresh: Course
+    root: Path, fresh: Course
 ) -> None:
     book = source(fresh)
     cell = next(cell for cell in book.cells if cell.source.startswith("## Center"))
     cell.source = "## Center, as I would say it"
     write_source(fresh, book)
-    rebuild(tmp_path, OTHER_PROSE)
+    rebuild(root, OTHER_PROSE)
     told = update(fresh)
     assert "the text before `center` has changed, but you have changed it too" in told
     assert "## Center, as I would say it" in [cell.source for cell in source(fresh).cells]
@@ -234,12 +213,11 @@ def test_where_both_have_changed_the_words_the_instructors_stay_unless_told_othe
     assert "## Center every row" in [cell.source for cell in source(fresh).cells]
 
 
-@pytest.mark.slow
 def test_in_a_course_of_an_earlier_kit_nobody_knows_whose_words_they_are_so_they_stay(
-    tmp_path: Path, fresh: Course
+    root: Path, fresh: Course
 ) -> None:
     shutil.rmtree(fresh.directory / ".course")
-    rebuild(tmp_path, OTHER_PROSE, MORE_POINTS)
+    rebuild(root, OTHER_PROSE, MORE_POINTS)
     told = update(fresh)
     assert "an earlier version made it" in told
     assert "the text before `center` differs from the kit's; yours stays" in told
@@ -250,7 +228,6 @@ def test_in_a_course_of_an_earlier_kit_nobody_knows_whose_words_they_are_so_they
     assert "There is nothing to update." in update(fresh)
 
 
-@pytest.mark.slow
 def test_a_configuration_of_an_earlier_kit_gets_what_it_lacks_and_keeps_own_lines(
     fresh: Course,
 ) -> None:
@@ -269,19 +246,18 @@ def test_a_configuration_of_an_earlier_kit_gets_what_it_lacks_and_keeps_own_line
     assert "There is nothing to update." in update(fresh)
 
 
-@pytest.mark.slow
-def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh: Course) -> None:
+def test_an_exercise_is_added_with_all_that_belongs_to_it(root: Path, fresh: Course) -> None:
     facts = fresh.directory / "attn.toml"
     facts.write_text("layer_earns_steps = false # we agreed on that\n" + facts.read_text())
     for part in ("solutions", "assignments"):
-        shutil.copytree(tmp_path / part / FIFTH, tmp_path / part / "sixth")
-    for path in tmp_path.glob("*/sixth/exercise.toml"):
+        shutil.copytree(root / part / FIFTH, root / part / "sixth")
+    for path in root.glob("*/sixth/exercise.toml"):
         path.write_text(path.read_text().replace('name = "fifth"', 'name = "sixth"'))
-    shutil.rmtree(tmp_path / "assignments" / "sixth")
-    build(tmp_path / "solutions" / "sixth", tmp_path / "assignments", record_examples)
+    shutil.rmtree(root / "assignments" / "sixth")
+    build(root / "solutions" / "sixth", root / "assignments", record_examples)
     told = update(fresh, "--exercise", "sixth")
     assert "sixth: in source/:" in told and "nbgrader generate_assignment sixth\n" in told
-    course = again(fresh)
+    course = read_course(fresh.directory)
     assert course.exercises == (FIFTH, "sixth") and not course.rules.layer_earns_steps
     assert "# we agreed on that" in facts.read_text()
     assert (course.source("sixth") / "sixth.ipynb").is_file()
@@ -294,34 +270,34 @@ def test_an_exercise_is_added_with_all_that_belongs_to_it(tmp_path: Path, fresh:
     assert run.code == 2 and "there is no exercise 'seventh'" in run.out
 
 
+ASKED_TWICE = """\
+import sys
+from autograder.cli.command_line import attn
+
+for _ in range(2):
+    try:
+        attn(["course", "update", sys.argv[1]])
+    except SystemExit as end:
+        print("ended with", end.code)
+"""
+
+
 def test_in_a_terminal_the_update_asks_and_takes_no_for_an_answer(
-    tmp_path: Path, fresh: Course
-) -> None:
-    rebuild(tmp_path, MORE_POINTS)
-    before = contents(fresh)
-    for answer, code in (("n", 1), ("y", 0)):
-        assert contents(fresh) == before
-        words = ["-m", "autograder.cli", "course", "update", str(fresh.directory)]
-        terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=60)
-        terminal.expect("`center` is worth 4, before 2")
-        terminal.expect("Do this\\?")
-        terminal.sendline(answer)
-        terminal.expect(pexpect.EOF)
-        terminal.close()
-        assert terminal.exitstatus == code
-    assert step_cell(source(fresh), "check_center").metadata.nbgrader["points"] == 4
-
-
-def test_a_dry_run_and_a_run_that_nobody_agrees_to_change_not_a_byte(
-    root: Path, course: Course
+    root: Path, fresh: Course
 ) -> None:
     rebuild(root, MORE_POINTS)
-    before = contents(course)
-    for option in ("--dry-run", None):
-        run = attn("course", "update", course.directory, *([option] if option else []))
-        assert run.code == 1 and "Nothing was changed." in run.out
-        assert "`center` is worth 4, before 2" in run.out and f"{RIGHT}: " in run.out
-        assert contents(course) == before
+    before = contents(fresh)
+    words = ["-c", ASKED_TWICE, str(fresh.directory)]
+    terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=60)
+    for answer, code in (("n", 1), ("y", 0)):
+        terminal.expect("`center` is worth 4, before 2")
+        terminal.expect("Do this\\?")
+        assert contents(fresh) == before
+        terminal.sendline(answer)
+        terminal.expect(f"ended with {code}")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert step_cell(source(fresh), "check_center").metadata.nbgrader["points"] == 4
 
 
 KILLED = """\
@@ -383,12 +359,12 @@ def test_an_update_that_is_killed_is_finished_by_the_next(root: Path, course: Co
 
 
 def test_a_stopped_update_is_told_and_finished_unless_a_file_has_changed_since(
-    tmp_path: Path, fresh: Course
+    root: Path, fresh: Course
 ) -> None:
-    rebuild(tmp_path, MORE_POINTS)
-    plan = plan_update(fresh, tmp_path / "assignments", record_examples)
+    rebuild(root, MORE_POINTS)
+    plan = plan_update(fresh, root / "assignments", record_examples)
     write_down(fresh.directory, plan.files, ())
-    run = attn("course", "check", fresh.directory)
+    run = check(fresh)
     assert run.code == 1 and "An update of this course was stopped." in run.out
     readme = fresh.source(FIFTH) / "README.md"
     text = readme.read_text()
@@ -398,7 +374,7 @@ def test_a_stopped_update_is_told_and_finished_unless_a_file_has_changed_since(
     assert readme.read_text() == "Mine.\n"
     readme.write_text(text)
     assert "Finished an update that was stopped." in update(fresh)
-    assert attn("course", "check", fresh.directory).code == 0
+    assert check(fresh).code == 0
 
 
 @pytest.mark.slow
@@ -411,7 +387,7 @@ def test_a_gradebook_that_cannot_be_written_stops_the_update_which_then_goes_on(
         database.execute(f"create trigger no before delete on grade {refusal}")
     run = attn("course", "update", course.directory, "--yes")
     assert run.code == 2 and "the gradebook's cells cannot be changed: no" in run.out
-    assert attn("course", "check", course.directory).code == 1
+    assert check(course).code == 1
     with sqlite3.connect(course.directory / "gradebook.db") as database:
         database.execute("drop trigger no")
     assert "Finished an update that was stopped." in update(course)

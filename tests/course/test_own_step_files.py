@@ -12,22 +12,16 @@ from autograder.course.creation import Course
 from autograder.course.own_step_list import read_own_steps
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
-from support.changing_course import FIFTH, attn, course_copied, new_course
-from support.own_steps import ANSWER, write_own_steps
+from course.changing_course import FIFTH, check, new_course, update
+from course.own_steps import ANSWER, write_own_steps
+from support.fifth_exercise import fifth_exercise
 
 TWICE = '@pytest.mark.step("widest")\ndef test_widest(student, draw):\n    pass\n\n\n'
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("own")
-    new_course(root)
-    return root
-
-
 @pytest.fixture
-def course(made: Path, tmp_path: Path) -> Course:
-    return course_copied(made, tmp_path / "there")
+def course(tmp_path: Path) -> Course:
+    return new_course(tmp_path / "there")
 
 
 @pytest.mark.parametrize(
@@ -55,10 +49,10 @@ def course(made: Path, tmp_path: Path) -> Course:
     ],
 )
 def test_an_entry_that_cannot_be_used_is_told_in_words(
-    made: Path, tmp_path: Path, old: str, new: str, fact: str
+    tmp_path: Path, old: str, new: str, fact: str
 ) -> None:
     folder = write_own_steps(tmp_path, FIFTH, steps=(old, new))
-    kit = read_exercise(made / "solutions" / FIFTH)
+    kit = read_exercise(fifth_exercise(tmp_path))
     with pytest.raises(KitError) as told:
         read_own_steps(kit, folder)
     assert told.value.fact.startswith("steps.toml cannot be used: ") and fact in told.value.fact
@@ -74,8 +68,7 @@ def test_what_an_editor_leaves_in_the_folder_and_in_the_files_breaks_nothing(
     for file in folder.glob("*.*"):
         if file.is_file():
             file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    run = attn("course", "update", course.directory, "--yes")
-    assert run.code == 0 and "the step `widest` is new" in run.out, run.out
+    assert "the step `widest` is new" in update(course)
     stub = (course.source(FIFTH) / f"{FIFTH}.py").read_bytes()
     assert b"def widest(" in stub and b"\r" not in stub
 
@@ -99,7 +92,7 @@ def test_a_file_that_is_no_text_or_no_code_is_told_in_words(
         path.mkdir()
     else:
         path.write_bytes(content)
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and fact in run.out and f"where: {path}" in run.out, run.out
     assert "Traceback" not in run.out and "None" not in run.out
 
@@ -108,7 +101,7 @@ def test_the_cure_for_a_step_without_a_function_leads_to_the_instructors_folder(
     course: Course,
 ) -> None:
     write_own_steps(course.directory, FIFTH, steps=('"widest"', '"wider"'))
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and "write `def wider` in solution.py" in run.out
     assert str(ADJUSTED) not in run.out, run.out
 
@@ -116,7 +109,7 @@ def test_the_cure_for_a_step_without_a_function_leads_to_the_instructors_folder(
 def test_steps_for_an_exercise_that_the_course_does_not_have_are_named(course: Course) -> None:
     folder = write_own_steps(course.directory, FIFTH)
     folder.rename(folder.with_name("fitfh"))
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 1 and "Nobody reads these" in run.out and "own-steps/fitfh" in run.out
 
 
@@ -124,7 +117,7 @@ def test_a_misspelt_step_in_attn_toml_is_looked_for_there(course: Course) -> Non
     write_own_steps(course.directory, FIFTH)
     with (course.directory / "attn.toml").open("a", encoding="utf-8") as facts:
         facts.write(f"\n[points.{FIFTH}]\nwidest = 4\n")
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and "there is no step 'widest' in the kit's" in run.out
     assert f"where: attn.toml, [points.{FIFTH}]" in run.out
     assert f"of your own stand in own-steps/{FIFTH}/steps.toml" in run.out, run.out
@@ -142,12 +135,11 @@ def test_every_place_is_in_the_instructors_own_file(
     course: Course, file: str, old: str, new: str, fact: str
 ) -> None:
     folder = write_own_steps(course.directory, FIFTH, **{file: (old, new)})
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and fact in run.out, run.out
     assert str(folder / f"{file}.py") in run.out and str(ADJUSTED) not in run.out, run.out
 
 
-@pytest.mark.slow
 def test_a_standing_check_that_the_reference_fails_says_how_to_switch_it_off(
     course: Course,
 ) -> None:
@@ -158,12 +150,12 @@ def test_a_standing_check_that_the_reference_fails_says_how_to_switch_it_off(
         graders=('student(draw("B S D"))', 'student(np.exp(draw("B S D")))'),
     )
     (folder / "misconceptions.py").unlink(missing_ok=True)
-    run = attn("course", "check", course.directory)
+    run = check(course)
     told = re.search(r"fails the check standing_(\w+)", run.out)
     assert run.code == 2 and told, run.out
     assert f'write below [grading.without.widest]: {told[1]} = "the reason"' in run.out, run.out
     steps = folder / "steps.toml"
     off = f'\n[grading.without.widest]\n{told[1]} = "all of x is above 0"\n'
     steps.write_text(steps.read_text(encoding="utf-8") + off, encoding="utf-8")
-    again = attn("course", "check", course.directory)
+    again = check(course)
     assert f"fails the check standing_{told[1]}" not in again.out, again.out

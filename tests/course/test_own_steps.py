@@ -3,60 +3,43 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from autograder.course.adjusted_exercise import ADJUSTED
 from autograder.course.adjustment import LEFT_OUT, OWN
-from autograder.course.assignment_release import command_environment
-from autograder.course.assignment_release import release as released
-from autograder.course.creation import Course, create_course
+from autograder.course.creation import Course, create_course, read_course
 from autograder.model.exercise import read_exercise
-from support.changing_course import (
+from course.changing_course import (
     FIFTH,
-    again,
-    attn,
-    course_copied,
+    check,
+    grade,
     grade_of,
     hand_in,
     marks,
+    nbgrader,
     new_course,
     read,
     release,
+    update,
 )
+from course.own_steps import ANSWER, shown_files, write_own_steps
 from support.gradebook_scores import scores
-from support.own_steps import ANSWER, shown_files, write_own_steps
 from support.released_course import NAME, ROOT
 
 WIDEST = "widest"
-SLOW = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("own")
-    new_course(root)
-    return root
 
 
 @pytest.fixture
-def course(made: Path, tmp_path: Path) -> Course:
-    return course_copied(made, tmp_path / "there")
+def course(tmp_path: Path) -> Course:
+    return new_course(tmp_path / "there")
 
 
 def set_points(course: Course, *lines: str) -> None:
     text = (course.directory / "attn.toml").read_text(encoding="utf-8").partition("\n[points")[0]
     table = "\n".join([f"[points.{FIFTH}]", *lines, ""])
     (course.directory / "attn.toml").write_text(f"{text}\n{table}", encoding="utf-8")
-
-
-def update(course: Course) -> str:
-    run = attn("course", "update", course.directory, "--yes")
-    assert run.code == 0, run.out
-    return run.out
 
 
 def answer_own_step(course: Course, student: str, answer: str) -> None:
@@ -74,15 +57,20 @@ def test_an_own_step_is_released_graded_and_explained_like_those_of_the_kit(
 ) -> None:
     write_own_steps(course.directory, FIFTH)
     assert f"the step `{WIDEST}` is new" in update(course)
-    assert release(course).code == 0
+    stub = (course.source(FIFTH) / f"{FIFTH}.py").read_text(encoding="utf-8")
+    assert "# ## The widest row" in stub and f"def {WIDEST}(" in stub
+    assert OWN not in stub and "What students write." not in stub
+    notebook = read(course.source(FIFTH) / f"{FIFTH}.ipynb")
+    names = [name for name in map(grade_of, notebook.cells) if name]
+    assert names[-2:] == [WIDEST, f"check_{WIDEST}"]
+    release(course)
     answer_own_step(course, "right", ANSWER)
     answer_own_step(course, "other", "return (x.max(-1) - x.min(-1)).max(1)")
     answer_own_step(course, "named", "return np.ptp(x, axis=-1).min(axis=-1)")
     answer_own_step(course, "wrong", "return np.max(np.ptp(x, axis=-2), axis=-1)")
     hand_in(course, "blank")
-    run = attn("grade", course.directory)
-    assert run.code == 0, run.out
-    most = again(course).exercise(FIFTH).points
+    grade(course)
+    most = read_course(course.directory).exercise(FIFTH).points
     kits = most - 3
     want = {"right": most, "other": most, "named": kits, "wrong": kits, "blank": kits}
     assert marks(course) == want
@@ -93,20 +81,6 @@ def test_an_own_step_is_released_graded_and_explained_like_those_of_the_kit(
         assert ANSWER not in given.read_text(encoding="utf-8"), given
 
 
-def test_nothing_of_the_own_files_is_in_the_students_stub_but_what_is_theirs(
-    course: Course,
-) -> None:
-    write_own_steps(course.directory, FIFTH)
-    update(course)
-    stub = (course.source(FIFTH) / f"{FIFTH}.py").read_text(encoding="utf-8")
-    assert "# ## The widest row" in stub and f"def {WIDEST}(" in stub
-    assert OWN not in stub and "What students write." not in stub
-    notebook = read(course.source(FIFTH) / f"{FIFTH}.ipynb")
-    names = [name for name in map(grade_of, notebook.cells) if name]
-    assert names[-2:] == [WIDEST, f"check_{WIDEST}"]
-
-
-@pytest.mark.slow
 def test_an_own_step_that_is_taken_back_is_gone(course: Course) -> None:
     folder = write_own_steps(course.directory, FIFTH)
     update(course)
@@ -114,7 +88,7 @@ def test_an_own_step_that_is_taken_back_is_gone(course: Course) -> None:
     shutil.rmtree(folder)
     assert f"the step `{WIDEST}` is gone" in update(course)
     assert list((course.directory / ADJUSTED).iterdir()) == []
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 0, run.out
 
 
@@ -122,47 +96,27 @@ def test_an_own_step_that_is_taken_back_is_gone(course: Course) -> None:
     ("file", "old", "new", "fact", "line"),
     [
         ("graders", '    student(draw("B', '    1 / 0\n    student(draw("B', "ZeroDivision", 13),
-        pytest.param("graders", 'draw("B S D")', 'draw("B S Q")', "KeyError: 'Q'", 13, marks=SLOW),
+        ("graders", 'draw("B S D")', 'draw("B S Q")', "KeyError: 'Q'", 13),
         ("graders", "def test_widest(", "def test_widest((", "not valid Python", 11),
-        pytest.param(
-            "graders", "import pytest", "import pytest, nowhere", "nowhere", 6, marks=SLOW
-        ),
-        pytest.param("graders", 'step("widest")', 'step("widst")', "names no step", 0, marks=SLOW),
-        pytest.param(
-            "graders", "@pytest.mark.public\n", "", "has no worked example", 0, marks=SLOW
-        ),
-        pytest.param("solution", "np.max(", "np.maxx(", "np.maxx", 16, marks=SLOW),
-        pytest.param(
-            "solution",
-            "def widest(",
-            "def center(",
-            "center is the name of something else",
-            10,
-            marks=SLOW,
-        ),
-        pytest.param("solution", "    ### BEGIN SOLUTION\n", "", "never began", 16, marks=SLOW),
-        pytest.param("steps", '"widest"', '"wider"', "wider has no function", 0, marks=SLOW),
+        ("graders", "import pytest", "import pytest, nowhere", "nowhere", 6),
+        ("graders", 'step("widest")', 'step("widst")', "names no step", 0),
+        ("graders", "@pytest.mark.public\n", "", "has no worked example", 0),
+        ("solution", "np.max(", "np.maxx(", "np.maxx", 16),
+        ("solution", "def widest(", "def center(", "center is the name of something else", 10),
+        ("solution", "    ### BEGIN SOLUTION\n", "", "never began", 16),
+        ("steps", '"widest"', '"wider"', "wider has no function", 0),
         ("steps", "points = 3", 'points = "three"', "cannot be used", 0),
-        pytest.param("steps", "points = 3", "point = 3", "cannot be used", 0, marks=SLOW),
-        pytest.param("steps", "[[steps]]", "[[step]]", "cannot be used", 0, marks=SLOW),
-        pytest.param(
-            "steps", '"widest"', '"center"', "two steps with the name center", 0, marks=SLOW
-        ),
-        pytest.param(
-            "misconceptions",
-            "class widest",
-            "class wides",
-            "is not in any step's class",
-            0,
-            marks=SLOW,
-        ),
+        ("steps", "points = 3", "point = 3", "cannot be used", 0),
+        ("steps", "[[steps]]", "[[step]]", "cannot be used", 0),
+        ("steps", '"widest"', '"center"', "two steps with the name center", 0),
+        ("misconceptions", "class widest", "class wides", "is not in any step's class", 0),
     ],
 )
 def test_a_mistake_in_the_own_files_is_told_with_file_and_line(
     course: Course, file: str, old: str, new: str, fact: str, line: int
 ) -> None:
     folder = write_own_steps(course.directory, FIFTH, **{file: (old, new)})
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and fact in run.out, run.out
     kind = "toml" if file == "steps" else "py"
     place = f"where: {folder / file}.{kind}"
@@ -173,36 +127,36 @@ def test_a_mistake_in_the_own_files_is_told_with_file_and_line(
 def test_a_fault_of_an_own_check_costs_nobody_points_and_says_where_it_is(course: Course) -> None:
     write_own_steps(course.directory, FIFTH)
     update(course)
-    assert release(course).code == 0
+    release(course)
     answer_own_step(course, "ada", ANSWER)
-    assert attn("grade", course.directory).code == 0
+    grade(course)
     before = marks(course)
     folder = write_own_steps(
         course.directory, FIFTH, graders=("    student(", "    1 / 0\n    student(")
     )
-    run = attn("grade", course.directory)
-    assert run.code == 1 and marks(course) == before
-    assert f"{folder / 'graders.py'}:13" in run.out and "Correct it there" in run.out
+    said = grade(course, code=1)
+    assert marks(course) == before
+    assert f"{folder / 'graders.py'}:13" in said and "Correct it there" in said
 
 
 @pytest.mark.parametrize("missing", ["steps.toml", "solution.py", "graders.py"])
 def test_a_file_that_is_missing_is_named(course: Course, missing: str) -> None:
     (write_own_steps(course.directory, FIFTH) / missing).unlink()
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and missing in run.out and f"{OWN}/{FIFTH}" in run.out, run.out
 
 
 @pytest.mark.slow
 def test_points_of_the_course_take_the_place_of_those_of_the_exercise(course: Course) -> None:
-    assert release(course).code == 0
+    release(course)
     hand_in(course, "ben")
     set_points(course, "center = 5.5")
-    run = attn("grade", course.directory)
-    assert run.code == 2 and "center is worth 5.5 now, and 2 in" in run.out
-    assert f"where: {course.directory / 'attn.toml'}" in run.out and "attn build" not in run.out
+    said = grade(course, code=2)
+    assert "center is worth 5.5 now, and 2 in" in said
+    assert f"where: {course.directory / 'attn.toml'}" in said and "attn build" not in said
     assert "`center` is worth 5.5, before 2" in update(course)
-    assert release(course, "--force").code == 0
-    assert attn("grade", course.directory).code == 0
+    release(course)
+    grade(course)
     assert marks(course) == {"ben": read_exercise(course.solutions / FIFTH).points + 3.5}
 
 
@@ -210,17 +164,17 @@ def test_points_of_the_course_take_the_place_of_those_of_the_exercise(course: Co
     ("line", "fact"),
     [
         ("nothing = 1", "there is no step 'nothing'"),
-        pytest.param("center = -1", "gives center -1 points", marks=SLOW),
-        pytest.param("center = true", "gives center True points", marks=SLOW),
+        ("center = -1", "gives center -1 points"),
+        ("center = true", "gives center True points"),
         ("center = 1e300", "gives center 1e+300 points"),
-        pytest.param("center = nan", "gives center nan points", marks=SLOW),
-        pytest.param('center = "many"', "gives center 'many' points", marks=SLOW),
+        ("center = nan", "gives center nan points"),
+        ('center = "many"', "gives center 'many' points"),
         (f'center = "{LEFT_OUT}"', "the step center cannot be left out"),
     ],
 )
 def test_points_that_are_not_clear_are_refused(course: Course, line: str, fact: str) -> None:
     set_points(course, line)
-    run = attn("course", "check", course.directory)
+    run = check(course)
     assert run.code == 2 and fact in run.out, run.out
 
 
@@ -241,13 +195,13 @@ def test_a_bonus_is_left_out_or_counts_as_the_course_says(tmp_path: Path) -> Non
         text = (course.source(name) / file).read_text(encoding="utf-8")
         assert bonus not in text and "bonus" not in text.lower(), file
     kits = read_exercise(ROOT / "solutions" / name)
-    left = again(course).exercise(name)
+    left = read_course(course.directory).exercise(name)
     assert [step.name for step in left.steps] == [
         step.name for step in kits.steps if step.name != bonus
     ]
     facts.write_text(f"{plain}\n[points.{name}]\n{bonus} = 2\n", encoding="utf-8")
     update(course)
-    assert again(course).exercise(name).points == kits.points + 2
+    assert read_course(course.directory).exercise(name).points == kits.points + 2
     assert bonus in (course.source(name) / f"{name}.py").read_text(encoding="utf-8")
 
 
@@ -265,23 +219,20 @@ def test_the_files_that_the_page_shows_are_graded_alike_in_both_ways(tmp_path: P
     for file, text in shown.items():
         (folder / file).write_text(text, encoding="utf-8")
     update(course)
-    released(course, NAME)
+    release(course)
     reference = (ROOT / "solutions" / NAME / "solution.py").read_text(encoding="utf-8")
     for student, base in (("ada", "np.log("), ("ben", "np.log2(")):
         target = course.submitted(NAME, student)
         target.mkdir(parents=True)
         answers = f"{reference}\n\n{shown['solution.py'].replace('np.log(', base)}"
         (target / f"{NAME}.py").write_text(answers, encoding="utf-8")
-    assert attn("grade", course.directory).code == 0
+    grade(course)
     most = read_exercise(ROOT / "solutions" / NAME).points + 2
     graded = scores(course, NAME)
     assert {who: sum(each.values()) for who, each in graded.items()} == {
         "ada": most,
         "ben": most - 2,
     }
-    command = [sys.executable, "-m", "nbgrader", "autograde", NAME, "--force"]
-    done = subprocess.run(
-        command, cwd=course.directory, env=command_environment(), capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    run = nbgrader("autograde", NAME, "--force", folder=course.directory)
+    assert run.code == 0, run.out
     assert scores(course, NAME) == graded

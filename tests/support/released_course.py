@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 from autograder.course.assignment_release import release
 from autograder.course.creation import Course, create_course
 from autograder.grading.journal import JOURNAL
-from autograder.grading.output_folder import input_secret
+from autograder.grading.output_folder import OWNER, input_secret
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
@@ -64,6 +65,26 @@ def _release(folder: Path) -> None:
         exercises=(NAME,),
     )
     release(course, NAME)
+
+
+def graded_course(folder: Path, *named: str) -> Course:
+    """Make such a course in `folder` that has graded the students who are named, once a run."""
+
+    def make(root: Path) -> None:
+        run = grade(released_course(root / "course", sample_class(*named)))
+        assert run.returncode == 0, run.stdout + run.stderr
+
+    made = built_once("-".join(("graded", NAME, *named)), make)
+    course = copied(Course(made / "course", ROOT / "solutions", (NAME,)), folder)
+    results_taken_over(course)
+    return course
+
+
+def results_taken_over(course: Course) -> None:
+    """Say that the results in a course that was copied are its own."""
+    for owner in course.directory.glob(f"graded/*/{OWNER}"):
+        facts = json.loads(owner.read_text()) | {"class": str(course.directory.resolve())}
+        owner.write_text(json.dumps(facts, indent=2) + "\n")
 
 
 def copied(course: Course, target: Path) -> Course:

@@ -6,23 +6,33 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from traitlets.config import Config
 
 from autograder.building.build import build
 from autograder.checks.recording import record_examples
 from autograder.course.assignment_release import command_environment
-from autograder.course.creation import Course, create_course, read_course
+from autograder.course.creation import GRADEBOOK, Course, create_course, read_course
+from autograder.course.settings import course_directory, read_settings
+from support.built_once import built_once
 from support.fifth_exercise import SOLUTION, fifth_exercise
+from support.released_course import results_taken_over
+from support.typed_commands import typed
 from support.written_exercise import Change, changed
 
 FIFTH, QUESTION = "fifth", "why"
+RIGHT, WRONG, GIVEN = "ada", "ben", "cleo"
+MISTAKE = ("return x - middle", "return x")
 # The step `spread` is gone, and `deviation` is new; every file has to follow.
 OTHER_STEP: tuple[Change, ...] = (
     ("exercise.toml", 'name = "spread"', 'name = "deviation"'),
@@ -49,10 +59,33 @@ class Run:
 
 
 def new_course(root: Path) -> Course:
-    """Make a course of the exercise, in its first version."""
+    """Make a course of the exercise, in its first version, in `root`."""
+    return _copied("course", _make, root)
+
+
+def released_course(root: Path) -> Course:
+    """Such a course, with a question of the instructor's own, released."""
+    return _copied("released", _make_released, root)
+
+
+def graded_course(root: Path) -> Course:
+    """The released course, in which three are graded."""
+    return _copied("graded", _make_graded, root)
+
+
+def _copied(name: str, make: Callable[[Path], object], root: Path) -> Course:
+    """A copy of what `make` does, with the exercise: `root` has solutions, assignments, course."""
+    made = built_once(f"{FIFTH}-{name}", make)
+    shutil.copytree(made, root, symlinks=True, dirs_exist_ok=True)
+    course = read_course(root / "course")
+    results_taken_over(course)
+    return course
+
+
+def _make(root: Path) -> None:
     fifth_exercise(root / "solutions")
     rebuild(root)
-    return create_course(
+    create_course(
         root / "course",
         solutions=Path(os.path.relpath(root / "solutions")),  # goes along when it is copied
         assignments=root / "assignments",
@@ -60,10 +93,20 @@ def new_course(root: Path) -> Course:
     )
 
 
-def course_copied(root: Path, target: Path) -> Course:
-    """Copy a folder in which `new_course` has made a course; return the course of the copy."""
-    shutil.copytree(root, target, symlinks=True)
-    return Course(target / "course", target / "solutions", (FIFTH,))
+def _make_released(root: Path) -> None:
+    course = new_course(root)
+    add_question(course, QUESTION)
+    release(course)
+
+
+def _make_graded(root: Path) -> None:
+    course = released_course(root)
+    hand_in(course, RIGHT)
+    hand_in(course, WRONG, MISTAKE)
+    hand_in(course, GIVEN, MISTAKE)
+    grade(course)
+    by_hand(course, GIVEN, "check_center", 1.5)
+    by_hand(course, GIVEN, QUESTION, 3)
 
 
 def rebuild(root: Path, *changes: Change) -> None:
@@ -72,23 +115,53 @@ def rebuild(root: Path, *changes: Change) -> None:
     build(root / "solutions" / FIFTH, root / "assignments", record_examples)
 
 
-def attn(*words: object, typed: str | None = None) -> Run:
-    """Run the command in a process of its own, without a terminal."""
-    done = subprocess.run(
-        [sys.executable, "-m", "autograder.cli", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        input=typed or "",
-        env=os.environ | {"COLUMNS": "200"},
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return Run(done.returncode, done.stdout + done.stderr)
+def attn(*words: object) -> Run:
+    """Do in this process what a command does, in a terminal of 200 columns."""
+    run = typed(*words, folder=Path.cwd(), COLUMNS="200")
+    return Run(run.code, run.out + run.err)
 
 
-def release(course: Course, *more: str) -> Run:
-    """Release the exercise with nbgrader's own command."""
-    return nbgrader("generate_assignment", FIFTH, *more, folder=course.directory)
+def check(course: Course) -> Run:
+    """Say what is stale in a course."""
+    return attn("course", "check", course.directory)
+
+
+def update(course: Course, *options: str) -> str:
+    """Bring a course up to date; return what was said."""
+    run = attn("course", "update", course.directory, "--yes", *options)
+    assert run.code == 0, run.out
+    return run.out
+
+
+def grade(course: Course, code: int = 0) -> str:
+    """Grade a course; return what was said."""
+    run = attn("grade", course.directory)
+    assert run.code == code, run.out
+    return run.out
+
+
+def formgrader(course: Course, **settings: dict[str, object]) -> NbGraderAPI:
+    """What the buttons in formgrader call: what nbgrader's commands do, in this process."""
+    if not (course.directory / GRADEBOOK).exists():
+        shutil.copy(built_once("gradebook", _make_gradebook) / GRADEBOOK, course.directory)
+    config = read_settings(course)
+    config.merge(Config(settings))
+    return NbGraderAPI(course_directory(course, config), config=config)
+
+
+def _make_gradebook(folder: Path) -> None:
+    with patch.dict(os.environ, command_environment()):  # nbgrader runs Alembic
+        Gradebook(f"sqlite:///{folder / GRADEBOOK}").close()
+
+
+def done(result: dict[str, Any]) -> None:
+    """Fail with what nbgrader said if what a button does went wrong."""
+    assert result["success"], result
+
+
+def release(course: Course) -> None:
+    """Release the exercise, as the button in formgrader does."""
+    done(formgrader(course).generate_assignment(course.exercises[0]))
 
 
 def nbgrader(*words: str, folder: Path) -> Run:
@@ -148,20 +221,25 @@ def grade_of(cell: NotebookNode) -> str:
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
-def add_question(course: Course) -> None:
+def add_question(course: Course, name: str) -> None:
     """Put a question of the instructor's own below the first step."""
     notebook = source(course)
     facts: dict[str, Any] = {"grade": True, "solution": True, "locked": False, "points": 3}
-    facts |= {"schema_version": 3, "grade_id": QUESTION, "task": False, "cell_type": "markdown"}
+    facts |= {"schema_version": 3, "grade_id": name, "task": False, "cell_type": "markdown"}
     place = notebook.cells.index(step_cell(notebook, "check_center")) + 1
-    question = new_markdown_cell("Why are rows centered?", metadata={"nbgrader": facts}, id="mine")
+    question = new_markdown_cell("Why are rows centered?", metadata={"nbgrader": facts}, id=name)
     notebook.cells.insert(place, question)
     write_source(course, notebook)
 
 
+def gradebook_of(course: Course) -> str:
+    """The address of a course's gradebook."""
+    return f"sqlite:///{course.directory / GRADEBOOK}"
+
+
 def by_hand(course: Course, student: str, cell: str, points: float) -> None:
     """Enter points as formgrader does."""
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+    with Gradebook(gradebook_of(course)) as book:
         grade = book.find_grade(cell, FIFTH, FIFTH, student)
         grade.manual_score, grade.needs_manual_grade = points, False
         book.db.commit()
@@ -169,7 +247,7 @@ def by_hand(course: Course, student: str, cell: str, points: float) -> None:
 
 def marks(course: Course) -> dict[str, float]:
     """Return the marks of all students, as nbgrader has them."""
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+    with Gradebook(gradebook_of(course)) as book:
         return {each.student.id: each.score for each in book.assignment_submissions(FIFTH)}
 
 
