@@ -31,35 +31,6 @@ def answers(verdict: Verdict) -> dict[str, str]:
     return {step.name: step.answer for step in verdict.steps if step.answer}
 
 
-def test_one_mistake_has_one_answer_however_it_is_written() -> None:
-    texts = [written(NUMPY, compute_attention_weights=each) for each in (SHARPER, SHARPER_TOO)]
-    first, second = graded(NUMPY, *texts)
-    assert first.seed != second.seed
-    assert answers(first).keys() == {"compute_attention_weights"}
-    assert answers(first) == answers(second)
-
-
-def test_another_mistake_has_another_answer() -> None:
-    texts = [written(NUMPY, compute_attention_weights=each) for each in (SHARPER, FLATTER)]
-    first, second = map(answers, graded(NUMPY, *texts))
-    assert first.keys() == second.keys()
-    assert first != second
-
-
-def test_a_mistake_has_its_answer_after_another_mistake_too() -> None:
-    alone = written(NUMPY, compute_attention_weights=SHARPER)
-    after = written(NUMPY, compute_attention_weights=SHARPER, scale_scores=NOT_THE_ROOT)
-    first, second = map(answers, graded(NUMPY, alone, after))
-    assert second["compute_attention_weights"] == first["compute_attention_weights"]
-
-
-def test_right_steps_and_known_mistakes_have_none() -> None:
-    right, named = graded(NUMPY, written(NUMPY), written(NUMPY, scale_scores=NOT_THE_ROOT))
-    assert answers(right) == {}
-    assert [each.name for each in named.steps if each.finding and each.finding.misconception]
-    assert "scale_scores" not in answers(named)
-
-
 LATER = """
 calls = 0
 def compute_attention_weights(scores):
@@ -70,16 +41,55 @@ def compute_attention_weights(scores):
     weights = softmax(scores)
     return weights**1.3 / (weights**1.3).sum(axis=-1, keepdims=True) * 0.9
 """
+LATER_ENDS = ("raise ValueError", "return np.zeros(3)", "import os; os._exit(0)")
+STEP = "compute_attention_weights"
+HANDED_IN: dict[str, dict[str, str]] = {
+    "right": {},
+    "known": {"scale_scores": NOT_THE_ROOT},
+    "sharper": {STEP: SHARPER},
+    "sharper too": {STEP: SHARPER_TOO},
+    "flatter": {STEP: FLATTER},
+    "sharper after another": {STEP: SHARPER, "scale_scores": NOT_THE_ROOT},
+    **{then: {STEP: LATER.format(then=then)} for then in LATER_ENDS},
+}
 
 
-@pytest.mark.parametrize(
-    "then", ["raise ValueError", "return np.zeros(3)", "import os; os._exit(0)"]
-)
-def test_what_a_step_does_when_it_has_been_called_often_changes_no_points(then: str) -> None:
-    texts = [SHARPER, LATER.format(then=then)]
-    first, second = graded(
-        NUMPY, *(written(NUMPY, compute_attention_weights=each) for each in texts)
-    )
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    texts = [written(NUMPY, **changes) for changes in HANDED_IN.values()]
+    return dict(zip(HANDED_IN, graded(NUMPY, *texts), strict=True))
+
+
+def test_one_mistake_has_one_answer_however_it_is_written(verdicts: dict[str, Verdict]) -> None:
+    first, second = verdicts["sharper"], verdicts["sharper too"]
+    assert first.seed != second.seed
+    assert answers(first).keys() == {STEP}
+    assert answers(first) == answers(second)
+
+
+def test_another_mistake_has_another_answer(verdicts: dict[str, Verdict]) -> None:
+    first, second = answers(verdicts["sharper"]), answers(verdicts["flatter"])
+    assert first.keys() == second.keys()
+    assert first != second
+
+
+def test_a_mistake_has_its_answer_after_another_mistake_too(verdicts: dict[str, Verdict]) -> None:
+    after = verdicts["sharper after another"]
+    assert answers(after)[STEP] == answers(verdicts["sharper"])[STEP]
+
+
+def test_right_steps_and_known_mistakes_have_none(verdicts: dict[str, Verdict]) -> None:
+    named = verdicts["known"]
+    assert answers(verdicts["right"]) == {}
+    assert [each.name for each in named.steps if each.finding and each.finding.misconception]
+    assert "scale_scores" not in answers(named)
+
+
+@pytest.mark.parametrize("then", LATER_ENDS)
+def test_what_a_step_does_when_it_has_been_called_often_changes_no_points(
+    then: str, verdicts: dict[str, Verdict]
+) -> None:
+    first, second = verdicts["sharper"], verdicts[then]
     assert [step.points for step in first.steps] == [step.points for step in second.steps]
     assert second.remarks == first.remarks
 
@@ -98,8 +108,10 @@ def test_a_layer_of_pytorch_has_one_too() -> None:
     assert answers(first) == answers(second)
 
 
-def test_the_answer_is_kept_with_the_verdict_and_one_that_the_kit_never_gives_is_not() -> None:
-    (verdict,) = graded(NUMPY, written(NUMPY, compute_attention_weights=SHARPER))
+def test_the_answer_is_kept_with_the_verdict_and_one_that_the_kit_never_gives_is_not(
+    verdicts: dict[str, Verdict],
+) -> None:
+    verdict = verdicts["sharper"]
     exercise = read_exercise(ROOT / "solutions" / NUMPY)
     read = Verdict.from_json(verdict.to_json())
     assert answers(read) == answers(verdict)

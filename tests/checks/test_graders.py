@@ -50,52 +50,38 @@ def step(verdict: JudgedSteps, name: str) -> StepVerdict:
 # --- the mistakes of the NumPy exercise ---------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def mistaken() -> dict[str, JudgedSteps]:
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(True, id="one of each step"),
+        pytest.param(False, id="others", marks=pytest.mark.slow),
+    ],
+)
+def mistaken(request: pytest.FixtureRequest) -> list[tuple[Misconception, JudgedSteps]]:
     """What the checks say of each known mistake alone: all the other steps are the reference's."""
+    first = {known.step: known for known in reversed(MISCONCEPTIONS)}.values()
+    part = [known for known in MISCONCEPTIONS if (known in first) == request.param]
     right = vars(REFERENCE.module)
-    namespaces = [{**right, known.step: known.wrong} for known in MISCONCEPTIONS]
-    verdicts = judged(REFERENCE, *namespaces)
-    return {known.name: verdict for known, verdict in zip(MISCONCEPTIONS, verdicts, strict=True)}
+    verdicts = judged(REFERENCE, *({**right, known.step: known.wrong} for known in part))
+    return list(zip(part, verdicts, strict=True))
 
 
 def test_every_step_has_known_mistakes() -> None:
     assert {known.step for known in MISCONCEPTIONS} == set(NAMES)
 
 
-@pytest.mark.parametrize("known", MISCONCEPTIONS, ids=lambda known: known.name)
-def test_a_known_mistake_is_caught_and_named(
-    known: Misconception, mistaken: dict[str, JudgedSteps]
+def test_a_known_mistake_is_caught_and_named_and_costs_its_own_step_only(
+    mistaken: list[tuple[Misconception, JudgedSteps]],
 ) -> None:
-    verdict = step(mistaken[known.name], known.step)
-    assert verdict.outcome in (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED)
-    assert verdict.points == 0
-    assert verdict.finding and verdict.finding.misconception == known.name
-    fact = " ".join(known.words.split("\n\n")[0].split())
-    assert verdict.finding.fact == fact and verdict.finding.look
-
-
-@pytest.mark.parametrize("known", MISCONCEPTIONS, ids=lambda known: known.name)
-def test_a_known_mistake_costs_its_own_step_only(
-    known: Misconception, mistaken: dict[str, JudgedSteps]
-) -> None:
-    others = [step for step in mistaken[known.name].steps if step.name != known.step]
-    assert {step.outcome for step in others} == {Outcome.PASSED}
-
-
-def test_the_reference_gets_every_point() -> None:
-    (verdict,) = judged(REFERENCE, submission())
-    assert [step.points for step in verdict.steps] == [
-        step.points for step in REFERENCE.exercise.steps
-    ]
-    assert verdict.chain.outcome is Outcome.PASSED and verdict.chain.breaks_at is None
-
-
-def test_an_empty_submission_gets_none() -> None:
-    (verdict,) = judged(REFERENCE, {})
-    assert {step.outcome for step in verdict.steps} == {Outcome.NOT_WRITTEN}
-    assert sum(step.points for step in verdict.steps) == 0
-    assert verdict.chain.outcome is Outcome.NOT_WRITTEN
+    for known, judged_steps in mistaken:
+        verdict = step(judged_steps, known.step)
+        assert verdict.outcome in (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED), known
+        assert verdict.points == 0, known
+        assert verdict.finding and verdict.finding.misconception == known.name, known
+        fact = " ".join(known.words.split("\n\n")[0].split())
+        assert verdict.finding.fact == fact and verdict.finding.look, known
+        others = [step for step in judged_steps.steps if step.name != known.step]
+        assert {step.outcome for step in others} == {Outcome.PASSED}, known
 
 
 def test_one_submissions_verdict_does_not_depend_on_the_one_before() -> None:
@@ -108,45 +94,6 @@ def test_one_submissions_verdict_does_not_depend_on_the_one_before() -> None:
 # --- the chain ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "outcome"),
-    [
-        ("keys_used_for_values", Outcome.WRONG_VALUES),
-        ("all_axes_reversed", Outcome.RAISED),
-        ("keys_times_queries", Outcome.WRONG_VALUES),
-        ("scores_not_scaled", Outcome.WRONG_VALUES),
-        ("upper_triangle", Outcome.WRONG_VALUES),
-        ("forbidden_scores_set_to_zero", Outcome.WRONG_VALUES),
-        ("scores_returned_as_weights", Outcome.WRONG_VALUES),
-        ("values_averaged", Outcome.WRONG_VALUES),
-        ("output_weights_transposed", Outcome.WRONG_VALUES),
-    ],
-)
-def test_a_chain_breaks_at_the_step_that_is_wrong(name: str, outcome: Outcome) -> None:
-    at = next(known.step for known in MISCONCEPTIONS if known.name == name)
-    (verdict,) = judged(REFERENCE, submission(**{at: wrong(name)}))
-    assert verdict.chain.outcome is outcome
-    assert verdict.chain.breaks_at == at
-    assert verdict.chain.finding and f"`{at}`" in verdict.chain.finding.fact
-
-
-def test_of_two_wrong_steps_the_chain_breaks_at_the_first() -> None:
-    two = submission(
-        scale_scores=wrong("scores_not_scaled"), project_output=wrong("output_not_projected")
-    )
-    (verdict,) = judged(REFERENCE, two)
-    assert verdict.chain.breaks_at == "scale_scores"
-    lost = {step.name for step in verdict.steps if step.points == 0}
-    assert lost == {"scale_scores", "project_output", "SingleHeadAttention"}
-
-
-def test_a_step_that_is_missing_breaks_the_chain_there() -> None:
-    names = {name: value for name, value in submission().items() if name != "apply_mask"}
-    (verdict,) = judged(REFERENCE, names)
-    assert verdict.chain.outcome is Outcome.NOT_WRITTEN
-    assert verdict.chain.breaks_at == "apply_mask"
-
-
 def hides_where_the_mask_is_one(scaled_scores: Any, causal_mask: Any) -> Any:
     return np.where(causal_mask == 1, -1e9, scaled_scores)
 
@@ -155,35 +102,96 @@ def adds_the_mask(scaled_scores: Any, causal_mask: Any) -> Any:
     return scaled_scores + causal_mask
 
 
-@pytest.mark.parametrize(
-    "together",
-    [
-        {
-            "create_causal_mask": wrong("mask_inverted"),
-            "apply_mask": hides_where_the_mask_is_one,
-        },
-        {"create_causal_mask": wrong("additive_mask"), "apply_mask": adds_the_mask},
-        {"create_causal_mask": wrong("additive_mask_of_infinity"), "apply_mask": adds_the_mask},
-        {
-            "compute_attention_scores": wrong("scores_scaled_already"),
-            "scale_scores": wrong("scores_not_scaled"),
-        },
-    ],
-    ids=["inverted", "additive", "infinite", "scaled before"],
-)
+TOGETHER: dict[str, dict[str, Any]] = {
+    "inverted": {
+        "create_causal_mask": wrong("mask_inverted"),
+        "apply_mask": hides_where_the_mask_is_one,
+    },
+    "additive": {"create_causal_mask": wrong("additive_mask"), "apply_mask": adds_the_mask},
+    "infinite": {
+        "create_causal_mask": wrong("additive_mask_of_infinity"),
+        "apply_mask": adds_the_mask,
+    },
+    "scaled before": {
+        "compute_attention_scores": wrong("scores_scaled_already"),
+        "scale_scores": wrong("scores_not_scaled"),
+    },
+}
+BREAKS = {
+    "keys_used_for_values": Outcome.WRONG_VALUES,
+    "all_axes_reversed": Outcome.RAISED,
+    "keys_times_queries": Outcome.WRONG_VALUES,
+    "scores_not_scaled": Outcome.WRONG_VALUES,
+    "upper_triangle": Outcome.WRONG_VALUES,
+    "mask_inverted": Outcome.WRONG_VALUES,  # one of two steps that would deviate together
+    "forbidden_scores_set_to_zero": Outcome.WRONG_VALUES,
+    "scores_returned_as_weights": Outcome.WRONG_VALUES,
+    "values_averaged": Outcome.WRONG_VALUES,
+    "output_weights_transposed": Outcome.WRONG_VALUES,
+}
+AT = {known.name: known.step for known in MISCONCEPTIONS}
+
+
+@pytest.fixture(scope="module")
+def ended() -> dict[str, JudgedSteps]:
+    """Hand-ins whose chains end in every way, by their names, judged together."""
+    whole = submission()
+    namespaces = {
+        "whole": whole,
+        "empty": {},
+        "without the mask": {name: each for name, each in whole.items() if name != "apply_mask"},
+        "two are wrong": submission(
+            scale_scores=wrong("scores_not_scaled"), project_output=wrong("output_not_projected")
+        ),
+        **{name: submission(**{AT[name]: wrong(name)}) for name in BREAKS},
+        **{name: submission(**together) for name, together in TOGETHER.items()},
+    }
+    return dict(zip(namespaces, judged(REFERENCE, *namespaces.values()), strict=True))
+
+
+def test_the_reference_gets_every_point(ended: dict[str, JudgedSteps]) -> None:
+    verdict = ended["whole"]
+    assert [step.points for step in verdict.steps] == [
+        step.points for step in REFERENCE.exercise.steps
+    ]
+    assert verdict.chain.outcome is Outcome.PASSED and verdict.chain.breaks_at is None
+
+
+def test_an_empty_submission_gets_none(ended: dict[str, JudgedSteps]) -> None:
+    verdict = ended["empty"]
+    assert {step.outcome for step in verdict.steps} == {Outcome.NOT_WRITTEN}
+    assert sum(step.points for step in verdict.steps) == 0
+    assert verdict.chain.outcome is Outcome.NOT_WRITTEN
+
+
+def test_a_chain_breaks_at_the_step_that_is_wrong(ended: dict[str, JudgedSteps]) -> None:
+    for name, outcome in BREAKS.items():
+        chain = ended[name].chain
+        assert (chain.outcome, chain.breaks_at) == (outcome, AT[name]), name
+        assert chain.finding and f"`{AT[name]}`" in chain.finding.fact, name
+
+
+def test_of_two_wrong_steps_the_chain_breaks_at_the_first(ended: dict[str, JudgedSteps]) -> None:
+    verdict = ended["two are wrong"]
+    assert verdict.chain.breaks_at == "scale_scores"
+    lost = {step.name for step in verdict.steps if step.points == 0}
+    assert lost == {"scale_scores", "project_output", "SingleHeadAttention"}
+
+
+def test_a_step_that_is_missing_breaks_the_chain_there(ended: dict[str, JudgedSteps]) -> None:
+    chain = ended["without the mask"].chain
+    assert chain.outcome is Outcome.NOT_WRITTEN
+    assert chain.breaks_at == "apply_mask"
+
+
 def test_steps_that_deviate_together_and_give_the_right_result_pass_end_to_end(
-    together: dict[str, Any],
+    ended: dict[str, JudgedSteps],
 ) -> None:
-    (verdict,) = judged(REFERENCE, submission(**together))
-    assert verdict.chain.outcome is Outcome.PASSED and verdict.chain.finding is None
-    lost = {step.name for step in verdict.steps if step.outcome is not Outcome.PASSED}
-    assert lost == set(together)
-
-
-def test_one_of_two_steps_that_would_deviate_together_breaks_the_chain() -> None:
-    (verdict,) = judged(REFERENCE, submission(create_causal_mask=wrong("mask_inverted")))
-    assert verdict.chain.outcome is Outcome.WRONG_VALUES
-    assert verdict.chain.breaks_at == "create_causal_mask"
+    for name, together in TOGETHER.items():
+        chain = ended[name].chain
+        assert chain.outcome is Outcome.PASSED and chain.finding is None, name
+        lost = {step.name for step in ended[name].steps if step.outcome is not Outcome.PASSED}
+        assert lost == set(together), name
 
 
 # --- a toy exercise, to spoil -------------------------------------------------------------------

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome
 from autograder.submission.reading import Submission
-from support.counted_forks import counted_forks
+from checks.counted_forks import counted_forks
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
-EXERCISE = read_exercise(FOLDER)
 PASSED, WRONG = Outcome.PASSED, Outcome.WRONG_VALUES
 
 WRONG_SOFTMAX = "\ndef softmax(scores): return scores / scores.sum(axis=-1, keepdims=True)\n"
@@ -60,20 +58,21 @@ def compute_attention_weights(scores):
 """
 LATE_METHOD = """
 
-def scale_scores(attention_scores, head_dim): return attention_scores
+def scale_scores(attention_scores, width): return attention_scores
 
-class MultiHeadAttention(nn.Module):
-    def __init__(self, size, num_heads, bias=True):
-        super().__init__()
-        assert size % num_heads == 0
-        self.num_heads = num_heads
-        self.Wqkv, self.Wo = nn.Linear(size, 3 * size, bias), nn.Linear(size, size, bias)
+class SingleHeadAttention:
+    def __init__(self, size, rng):
+        drawn = initialize_weights(size, rng)
+        self.query_weights, self.key_weights, self.value_weights, self.output_weights = drawn
 
-def forward(self, x):
-    queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)
-    scores = scale_scores(compute_attention_scores(queries, keys), queries.shape[-1])
-    output = apply_attention(compute_attention_weights(scores), values)
-    return project_output(merge_heads(output), self.Wo)
+def forward(self, x, causal=False):
+    matrices = self.query_weights, self.key_weights, self.value_weights
+    queries, keys, values = project_qkv(x, *matrices)
+    scores = scale_scores(compute_attention_scores(queries, keys), x.shape[-1])
+    if causal:
+        scores = apply_mask(scores, create_causal_mask(x.shape[1]))
+    gathered = apply_attention(compute_attention_weights(scores), values)
+    return project_output(gathered, self.output_weights)
 
 """
 NEEDS_ITS_OWN_STEP = """
@@ -94,27 +93,28 @@ SingleHeadAttention.forward = forward
 """
 
 
+LATER = (
+    "Head = SingleHeadAttention\nHead.forward = forward",
+    "for layer in (SingleHeadAttention,): layer.forward = forward",
+    "def attach(cls):\n    cls.forward = forward\nattach(SingleHeadAttention)",
+)
+
+
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted_forks(monkeypatch)
 
 
-def judged(text: str, folder: Path = FOLDER) -> dict[str, tuple[Outcome, bool]]:
-    """Return how the steps of a hand-in end, and whether they lean."""
-    (verdict,) = grade_batch(folder, [Submission("s", folder.name, (text,), Path("s.py"))])
-    return {step.name: (step.outcome, step.leaning) for step in verdict.steps}
-
-
-def solution(folder: Path = FOLDER, *, without: tuple[str, ...] = ()) -> str:
-    """Return a right hand-in, without some definitions."""
-    tree = ast.parse((folder / "solution.py").read_text(encoding="utf-8"))
-    tree.body = [node for node in tree.body if getattr(node, "name", "") not in without]
-    return ast.unparse(tree)
-
-
 def outcomes(added: str, *, without: tuple[str, ...] = ()) -> dict[str, tuple[Outcome, bool]]:
-    """Return how the steps of a right hand-in with something `added` end, and whether they lean."""
-    return judged(solution(without=without) + added)
+    """Return how the steps of a right hand-in end, and whether they lean.
+
+    Something is `added` to it, and some definitions are left out.
+    """
+    tree = ast.parse((FOLDER / "solution.py").read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if getattr(node, "name", "") not in without]
+    submission = Submission("s", FOLDER.name, (ast.unparse(tree) + added,), Path("s.py"))
+    (verdict,) = grade_batch(FOLDER, [submission])
+    return {step.name: (step.outcome, step.leaning) for step in verdict.steps}
 
 
 def test_a_step_that_calls_a_wrong_one_keeps_its_points(forks: list[int]) -> None:
@@ -151,19 +151,9 @@ def test_a_layer_that_needs_its_own_right_steps_is_asked_with_them_in_a_fresh_pr
     assert {outcome for outcome, _ in found.values()} == {PASSED}
 
 
-@pytest.mark.parametrize(
-    "put",
-    [
-        "MHA = MultiHeadAttention\nMHA.forward = forward",
-        "for layer in (MultiHeadAttention,): layer.forward = forward",
-        "def attach(cls):\n    cls.forward = forward\nattach(MultiHeadAttention)",
-    ],
-)
+@pytest.mark.parametrize("put", LATER)
 def test_a_layer_that_gets_its_method_later_keeps_its_points(put: str) -> None:
-    folder = FOLDER.with_name("torch_multi_head")
-    right = solution(folder, without=("MultiHeadAttention", "scale_scores"))
-    method, causal = right.split("class CausalMultiHeadAttention")
-    found = judged(f"{method}{LATE_METHOD}{put}\n\nclass CausalMultiHeadAttention{causal}", folder)
+    found = outcomes(LATE_METHOD + put, without=("SingleHeadAttention", "scale_scores"))
     assert found.pop("scale_scores") == (WRONG, False)
-    assert found["MultiHeadAttention"] == (PASSED, True)
+    assert found["SingleHeadAttention"] == (PASSED, True)
     assert {outcome for outcome, _ in found.values()} == {PASSED}

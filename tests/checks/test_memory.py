@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from autograder.checks.grader_run import run_graders
 from autograder.checks.input_seeds import InputSeeds
@@ -89,7 +88,6 @@ def test_a_class_has_few_shared_seeds_and_another_secret_has_others() -> None:
     assert not drawn & {shared_seed(b"another", exercise, seed) for seed in seeds}
 
 
-@pytest.mark.parametrize("times", [2, 3])
-def test_the_same_hand_in_is_asked_the_same(times: int) -> None:
-    keys = [key for key, _ in asked(*[InputSeeds(5, 7)] * times)]
+def test_the_same_hand_in_is_asked_the_same() -> None:
+    keys = [key for key, _ in asked(*[InputSeeds(5, 7)] * 3)]
     assert all(each == keys[0] for each in keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,15 @@ from autograder.checks.stages import stages_of
 from autograder.checks.trail import trail_of
 from autograder.grading.batch import grade_batch
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import read_exercise
+from autograder.model.exercise import Limits, read_exercise
 from autograder.model.request import Request, Returned, Sighting
 from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.protocol.wire import Seed
 from autograder.reports.advice import chain_sentence
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission
+from checks.layers_in_one_piece import MULTI, NUMPY, RIGHT, SINGLE, VIT, WRONG, OnePiece
 from support.judged_steps import judged, judged_by
-from support.one_piece import MULTI, NUMPY, RIGHT, SINGLE, VIT, WRONG, OnePiece
 from support.toy_exercise import GRADERS, SOLUTION, toy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,11 @@ ALL = (NUMPY, SINGLE, MULTI, VIT)
 SLOW = pytest.mark.slow
 # PyTorch takes longer, and one exercise shows how it works.
 PARTS = [NUMPY, *(pytest.param(name, marks=SLOW) for name in ALL[1:])]
+# Of what can be wrong, one mistake each: of a number, an axis, an order and the mask.
+FEW = (
+    *("divided by three", "softmax over the queries", "keys times queries"),
+    "the mask leaves out the token itself",
+)
 Graded = list[tuple[OnePiece, Verdict]]
 
 
@@ -41,6 +47,18 @@ def graded(pieces: list[OnePiece], layer_earns_steps: bool = True) -> Graded:
     ]
     verdicts = grade_batch(folder, handed_in, layer_earns_steps=layer_earns_steps)
     return list(zip(pieces, verdicts))
+
+
+@cache
+def wrong_layers(exercise: str, few: bool) -> Graded:
+    return graded([each for each in of(exercise, WRONG) if (each.name in FEW) == few])
+
+
+def told_of(name: str) -> tuple[OnePiece, Verdict]:
+    """One of the wrong layers and its verdict."""
+    (piece,) = [each for each in WRONG if each.name == name]
+    graded_with_it = wrong_layers(piece.exercise, name in FEW)
+    return next(each for each in graded_with_it if each[0] == piece)
 
 
 def of(exercise: str, pieces: tuple[OnePiece, ...]) -> list[OnePiece]:
@@ -190,9 +208,14 @@ def test_a_fault_of_ours_inside_a_layer_is_remarked_in_the_verdict(
 # --- wrong layers -------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=PARTS)
+@pytest.fixture(
+    params=[
+        pytest.param((NUMPY, True), id="few"),
+        *(pytest.param((name, False), id=name, marks=SLOW) for name in ALL),
+    ]
+)
 def wrong(request: pytest.FixtureRequest) -> Graded:
-    return graded(of(request.param, WRONG))
+    return wrong_layers(*request.param)
 
 
 def told(verdict: Verdict) -> str:
@@ -201,8 +224,13 @@ def told(verdict: Verdict) -> str:
     return finding.message
 
 
-def test_a_wrong_layer_gets_no_points(wrong: Graded) -> None:
+def test_a_wrong_layer_gets_no_points_and_its_outcome_is_not_changed_by_what_is_said(
+    wrong: Graded,
+) -> None:
     for piece, verdict in wrong:
+        step = layer_step(verdict)
+        assert step.finding and step.finding.outcome is step.outcome, piece.name
+        assert step.outcome is not Outcome.PASSED, piece.name
         assert verdict.points == 0 and not any(step.by_layer for step in verdict.steps), piece.name
 
 
@@ -229,8 +257,8 @@ def test_no_wrong_part_is_called_right(wrong: Graded) -> None:
 
 
 def test_the_line_where_the_wrong_stage_begins_is_told() -> None:
-    (piece,) = [each for each in WRONG if each.name == "divided by three"]
-    ((_, verdict),) = graded([piece])
+    piece, verdict = told_of("divided by three")
+    assert layer_step(verdict).outcome is Outcome.WRONG_VALUES
     line = piece.source.splitlines().index("        s = q @ k.transpose(0, 2, 1) / 3.0") + 1
     assert f"“Scaling” is not as expected (line {line})" in told(verdict)
 
@@ -247,16 +275,14 @@ def test_a_step_that_is_written_is_not_asked_for() -> None:
 
 
 def test_a_mistake_that_fits_two_steps_is_said_to_fit_both() -> None:
-    (piece,) = [each for each in WRONG if each.name == "keys times queries"]
-    ((_, verdict),) = graded([piece])
+    _, verdict = told_of("keys times queries")
     assert "`project_qkv`" in told(verdict)
     assert "A mistake in `compute_attention_scores` would give the same result." in told(verdict)
 
 
 @pytest.mark.slow
 def test_results_that_change_places_are_told_by_their_names() -> None:
-    (piece,) = [each for each in WRONG if each.name == "keys and values change places"]
-    ((_, verdict),) = graded([piece])
+    _, verdict = told_of("keys and values change places")
     assert "as keys it uses the values and as values it uses the keys" in told(verdict)
 
 
@@ -264,11 +290,16 @@ def test_results_that_change_places_are_told_by_their_names() -> None:
 
 
 @pytest.fixture(scope="module")
-def zygotes() -> Iterator[dict[str, Zygote]]:
-    limits = read_exercise(ROOT / "solutions" / NUMPY).limits
-    torch = read_exercise(ROOT / "solutions" / MULTI).limits
-    with Zygote("numpy", limits) as first, Zygote("torch", torch) as second:
-        yield {NUMPY: first, SINGLE: second, MULTI: second, VIT: second}
+def numpy_zygote() -> Iterator[Zygote]:
+    # An endless loop uses up the time for a call.
+    with Zygote("numpy", Limits(seconds_per_call=0.5)) as zygote:
+        yield zygote
+
+
+@pytest.fixture(scope="module")
+def torch_zygote() -> Iterator[Zygote]:
+    with Zygote("torch", read_exercise(ROOT / "solutions" / MULTI).limits) as zygote:
+        yield zygote
 
 
 def plain_request(reference: Reference) -> Request:
@@ -296,14 +327,28 @@ def plain_request(reference: Reference) -> Request:
     return Request(layer, arguments, method="forward", method_arguments=(x,), attributes=weights)
 
 
-@pytest.mark.parametrize("piece", RIGHT, ids=lambda piece: piece.name)
-def test_nothing_is_claimed_against_a_right_layer(
-    piece: OnePiece, zygotes: dict[str, Zygote]
+@pytest.mark.parametrize("piece", of(NUMPY, RIGHT), ids=lambda piece: piece.name)
+def test_nothing_is_claimed_against_a_right_layer(piece: OnePiece, numpy_zygote: Zygote) -> None:
+    nothing_is_claimed_against(piece, numpy_zygote)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    [piece for piece in RIGHT if piece.exercise != NUMPY],
+    ids=lambda piece: piece.name,
+)
+def test_nothing_is_claimed_against_a_right_layer_of_pytorch(
+    piece: OnePiece, torch_zygote: Zygote
 ) -> None:
+    nothing_is_claimed_against(piece, torch_zygote)
+
+
+def nothing_is_claimed_against(piece: OnePiece, zygote: Zygote) -> None:
     reference = read_reference(ROOT / "solutions" / piece.exercise)
     request = plain_request(reference)
     stages = stages_of(reference, request)
-    with SandboxedStudent(zygotes[piece.exercise], (piece.source,), seed=1) as student:
+    with SandboxedStudent(zygote, (piece.source,), seed=1) as student:
         reply, seen = student.ask(request), student.trace(request)
     assert isinstance(reply, Returned) and seen
     trail = trail_of(stages, seen, reply.value, request)
@@ -311,17 +356,17 @@ def test_nothing_is_claimed_against_a_right_layer(
     assert trail.right[-1] == len(stages) - 1
 
 
-def test_code_that_cannot_be_followed_shows_nothing(zygotes: dict[str, Zygote]) -> None:
+def test_code_that_cannot_be_followed_shows_nothing(numpy_zygote: Zygote) -> None:
     request = plain_request(read_reference(ROOT / "solutions" / NUMPY))
     for source in ("x = 1\n", "def f(:\n", "class SingleHeadAttention:\n    x = 1\n"):
-        with SandboxedStudent(zygotes[NUMPY], (source,), seed=1) as student:
+        with SandboxedStudent(numpy_zygote, (source,), seed=1) as student:
             assert student.trace(request) == ()
 
 
-def test_a_worker_that_never_ends_shows_nothing(zygotes: dict[str, Zygote]) -> None:
+def test_a_worker_that_never_ends_shows_nothing(numpy_zygote: Zygote) -> None:
     source = of(NUMPY, RIGHT)[0].source.replace("q, k, v =", "while True: pass\n        q, k, v =")
     request = plain_request(read_reference(ROOT / "solutions" / NUMPY))
-    with SandboxedStudent(zygotes[NUMPY], (source,), seed=1) as student:
+    with SandboxedStudent(numpy_zygote, (source,), seed=1) as student:
         assert student.trace(request) == ()
 
 
@@ -333,11 +378,3 @@ def test_the_draws_with_the_most_different_sizes_are_asked() -> None:
     other = replace(odd, method_arguments=(x[:, :3],))
     chosen, _ = probes(reference, [square, odd, odd, other, replace(odd, calls=2)])
     assert [request.key for request in chosen] == [odd.key, other.key]
-
-
-def test_an_outcome_is_never_changed_by_what_is_said() -> None:
-    (piece,) = [each for each in WRONG if each.name == "divided by three"]
-    ((_, verdict),) = graded([piece])
-    step = layer_step(verdict)
-    assert step.outcome is Outcome.WRONG_VALUES and step.points == 0
-    assert step.finding and step.finding.outcome is Outcome.WRONG_VALUES

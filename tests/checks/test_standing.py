@@ -460,8 +460,9 @@ STRETCH = {
     ),
 }
 EXERCISES = {"numpy_single_head": NUMPY, "torch_multi_head": TORCH, "stretch_steps": STRETCH}
+SLOW = {"stretch_steps": (pytest.mark.slow,)}  # built like the others, of other parts
 CASES = [
-    pytest.param(exercise, *case, id=f"{exercise}-{name}")
+    pytest.param(exercise, *case, id=f"{exercise}-{name}", marks=SLOW.get(exercise, ()))
     for exercise, cases in EXERCISES.items()
     for name, case in cases.items()
 ]
@@ -493,7 +494,9 @@ def test_what_only_a_standing_property_sees_is_told(
     assert any(words in finding.message for finding in findings), findings[0].message
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize(
+    "exercise", [pytest.param(name, marks=SLOW.get(name, ())) for name in EXERCISES]
+)
 def test_the_same_step_built_on_the_reference_without_a_fault_passes(exercise: str) -> None:
     trial = trial_of(exercise)
     for step in {case[0] for case in EXERCISES[exercise].values()}:

@@ -20,14 +20,18 @@ from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission, read_submission
 from autograder.verification.trial import read_trial
+from checks.counted_forks import counted_forks
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
-from support.counted_forks import counted_forks
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
 TORCH = ALL[1:]
 SLOW = pytest.mark.slow
-FAST = {"torch_multi_head": ()}  # it has all kinds of step; `attn verify` proves the others, too
+# One of each kind that ends by itself, of the exercise with all kinds of step.
+FEW = (
+    *("correct_fused_attention", "correct_compact_class", "untouched_script"),
+    *("mistake_weights_detached", "hostile_exit"),
+)
 # Right answers that call `scaled_dot_product_attention`.
 USE_THE_LIBRARY = ("correct_library_attention", "correct_fused_attention")
 Graded = list[tuple[SampleStudent, Verdict]]
@@ -46,26 +50,20 @@ def sample_class(name: str) -> tuple[SampleStudent, ...]:
     return read_sample_class(ROOT / "tests" / "sample_class" / name)
 
 
-def few(name: str) -> tuple[SampleStudent, ...]:
-    """One of each kind that ends by itself, and whoever uses the library."""
-    ready = [one for one in sample_class(name) if one.facts.get("outcome") != "timed_out"]
-    first = {one.facts["kind"]: one.name for one in reversed(ready)}
-    return tuple(one for one in ready if one.name in {*first.values(), *USE_THE_LIBRARY})
-
-
 @pytest.fixture(
     scope="module",
     params=[
-        *(pytest.param((name, True), id=name, marks=FAST.get(name, SLOW)) for name in TORCH),
-        *(pytest.param((name, False), id=f"{name}, others", marks=SLOW) for name in TORCH),
+        pytest.param(("torch_multi_head", True), id="few"),
+        *(pytest.param((name, False), id=name, marks=SLOW) for name in TORCH),
     ],
 )
 def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """A part of the class, graded here: the fast tests grade a few of one exercise."""
-    name, fast = request.param
+    """A few of one class, or all others of a class, graded here."""
+    name, few = request.param
     exercise = read_exercise(ROOT / "solutions" / name)
     folder = tmp_path_factory.mktemp(name)
-    part = [one for one in sample_class(name) if (one in few(name)) == fast]
+    fast = FEW if name == "torch_multi_head" else ()
+    part = [one for one in sample_class(name) if (one.name in fast) == few]
     for classmate in part:
         hand_in(classmate, exercise, ROOT / "assignments" / name, folder / classmate.name)
     handed_in = [read_submission(folder / one.name, exercise, one.name) for one in part]
@@ -77,11 +75,11 @@ def of_kind(graded: Graded, kind: str) -> Graded:
 
 
 @pytest.mark.parametrize("name", TORCH)
-def test_the_class_has_all_kinds_and_a_few_of_them_are_graded_at_once(name: str) -> None:
+def test_the_class_has_all_kinds_and_those_graded_at_once_have_too(name: str) -> None:
     kinds = {"correct", "class only", "untouched", "mistake", "hostile"}
     assert kinds <= {one.facts["kind"] for one in sample_class(name)}
-    assert kinds - {"hostile"} <= {one.facts["kind"] for one in few(name)}
-    assert len(few(name)) <= 8
+    few = [one for one in sample_class("torch_multi_head") if one.name in FEW]
+    assert {one.facts["kind"] for one in few} == kinds
 
 
 def lost(verdict: Verdict, bonus: str = "") -> list[str]:
@@ -273,7 +271,11 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 """
 
 
-@pytest.mark.parametrize("added", ["", CALLS_ITS_CLASS], ids=["plain", "calls its class by name"])
+@pytest.mark.parametrize(
+    "added",
+    ["", pytest.param(CALLS_ITS_CLASS, marks=SLOW)],
+    ids=["plain", "calls its class by name"],
+)
 def test_two_right_layers_lean_after_one_wrong_step_in_one_worker(
     added: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
 from support.gradebook_scores import scores
 from support.measured_processes import UNMEASURED
-from support.processes import descendants
+from support.processes import descendants, wait_for
 from support.released_course import released_course, sample_class
 
 pytestmark = pytest.mark.slow  # the command, once for each folder
@@ -338,11 +337,7 @@ def test_a_run_that_is_ended_by_a_signal_leaves_nothing_behind_and_goes_on_later
     Work(homework).write("import time\ntime.sleep(600)\n", "blaise.py")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         run = started(number, tmp_path)
-        end = time.monotonic() + PATIENCE
-        while not (left := canaries({run.pid, *descendants(run.pid)})):
-            assert run.poll() is None and time.monotonic() < end, number
-            time.sleep(0.005)
-        processes = {run.pid, *descendants(run.pid)}
+        processes, left = once_in_a_sandbox(run)
         run.send_signal(number)
         assert run.wait(timeout=PATIENCE) != 0, number
         assert not canaries(processes) and not any(path.exists() for path in left), number
@@ -361,6 +356,18 @@ def started(number: signal.Signals, folder: Path) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         preexec_fn=partial(signal.signal, number, signal.SIG_DFL),
     )
+
+
+def once_in_a_sandbox(run: subprocess.Popen[bytes]) -> tuple[set[int], list[Path]]:
+    """The processes of a run and their temporary folders, once there are any."""
+
+    def processes() -> set[int]:
+        return {run.pid, *descendants(run.pid)}
+
+    wait_for(lambda: canaries(processes()) or run.poll() is not None, "nothing is judged", PATIENCE)
+    left = canaries(processes())
+    assert left and run.poll() is None
+    return processes(), left
 
 
 def canaries(processes: set[int]) -> list[Path]:

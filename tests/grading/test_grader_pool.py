@@ -18,9 +18,10 @@ from autograder.grading import grader_pool
 from autograder.grading.cores import usable_cores
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.watched_process import Bounds, WatchedProcess
-from support import grader_work
+from grading import grader_work
+from support.processes import wait_for
 
-BOUNDS = Bounds(seconds=0.5, wall_seconds=120.0, megabytes=256)
+BOUNDS = Bounds(seconds=0.2, wall_seconds=120.0, megabytes=256)
 HURRIED = Bounds(seconds=60.0, wall_seconds=4.0, megabytes=256)  # on the clock, however busy it is
 
 
@@ -111,11 +112,12 @@ def test_a_small_class_gets_one_process_unless_more_are_named(
 
 
 def test_a_small_class_that_waits_long_gets_another_process(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(grader_pool, "usable_cores", lambda: (0, 1))
-    monkeypatch.setattr(grader_pool, "PATIENCE", 0.5)
-    found, _ = run(["waits", "item"], processes=None)
+    monkeypatch.setattr(grader_pool, "PATIENCE", 0.05)
+    file = tmp_path / "second"
+    found, _ = run([f"until:{file}", f"makes:{file}"], processes=None)
     assert len({result.split()[2] for result in found.values()}) == 2
 
 
@@ -128,21 +130,30 @@ def two_cores() -> Iterator[tuple[int, ...]]:
     os.sched_setaffinity(0, all_cores)
 
 
+def everybody_meets(processes: int, folder: Path) -> list[str]:
+    """Items that are done once so many processes have one of them."""
+    folder.mkdir()
+    return [f"meets:{processes}:{folder}"] * 4
+
+
 def test_where_every_core_gets_a_process_each_has_one_for_itself(
-    two_cores: tuple[int, ...],
+    two_cores: tuple[int, ...], tmp_path: Path
 ) -> None:
     every = len(two_cores)
-    found, _ = run(["item"] * 4, grader_work.tell_cores, processes=every)
+    items = everybody_meets(every, tmp_path / "once")
+    found, _ = run(items, grader_work.tell_cores, processes=every)
     assert set(found.values()) == {(core,) for core in two_cores}
-    found, lost = run(["crashes", *["item"] * 6], grader_work.tell_cores, processes=every)
+    items = everybody_meets(every, tmp_path / "again")
+    found, lost = run(["crashes", *items], grader_work.tell_cores, processes=every)
     assert list(lost) == [0] and set(found.values()) == {(core,) for core in two_cores}
 
 
 @pytest.mark.parametrize("processes", [1, 3])
 def test_fewer_or_more_processes_than_cores_run_on_all_of_them(
-    two_cores: tuple[int, ...], processes: int
+    two_cores: tuple[int, ...], processes: int, tmp_path: Path
 ) -> None:
-    found, _ = run(["item"] * 4, grader_work.tell_cores, processes=processes)
+    items = everybody_meets(processes, tmp_path / "pool")
+    found, _ = run(items, grader_work.tell_cores, processes=processes)
     assert set(found.values()) == {two_cores}
 
 
@@ -152,40 +163,65 @@ def test_the_last_batches_are_small_so_that_all_processes_end_together() -> None
     assert sizes[8] == 16 and sizes[1] >= 4
 
 
-def test_a_process_gets_items_that_lie_together() -> None:
-    found, _ = run(["waits_a_little"] * 40, grader_work.do, batch=4)
-    processes = [found[place].split()[2] for place in range(40)]
-    changes = sum(one != next_one for one, next_one in zip(processes, processes[1:]))
-    assert len(set(processes)) == 2 and changes <= 7
+def test_a_second_process_begins_in_the_middle_and_goes_on_there(tmp_path: Path) -> None:
+    """So a process gets items that lie together."""
+    file = tmp_path / "last"
+    items = [f"until:{file}", *["item"] * 6, f"makes:{file}"]
+    order: list[int] = []
+    with GraderPool(2) as pool:
+        pool.run(
+            grader_work.do, items, BOUNDS, result=lambda place, _: order.append(place), lost=_fail
+        )
+    assert order[:3] == [4, 5, 6] and sorted(order) == list(range(8))
 
 
-class Refused(WatchedProcess):
-    """A grader process that is the only one which this machine allows."""
+class OneOnly(WatchedProcess):
+    """A grader process of which only the first can start; `last` is there once all have failed."""
+
+    last: Path
+    tries = 0
+    most = 1
+
+    def failed(self) -> None:
+        kind = type(self)
+        kind.tries += 1
+        if kind.tries == self.most:
+            self.last.touch()
+
+
+class Refused(OneOnly):
+    """The machine allows no other."""
 
     def __init__(self, core: int | None = None) -> None:
         if multiprocessing.active_children():
+            self.failed()
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         super().__init__(core)
 
 
-class KilledAtItsStart(WatchedProcess):
-    """A grader process that ends at once, but for the first."""
+class KilledAtItsStart(OneOnly):
+    """Each other one ends at once."""
+
+    most = grader_pool.MOST_FALSE_STARTS
 
     def __init__(self, core: int | None = None) -> None:
         first = not multiprocessing.active_children()
         super().__init__(core)
         if not first:
             self.kill()
+            self.failed()
 
 
 @pytest.mark.parametrize("kind", [Refused, KilledAtItsStart])
 def test_a_further_process_that_cannot_start_stops_nobody_who_is_at_work(
-    monkeypatch: pytest.MonkeyPatch, kind: type[WatchedProcess]
+    monkeypatch: pytest.MonkeyPatch, kind: type[OneOnly], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(grader_pool, "usable_cores", lambda: (0, 1))
-    monkeypatch.setattr(grader_pool, "PATIENCE", 0.1)
+    monkeypatch.setattr(grader_pool, "PATIENCE", 0.05)
     monkeypatch.setattr(grader_pool, "WatchedProcess", kind)
-    found, lost = run(["waits", *["item"] * 4], processes=None)
+    monkeypatch.setattr(kind, "tries", 0)
+    monkeypatch.setattr(kind, "last", tmp_path / "last", raising=False)
+    found, lost = run([f"until:{tmp_path / 'last'}", *["item"] * 4], processes=None)
     assert not lost and len({result.split()[2] for result in found.values()}) == 1
 
 
@@ -225,7 +261,7 @@ def test_what_the_work_itself_needs_is_not_bounded_by_the_batch_before() -> None
 @pytest.mark.parametrize(
     ("word", "cause", "detail"),
     [
-        ("spins", Cause.TIME, "0.5 seconds of processor time"),
+        ("spins", Cause.TIME, "0.2 seconds of processor time"),
         pytest.param("sleeps", Cause.TIME, "4 seconds", marks=pytest.mark.slow),
         ("eats", Cause.MEMORY, "256 megabytes of memory"),
         ("crashes", Cause.CRASH, "signal SIGSEGV"),
@@ -258,18 +294,22 @@ def test_a_process_that_was_killed_from_outside_is_no_verdict_on_anybody(tmp_pat
 
 
 def test_what_was_said_until_a_process_was_stopped_counts_and_no_part_is_anothers(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The second item ends, and the third begins, between the look at the clock and the stop."""
+    looked, stopped = tmp_path / "looked", tmp_path / "stopped"
+    third = ("third", f"until:{stopped}")
 
     def stop_later(process: WatchedProcess) -> None:
-        assert process.line.poll(60.0)  # the second has ended
-        time.sleep(1.0)
+        if not looked.exists():
+            looked.touch()
+            wait_for(lambda: process.parts_of(2) == third, "the third has not begun")
         stop(process)
+        stopped.touch()
 
     stop = WatchedProcess.stop
     monkeypatch.setattr(WatchedProcess, "stop", stop_later)
-    items = ["first", "spins_a_second", "third waits", "fourth"]
+    items = ["first", f"spins_until:{looked}", " ".join(third), "fourth"]
     found, lost = run(items, batch=4, processes=1)
     assert not lost and sorted(found) == [0, 1, 2, 3]
 

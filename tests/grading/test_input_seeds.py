@@ -10,9 +10,11 @@ import hashlib
 import json
 import random
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,12 +29,14 @@ from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import Failed, Reply, Request
 from autograder.model.verdict import Outcome, Verdict
+from autograder.protocol import arrays
 from autograder.submission.reading import Submission
 from support.judged_steps import judged_by
 from support.simulated_judges import SimulatedJudges
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 NUMPY, TORCH = SOLUTIONS / "numpy_single_head", SOLUTIONS / "torch_single_head"
+EXERCISES = sorted(path.parent.name for path in SOLUTIONS.glob("*/exercise.toml"))
 EXERCISE = read_exercise(NUMPY)
 SECRET = hashlib.sha256(b"a course").digest()
 
@@ -141,7 +145,11 @@ def shown_by(seed: int, library: str) -> list[str]:
     return [hashlib.sha256(repr(state).encode()).hexdigest()[:16] for state in states]
 
 
-@pytest.mark.parametrize("folder", [NUMPY, TORCH], ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder",
+    [NUMPY, pytest.param(TORCH, marks=pytest.mark.slow)],
+    ids=lambda folder: folder.name,
+)
 def test_the_generators_of_a_worker_tell_nothing_of_the_inputs(folder: Path) -> None:
     exercise = read_exercise(folder)
     shown, seed = seen(folder, LOOKS)
@@ -152,6 +160,14 @@ def test_the_generators_of_a_worker_tell_nothing_of_the_inputs(folder: Path) -> 
             assert digest not in shown
     # The control: the digests are those of the seed that the worker was given.
     assert shown.split() == shown_by(worker_seed(SECRET, exercise, seed), exercise.library)
+
+
+def test_a_worker_seeds_the_generator_of_pytorch_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    generator = SimpleNamespace(manual_seed=seeds.append)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(default_generator=generator))
+    arrays.seed(5)
+    assert seeds == [5]
 
 
 # --- what one hand-in learns ----------------------------------------------------------------------
@@ -189,7 +205,11 @@ class Replaying:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(path.parent.name for path in SOLUTIONS.glob("*/exercise.toml"))
+    "name",
+    [
+        NUMPY.name,
+        *(pytest.param(name, marks=pytest.mark.slow) for name in EXERCISES if name != NUMPY.name),
+    ],
 )
 def test_all_the_right_answers_of_one_hand_in_are_worth_nothing_to_another(name: str) -> None:
     reference = read_reference(SOLUTIONS / name)

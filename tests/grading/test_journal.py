@@ -21,11 +21,13 @@ from typing import Any
 import pytest
 
 from autograder.grading import journal_writer
+from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.grading.journal_writer import JournalFault, connected
 from autograder.grading.output_folder import GRADES, OWNER
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
+from autograder.submission.reading import read_submission
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
 from support.copied_exercise import copy_exercise
@@ -104,15 +106,28 @@ def graded(judged: GradedFolder, tmp_path: Path) -> GradedFolder:
     return copy
 
 
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
+    """Verdicts on two of these students."""
+    folder = tmp_path_factory.mktemp("handed in")
+    handed_in = [
+        read_submission(
+            hand_in(student, EXERCISE, ASSIGNMENT, folder / student.name), EXERCISE, student.name
+        )
+        for student in sample_class("broken_syntax", "reference")
+    ]
+    return {each.student: each for each in grade_batch(EXERCISE.folder, handed_in)}
+
+
 # --- what is kept ---------------------------------------------------------------------------------
 
 
 def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
-    tmp_path: Path, judged: GradedFolder
+    tmp_path: Path, verdicts: dict[str, Verdict]
 ) -> None:
     journal = Journal(tmp_path / JOURNAL)
     assert journal.prepare() is None
-    verdict = judged.verdicts["broken_syntax"]
+    verdict = verdicts["broken_syntax"]
     key = key_of(verdict)
     journal.keep(key, verdict)
     assert journal.find(key, "another", EXERCISE) == replace(verdict, student="another")
@@ -122,7 +137,7 @@ def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
 
 
 def test_a_writer_uses_one_connection_and_holds_no_lock_between_two_verdicts(
-    tmp_path: Path, judged: GradedFolder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, verdicts: dict[str, Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path / JOURNAL)
     journal.prepare()
@@ -134,22 +149,22 @@ def test_a_writer_uses_one_connection_and_holds_no_lock_between_two_verdicts(
 
     monkeypatch.setattr(journal_writer, "connected", counted)
     with journal.held_open(), journal.writer() as writer:
-        for verdict in judged.verdicts.values():
+        for verdict in verdicts.values():
             writer.keep(key_of(verdict), verdict)
             with closing(sqlite3.connect(journal.path, timeout=0.0)) as other:
                 other.execute("begin immediate")
     assert len(opened) == 1
-    assert all(journal.find(key_of(v), v.student, EXERCISE) == v for v in judged.verdicts.values())
+    assert all(journal.find(key_of(v), v.student, EXERCISE) == v for v in verdicts.values())
     assert [file.name for file in tmp_path.iterdir()] == [JOURNAL], "all is in its place"
 
 
 def test_a_verdict_is_not_kept_in_a_journal_that_was_removed_meanwhile(
-    tmp_path: Path, judged: GradedFolder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, verdicts: dict[str, Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_writer, "PAUSE", 0.0)
     journal = Journal(tmp_path / JOURNAL)
     journal.prepare()
-    verdict = judged.verdicts["broken_syntax"]
+    verdict = verdicts["broken_syntax"]
     with journal.writer() as writer:
         writer.keep(key_of(verdict), verdict)
         for file in tmp_path.iterdir():
@@ -282,9 +297,9 @@ def kept_in(folder: Path, verdict: Verdict, text: str | bytes | None) -> Journal
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_row_that_the_kit_cannot_have_written_is_not_used(
-    tmp_path: Path, judged: GradedFolder, forged: str
+    tmp_path: Path, verdicts: dict[str, Verdict], forged: str
 ) -> None:
-    verdict = judged.verdicts["reference"]
+    verdict = verdicts["reference"]
     key, row = key_of(verdict), json.loads(verdict.to_json())
     assert kept_in(tmp_path, verdict, json.dumps(row)).find(key, "ada", EXERCISE)
     FORGED[forged](row)
@@ -294,8 +309,8 @@ def test_a_row_that_the_kit_cannot_have_written_is_not_used(
     assert journal.find(key, "ada", EXERCISE) == replace(verdict, student="ada")
 
 
-def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, judged: GradedFolder) -> None:
-    verdict = judged.verdicts["reference"]
+def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, verdicts: dict[str, Verdict]) -> None:
+    verdict = verdicts["reference"]
     assert kept_in(tmp_path, verdict, b"\xff\x00").find(key_of(verdict), "ada", EXERCISE) is None
 
 

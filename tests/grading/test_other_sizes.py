@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
@@ -120,41 +118,53 @@ DIVIDED = "\ndef scale_scores(scores, width):\n    return scores / width\n"
 LOOPING = "project_qkv compute_attention_scores scale_scores create_causal_mask apply_mask".split()
 
 
-def judged(exercise: str, code: str) -> Verdict:
+# The layers with right steps, and with a wrong one.
+LOOPS = {
+    "in a loop": IN_A_LOOP,
+    "in a loop, divided": DIVIDED + IN_A_LOOP,
+    "in a loop, halved": CASES[NUMPY, "compute_attention_scores", "halves the tokens"] + IN_A_LOOP,
+}
+PAIRS = {"in pairs": IN_PAIRS, "in pairs, divided": DIVIDED + IN_PAIRS}
+
+
+def lost(exercise: str, codes: dict[str, str]) -> dict[str, list[str]]:
+    """Return the steps without their points, where each code stands below the reference."""
     folder = SOLUTIONS / exercise
     text = (folder / "solution.py").read_text(encoding="utf-8")
-    submission = Submission("ada", exercise, (f"{text}\n\n{code}",), folder)
-    (verdict,) = grade_batch(folder, [submission], secret=b"a secret of this test")
-    return verdict
+    handed_in = [
+        Submission(name, exercise, (f"{text}\n\n{code}",), folder) for name, code in codes.items()
+    ]
+    return {
+        verdict.student: [
+            step.name for step in verdict.steps if not step.passes and step.max_points
+        ]
+        for verdict in grade_batch(folder, handed_in, secret=b"a secret of this test")
+    }
 
 
-def lost(verdict: Verdict) -> list[str]:
-    return [step.name for step in verdict.steps if not step.passes and step.max_points]
+@pytest.mark.parametrize(
+    "exercise", [NUMPY, *(pytest.param(name, marks=pytest.mark.slow) for name in (MULTI, VIT))]
+)
+def test_what_is_right_at_some_sizes_only_loses_its_step(exercise: str) -> None:
+    cases = {case: code for case, code in CASES.items() if case[0] == exercise}
+    found = lost(exercise, {" ".join(case): code for case, code in cases.items()})
+    assert found == {" ".join(case): [case[1]] for case in cases}
 
 
-@pytest.mark.parametrize("case", CASES, ids=" ".join)
-def test_what_is_right_at_some_sizes_only_loses_its_step(case: tuple[str, str, str]) -> None:
-    exercise, step, _ = case
-    assert lost(judged(exercise, CASES[case])) == [step]
+def test_a_layer_that_calls_its_steps_often_is_charged_for_none_and_charges_nobody_else() -> None:
+    assert lost(NUMPY, LOOPS) == {
+        "in a loop": [],
+        "in a loop, divided": ["scale_scores"],
+        "in a loop, halved": ["compute_attention_scores"],
+    }
 
 
-@cache
-def of_a_loop(code: str) -> Verdict:
-    return judged(NUMPY, code)
-
-
-@pytest.mark.parametrize("layer", [IN_A_LOOP, IN_PAIRS], ids=["sequences", "pairs"])
-def test_a_right_layer_that_calls_its_steps_often_keeps_its_points(layer: str) -> None:
-    assert lost(of_a_loop(layer)) == []
-    assert lost(of_a_loop(DIVIDED + layer)) == ["scale_scores"]
-
-
-def test_a_layer_that_calls_its_steps_often_charges_nobody_else() -> None:
-    halves = CASES[NUMPY, "compute_attention_scores", "halves the tokens"]
-    assert lost(of_a_loop(halves + IN_A_LOOP)) == ["compute_attention_scores"]
+@pytest.mark.slow
+def test_a_layer_may_call_a_step_once_for_each_pair_of_tokens() -> None:
+    assert lost(NUMPY, PAIRS) == {"in pairs": [], "in pairs, divided": ["scale_scores"]}
 
 
 @pytest.mark.slow
 def test_five_steps_without_end_leave_time_for_the_others() -> None:
     loops = "".join(f"\ndef {name}(*given):\n    while True:\n        pass\n" for name in LOOPING)
-    assert lost(of_a_loop(loops)) == LOOPING
+    assert lost(NUMPY, {"without end": loops}) == {"without end": LOOPING}

@@ -55,8 +55,28 @@ def huge(path: Path) -> None:
         stream.truncate(HUGE)
 
 
-ODD = pytest.mark.parametrize("put", [pipe, device, link, folder, huge])
 Put = Callable[[Path], None]
+KINDS: tuple[Put, ...] = (pipe, device, link, folder, huge)
+ODD = {put.__name__ for put in KINDS}
+
+
+def each_kind(root: Path, name: str) -> Path:
+    """Put the file `name` of every kind into a folder that is called as the kind is."""
+    for put in KINDS:
+        (root / put.__name__ / name).parent.mkdir(parents=True)
+        put(root / put.__name__ / name)
+    return root
+
+
+def refusals(root: Path, call: str) -> dict[str, str]:
+    """What `call` is refused with in each folder of `root`, which it knows as `folder`."""
+    code = "from autograder.errors import KitError\n"
+    code += "from autograder.grading.output_folder import claim_output, input_secret\n"
+    code += f"for folder in path.iterdir():\n    try:\n        {call}\n"
+    code += "    except KitError as error:\n        print(folder.name, repr(str(error)))\n"
+    run = python(code, root)
+    assert run.returncode == 0, run.stderr
+    return {line.partition(" ")[0]: line for line in run.stdout.splitlines()}
 
 
 def python(code: str, *words: Path) -> subprocess.CompletedProcess[str]:
@@ -75,7 +95,7 @@ def python(code: str, *words: Path) -> subprocess.CompletedProcess[str]:
 # --- reading and writing --------------------------------------------------------------------------
 
 
-@ODD
+@pytest.mark.parametrize("put", KINDS)
 def test_only_a_plain_small_file_is_read(tmp_path: Path, put: Put) -> None:
     put(tmp_path / "file")
     with pytest.raises(KitError, match=r"plain file|larger than 100 bytes") as error:
@@ -129,13 +149,14 @@ def test_a_secret_is_not_written_where_a_link_leads(tmp_path: Path, put: Put) ->
 # --- the folder of results ------------------------------------------------------------------------
 
 
-@ODD
-def test_an_odd_note_of_whose_results_they_are_is_said(tmp_path: Path, put: Put) -> None:
-    put(tmp_path / OWNER)
-    code = "from autograder.grading.output_folder import claim_output\n"
-    code += "claim_output(path, path, 'softmax', named=True)"
-    run = python(code, tmp_path)
-    assert "KitError: class.json is " in run.stderr and "cure:" in run.stderr
+def test_an_odd_note_of_whose_results_they_are_and_an_odd_secret_are_said(tmp_path: Path) -> None:
+    notes = each_kind(tmp_path / "notes", OWNER)
+    said = refusals(notes, "claim_output(folder, folder, 'softmax', named=True)")
+    assert said.keys() == ODD
+    assert all("class.json is " in line and "cure:" in line for line in said.values()), said
+    said = refusals(each_kind(tmp_path / "secrets", SECRET), "input_secret(folder)")
+    assert said.keys() == ODD
+    assert all("input.secret is " in line and "cure:" in line for line in said.values()), said
 
 
 @pytest.mark.parametrize("text", ["[" * 60_000, "[]", "{}", '{"class": 1, "exercise": []}', "\xff"])
@@ -154,14 +175,6 @@ def test_the_note_of_another_class_says_whose_and_moves_no_terminal(tmp_path: Pa
     assert len(error.value.fact) < 1_000
 
 
-@ODD
-def test_an_odd_secret_is_said(tmp_path: Path, put: Put) -> None:
-    put(tmp_path / SECRET)
-    code = "from autograder.grading.output_folder import input_secret; input_secret(path)"
-    run = python(code, tmp_path)
-    assert "KitError: input.secret is " in run.stderr and "cure:" in run.stderr
-
-
 def test_a_secret_of_another_length_is_damaged(tmp_path: Path) -> None:
     (tmp_path / SECRET).write_bytes(b"x" * 33)
     with pytest.raises(KitError, match="damaged"):
@@ -171,17 +184,18 @@ def test_a_secret_of_another_length_is_damaged(tmp_path: Path) -> None:
 # --- a learner's progress -------------------------------------------------------------------------
 
 
-@ODD
-def test_an_odd_record_of_progress_is_set_aside(tmp_path: Path, put: Put) -> None:
-    (tmp_path / MARK).mkdir()
-    put(tmp_path / MARK / FILE)
+def test_an_odd_record_of_progress_is_set_aside(tmp_path: Path) -> None:
+    each_kind(tmp_path, f"{MARK}/{FILE}")
     code = "from autograder.learning.state.progress import read_progress\n"
-    code += "read_progress(path, print).save()"
+    code += "for folder in path.iterdir():\n"
+    code += "    read_progress(folder, lambda said: print(folder.name, said)).save()"
     run = python(code, tmp_path)
     assert run.returncode == 0, run.stderr
-    assert "could not be read (progress.json is " in run.stdout
-    assert os.path.lexists(tmp_path / MARK / f"{FILE}.unreadable-1")
-    assert read_progress(tmp_path, pytest.fail).facts == {"version": 1}
+    for kind in ODD:
+        assert f"{kind} " in run.stdout
+        assert os.path.lexists(tmp_path / kind / MARK / f"{FILE}.unreadable-1"), kind
+        assert read_progress(tmp_path / kind, pytest.fail).facts == {"version": 1}, kind
+    assert run.stdout.count("could not be read (progress.json is ") == len(ODD)
 
 
 def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:

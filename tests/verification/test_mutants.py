@@ -46,13 +46,28 @@ other_precision = "to be blind"
 """
 
 
-def proved(folder: Path, graders: str = PUBLIC) -> ProvedByMutants:
-    folder.mkdir(exist_ok=True)
+def blind_to_precision(folder: Path, graders: str) -> None:
     toy(folder, graders)
-    if BLIND in graders:
-        manifest = folder / MANIFEST
-        manifest.write_text(manifest.read_text(encoding="utf-8") + WITHOUT, encoding="utf-8")
+    manifest = folder / MANIFEST
+    manifest.write_text(manifest.read_text(encoding="utf-8") + WITHOUT, encoding="utf-8")
+
+
+def proved(folder: Path, graders: str) -> ProvedByMutants:
+    blind_to_precision(folder, graders)
     return prove_by_mutants(folder, every=False)
+
+
+@pytest.fixture(scope="module")
+def strong(tmp_path_factory: pytest.TempPathFactory) -> ProvedByMutants:
+    folder = tmp_path_factory.mktemp("strong")
+    toy(folder, PUBLIC)
+    return prove_by_mutants(folder, every=False)
+
+
+@pytest.fixture(scope="module")
+def weak(tmp_path_factory: pytest.TempPathFactory) -> ProvedByMutants:
+    """With a check that asks about one number."""
+    return proved(tmp_path_factory.mktemp("weak"), BLIND)
 
 
 def declare(folder: Path, *entries: str) -> None:
@@ -147,13 +162,23 @@ def test_memory_between_calls_is_shown_by_a_call_with_other_inputs_first(
     assert judged.shown_by.startswith("calls before, other inputs first: values off by")
 
 
-def test_no_probe_looks_at_what_a_step_is_not_held_to() -> None:
-    measuring, hiding = (
-        {probe.aspect for probe, _ in subject_of("stretch_steps", step)[1].expected}
-        for step in ("measure_spread", "hide_padding")
-    )
-    assert hiding >= {"gradients", "dtypes"}
-    assert not measuring & {"gradients", "dtypes"}
+def aspects(folder: Path, step: str) -> set[str]:
+    """What is looked at where a mutant of the step is compared with the step."""
+    jury = Jury(read_trial(folder), step, recorded_examples(folder))
+    return {probe.aspect for probe, _ in jury.expected}
+
+
+def test_no_probe_looks_at_what_a_step_is_not_held_to(tmp_path: Path) -> None:
+    blind_to_precision(tmp_path, PUBLIC)
+    assert "dtypes" in aspects(tmp_path, "halve")
+    assert "dtypes" not in aspects(tmp_path, "double")
+
+
+@pytest.mark.slow
+def test_no_probe_looks_at_gradients_that_a_step_is_not_held_to() -> None:
+    folder = SOLUTIONS / "stretch_steps"
+    assert aspects(folder, "hide_padding") >= {"gradients", "dtypes"}
+    assert not aspects(folder, "measure_spread") & {"gradients", "dtypes"}
 
 
 def test_a_pair_changes_two_places_and_is_drawn_alike_each_time(
@@ -167,21 +192,16 @@ def test_a_pair_changes_two_places_and_is_drawn_alike_each_time(
     assert all(" and " in pair.kind for pair in pairs) and pairs
 
 
-def test_a_survivor_is_a_gap_that_says_what_tells_it_apart(tmp_path: Path) -> None:
-    gaps = proved(tmp_path, BLIND).gaps
+def test_a_survivor_is_a_gap_that_says_what_tells_it_apart(
+    strong: ProvedByMutants, weak: ProvedByMutants
+) -> None:
+    assert not any("double, operator" in gap for gap in strong.gaps)
     assert any(
         re.match(
             r"no check sees this mutant: double, operator: `return 2 \* x` -> .*values off by", gap
         )
-        for gap in gaps
-    ), gaps
-
-
-def test_a_check_of_one_number_lets_mutants_live(tmp_path: Path) -> None:
-    strong = proved(tmp_path / "strong")
-    weak = proved(tmp_path / "weak", BLIND)
-    assert not any("double, operator" in gap for gap in strong.gaps)
-    assert any("double, operator" in gap for gap in weak.gaps)
+        for gap in weak.gaps
+    ), weak.gaps
 
 
 def test_checks_that_students_do_not_get_make_a_gap(tmp_path: Path) -> None:
@@ -191,25 +211,19 @@ def test_checks_that_students_do_not_get_make_a_gap(tmp_path: Path) -> None:
     assert any(gap.startswith("the public checks kill only") for gap in gaps), gaps
 
 
-def test_a_declared_survivor_is_no_gap(tmp_path: Path) -> None:
-    before = proved(tmp_path / "before", BLIND)
-    declare(
-        tmp_path / "after",
-        'step = "double"\nkind = "operator"\nreason = "nobody looks at its values"',
-    )
-    after = proved(tmp_path / "after", BLIND)
-    assert any("double, operator" in gap for gap in before.gaps)
-    assert not any("double, operator" in gap for gap in after.gaps)
-    assert after.figures.declared == before.figures.survivors - after.figures.survivors > 0
-
-
-def test_a_declared_survivor_that_is_killed_or_gone_is_a_gap(tmp_path: Path) -> None:
+def test_a_declared_survivor_is_no_gap_and_one_that_is_killed_or_gone_is_one(
+    tmp_path: Path, weak: ProvedByMutants
+) -> None:
     declare(
         tmp_path,
-        'step = "double"\nkind = "operator"\nnew = "return 2 / x"\nreason = "it was so once"',
+        'step = "double"\nkind = "operator"\nreason = "nobody looks at its values"',
+        'step = "halve"\nkind = "operator"\nnew = "return x * 2"\nreason = "it was so once"',
     )
-    gaps = proved(tmp_path).gaps
-    assert "the declared survivor is none any more: double, operator, new 'return 2 / x'" in gaps
+    after = proved(tmp_path, BLIND)
+    assert not any("this mutant: double, operator" in gap for gap in after.gaps)
+    assert after.figures.declared == weak.figures.survivors - after.figures.survivors > 0
+    gone = "the declared survivor is none any more: halve, operator, new 'return x * 2'"
+    assert gone in after.gaps
 
 
 def test_an_entry_is_not_stale_while_a_mutant_that_it_matches_was_not_judged() -> None:
@@ -285,14 +299,13 @@ def test_the_kills_of_a_check_and_those_that_are_its_own_are_counted() -> None:
     ]
 
 
-def test_the_table_of_mutants_fits_into_a_hundred_columns(tmp_path: Path) -> None:
+def test_the_table_of_mutants_fits_into_a_hundred_columns(strong: ProvedByMutants) -> None:
     from rich.console import Console
 
+    from autograder.verification.kept_proof import Proof
     from autograder.verification.proof import Accepted, Caught
-    from autograder.verification.run import Proof
 
-    mutants = proved(tmp_path)
-    large = replace(mutants, exercise="numpy_single_head")
+    large = replace(strong, exercise="numpy_single_head")
     caught = Caught("numpy_single_head", 1, 1, 1, 100.0, "", (), 1.0)
     proof = Proof(caught, Accepted("numpy_single_head", 1, 1, (), 1.0), large)
     console = Console(width=100, record=True, file=io.StringIO())

@@ -16,6 +16,7 @@ import pytest
 
 from autograder.checks.standing import PROPERTIES
 from autograder.errors import KitError
+from autograder.grading import grader_pool
 from autograder.grading.cores import usable_cores
 from autograder.grading.input_seed import input_seed
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
@@ -95,6 +96,7 @@ def test_square_sizes_are_found(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow  # PyTorch; one size for two axes is found as above
 def test_a_single_head_is_found(tmp_path: Path) -> None:
     text = (SOLUTIONS / "torch_multi_head" / "graders.py").read_text(encoding="utf-8")
     weak = copied("torch_multi_head", tmp_path)
@@ -199,15 +201,13 @@ def test_the_exercise_has_ten_variants_and_none_is_refused() -> None:
     assert refusals(trial, variants, seeds=2) == ()
 
 
-def test_the_catalogue_is_large_enough() -> None:
-    counts = {
-        name: len(read_trial(SOLUTIONS / name).reference.misconceptions) for name in EXERCISES
-    }
-    assert counts["numpy_single_head"] >= 25
-    assert sum(counts.values()) >= 90
-
-
-@pytest.mark.parametrize("name", EXERCISES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "numpy_single_head" else pytest.mark.slow)
+        for name in EXERCISES
+    ],
+)
 def test_the_matrix_in_the_repository_has_a_column_for_each_check_and_a_row_for_each_mistake(
     name: str,
 ) -> None:
@@ -341,13 +341,22 @@ def test_a_process_of_a_proof_that_is_killed_gets_a_successor(tmp_path: Path) ->
     assert left_in(tmp_path) == {}
 
 
-def test_one_that_ends_again_and_again_ends_the_proof_in_words() -> None:
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autograder.verification.run.usable_cores", lambda: (0,))
+
+
+def test_one_that_ends_ends_the_proof_in_words(
+    one_process: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its last try; that it has two is the business of the pool."""
+    monkeypatch.setattr(grader_pool, "MOST_TRIES", 1)
     with pytest.raises(KitError, match=r"has ended before its work was done \(exit code 3\)"):
-        in_processes([Path.cwd, partial(os._exit, 3)])
+        in_processes([partial(os._exit, 3)])
 
 
 def test_what_is_proved_in_another_process_is_proved_in_the_same_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_process: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert in_processes([Path.cwd, partial(Path, "x"), Path.cwd]) == [tmp_path, Path("x"), tmp_path]

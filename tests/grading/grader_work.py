@@ -6,7 +6,7 @@ import mmap
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from autograder.errors import KitError
 from autograder.grading.cores import usable_cores
@@ -39,18 +39,23 @@ set_up: list[int] = []
 
 
 def _do(word: str) -> None:
-    match word:
+    """Do what a word says; behind a colon it names a file or a folder, or whom it waits for."""
+    kind, _, place = word.partition(":")
+    match kind:
         case "spins":
             while True:
                 pass
-        case "spins_a_second":
-            end = time.process_time() + 1.0
-            while time.process_time() < end:
+        case "spins_until":
+            while not os.path.exists(place):
                 pass
-        case "waits":
-            time.sleep(3.0)
-        case "waits_a_little":
-            time.sleep(0.01)
+        case "until":
+            _wait_for(lambda: os.path.exists(place))
+        case "makes":
+            open(place, "x").close()
+        case "meets":
+            count, _, folder = place.partition(":")
+            open(os.path.join(folder, str(os.getpid())), "a").close()
+            _wait_for(lambda: len(os.listdir(folder)) >= int(count))
         case "sleeps":
             time.sleep(3600)
         case "eats":
@@ -63,12 +68,16 @@ def _do(word: str) -> None:
             raise KitError("the exercise is broken", place="here", cure="mend it")
 
 
+def _wait_for(true: Callable[[], bool]) -> None:
+    while not true():
+        time.sleep(0.01)
+
+
 def tell_cores(items: Sequence[str], progress: WorkProgress) -> None:
     """Do what every item says, and tell on which cores this process may run."""
     for number, item in enumerate(items):
         progress.begin(number)
         _do(item)
-        time.sleep(0.3)  # so that no process does all of it
         progress.done(usable_cores())
 
 
