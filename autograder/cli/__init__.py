@@ -6,6 +6,7 @@ So importing it is cheap.
 
 import gc
 import os
+import sys
 
 from autograder.model.thread_counts import ONE_THREAD
 
@@ -14,8 +15,11 @@ def main() -> None:
     """Read the command line and run the command; never returns."""
     for variable, count in ONE_THREAD.items():
         os.environ.setdefault(variable, count)
-    from autograder.cli.command_line import attn
-
+    try:
+        from autograder.cli.command_line import attn
+    except KeyboardInterrupt:  # later, click says it in the same way
+        sys.stderr.write("\nAborted!\n")
+        sys.exit(1)
     try:
         attn()
     finally:

@@ -54,7 +54,11 @@ def test_the_right_lines_are_the_reference_and_the_filling_belongs_into_the_gap(
             assert ast.dump(ast.parse(code).body[0]) == ast.dump(own[each.step]), each.step
 
 
-@pytest.mark.parametrize("name", EXERCISES)
+# For each of the others, `attn verify` in `make check` says the same.
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name == NUMPY else pytest.mark.slow) for name in EXERCISES],
+)
 def test_every_wrong_line_is_refused_by_a_hidden_check_and_the_right_ones_by_none(
     name: str,
 ) -> None:
@@ -79,21 +83,12 @@ def test_a_wrong_order_and_a_wrong_filling_are_found_by_the_proof(tmp_path: Path
     assert any("filled with `scores`, is refused by" in gap for gap in gaps)
 
 
-def test_the_files_are_what_a_build_makes_and_another_solution_makes_others(
-    tmp_path: Path,
-) -> None:
-    for name in EXERCISES:
-        assert stale_rungs(ROOT / "solutions" / name, ROOT / "assignments") == ()
+def test_the_file_is_what_a_build_makes_and_another_solution_makes_another(tmp_path: Path) -> None:
     copy = copy_exercise(NUMPY, tmp_path)
-    change = (
-        "solution.py",
-        "return attention_weights @ values",
-        "return 1 * attention_weights @ values",
-    )
-    changed(copy, change)
-    assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} differs",)
-    write_rungs_of(copy, ROOT / "assignments")
     assert stale_rungs(copy, ROOT / "assignments") == ()
+    line = "return attention_weights @ values"
+    changed(copy, ("solution.py", line, line.replace("return", "return 1 *")))
+    assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} differs",)
     (copy / FILE).unlink()
     assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} is missing",)
 

@@ -25,7 +25,7 @@ from autograder.verification.cost_document import costs_document
 from autograder.verification.cost_measurement import measured_costs
 from autograder.verification.other_trainings import read_trainings
 from demo.train_character_model import model_logits, trained
-from support.learner_workspace import attn
+from support.typed_commands import attn, typed
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"
@@ -65,14 +65,15 @@ def test_with_the_reference_the_model_computes_what_it_was_trained_with() -> Non
 
 
 def test_it_knows_text_that_it_has_not_seen_far_better_than_a_guess() -> None:
-    loss = measured_loss(layer())
+    loss = measured_loss(layer(), seconds=60)
     assert loss.characters == 16 * CONTEXT
     assert loss.nats < 0.5 * math.log(len(read_model().characters))
 
 
 def test_it_writes_the_same_text_every_time_in_words_of_english() -> None:
-    first, second = ("".join(written(layer(), seconds=60)) for _ in range(2))
-    assert first == second and len(first) == 160
+    first = "".join(written(layer(), seconds=60))
+    again = "".join(written(layer(), seconds=60, length=40))
+    assert len(first) == 160 and again == first[:40]
     assert sum(word in first.lower().split() for word in ("the", "and", "to", "of", "i", "my")) >= 3
 
 
@@ -177,7 +178,7 @@ def test_what_is_no_other_training_of_the_same_model_is_refused(
         (WEIGHTS, "measured already"),
         (changed_weights("text.npz", held_out=text), "another text"),
     ):
-        run = attn("costs", FOLDER.parent, "--weights", file, folder=tmp_path)
+        run = typed("costs", FOLDER.parent, "--weights", file, folder=tmp_path)
         assert run.code == 2 and words in run.err and str(file) in run.err, run.err
 
 

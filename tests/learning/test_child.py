@@ -31,6 +31,7 @@ from support.learner_workspace import (
     limited,
     start,
     stub_file,
+    typed,
     written,
 )
 from support.processes import PATIENCE, left_in, wait_for, working_in
@@ -51,13 +52,12 @@ import sys
 from pathlib import Path
 from autograder.cli.kit import out
 from autograder.learning.commands import once
-from autograder.cli.kit import out
-from autograder.errors import KitError
-from autograder.learning.commands import once
 from autograder.learning.runner import process
 from autograder.learning.terminal import screen
+print("run")
 process.METHODS = ("{method}",)
-once.check(Path(), None, out(), print, as_json="--json" in sys.argv)
+sys.path.insert(0, "")  # all that the program itself needs is imported by now
+once.check(Path(), None, out(), print)
 """
 SERVERS = """\
 import sys
@@ -99,10 +99,10 @@ def until(condition: Callable[[Path], object], workspace: Path) -> None:
     wait_for(lambda: condition(workspace), "it does not come")
 
 
-def library(folder: Path, code: str) -> str:
-    """A folder for PYTHONPATH in which NumPy is `code`."""
-    (folder / "numpy").mkdir(parents=True)
-    (folder / "numpy" / "__init__.py").write_text(code, encoding="utf-8")
+def library(folder: Path, code: str, name: str = "numpy") -> str:
+    """A folder for PYTHONPATH in which NumPy, or the module of another name, is `code`."""
+    (folder / name).mkdir(parents=True)
+    (folder / name / "__init__.py").write_text(code, encoding="utf-8")
     known = os.environ.get("PYTHONPATH")
     return f"{folder}{os.pathsep}{known}" if known else str(folder)
 
@@ -112,7 +112,7 @@ def library(folder: Path, code: str) -> str:
 
 def test_an_exception_that_nothing_catches_is_told_by_its_name(workspace: Path) -> None:
     put(workspace, softmax="    raise KeyboardInterrupt('not me')")
-    (step,) = attn("check", "softmax", "--json", folder=workspace).document["steps"]
+    (step,) = typed("check", "softmax", "--json", folder=workspace).document["steps"]
     (finding,) = [check["finding"] for check in step["checks"]]
     assert finding["outcome"] == "crashed"
     assert finding["details"] == ["KeyboardInterrupt: not me"]
@@ -133,53 +133,41 @@ def test_its_code_may_start_processes_and_import_what_lies_beside_it(workspace: 
         "print(one.exitcode, os.path.basename(os.getcwd()), sys.path.index(os.getcwd()) > 0)"
     )
     put(workspace, top)
-    run = attn("check", "softmax", "--json", folder=workspace)
+    run = typed("check", "softmax", "--json", folder=workspace)
     assert run.document["printed"] == f"3 {NAME} True\n", run.document["troubles"]
 
 
 def test_nothing_of_one_check_is_left_in_the_next_and_each_has_its_own_process(
     workspace: Path,
 ) -> None:
-    put(workspace, "import os\nprint(os.getpid())")
-    numbers = {attn("check", "--json", folder=workspace).document["printed"] for _ in range(2)}
-    assert len(numbers) == 2
+    put(workspace, "import os\nprint(os.getpid(), os.getppid())")
+    told = [typed("check", "--json", folder=workspace).document["printed"] for _ in range(2)]
+    (one, server), (other, same_server) = map(str.split, told)
+    assert one != other
+    assert server == same_server != str(os.getpid()), "each is forked from what has NumPy"
 
 
 # --- how it starts --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
-def test_it_starts_either_way(workspace: Path, method: str) -> None:
-    put(workspace, softmax=LOOP, initialize_weights="    import os\n    os._exit(3)")
-    limited(workspace, seconds_per_call=0.5)
-    code = CHECKING.format(method=method)
-    run = attn("-c", code, "--json", folder=workspace, command=sys.executable)
-    first, second, *_ = run.document["steps"]
-    assert first["checks"][0]["finding"]["outcome"] == "timed_out"
-    assert second["checks"][0]["finding"]["details"] == ["exit code 3"]
-    assert left_in(workspace) == {}
-
-
-@pytest.mark.parametrize("method", ["forkserver", "spawn"])
-def test_a_program_that_checks_is_not_run_again_in_the_child(
+def test_it_starts_either_way_and_runs_the_program_and_what_lies_beside_the_work_never_again(
     workspace: Path, tmp_path: Path, method: str
 ) -> None:
-    put(workspace)
-    program = tmp_path / "program.py"  # without `if __name__ == "__main__":`
-    program.write_text(f"print('run')\n{CHECKING.format(method=method)}", encoding="utf-8")
-    run = attn(program, folder=workspace, command=sys.executable)
-    assert run.out.count("run\n") == 1 and "✓ softmax" in run.out, run.err
-
-
-@pytest.mark.parametrize("method", ["forkserver", "spawn"])
-def test_a_module_of_the_learners_takes_the_place_of_none(workspace: Path, method: str) -> None:
-    folder = put(workspace).parent
+    folder = put(
+        workspace,
+        softmax=RIGHT_SOFTMAX,
+        initialize_weights="    import os\n    os._exit(3)",
+    ).parent
     for name in ("numpy", "pickle", "runpy"):
         (folder / f"{name}.py").write_text("open('imported', 'w')", encoding="utf-8")
-    # All that the program itself needs is imported before that folder is on its path.
-    code = f"{CHECKING}\n".replace("once.check(", "sys.path.insert(0, '')\nonce.check(")
-    run = attn("-P", "-c", code.format(method=method), folder=folder, command=sys.executable)
-    assert "✓ softmax" in run.out and not (folder / "imported").exists(), run.err
+    program = tmp_path / "program.py"  # without `if __name__ == "__main__":`
+    program.write_text(CHECKING.format(method=method), encoding="utf-8")
+    run = attn("-P", program, folder=folder, command=sys.executable)
+    assert "✓ softmax" in run.out and "☠ initialize_weights" in run.out, run
+    assert run.out.count("run\n") == 1
+    assert not (folder / "imported").exists()
+    assert left_in(workspace) == {}
 
 
 def test_where_no_socket_can_lie_it_starts_all_the_same(workspace: Path, tmp_path: Path) -> None:
@@ -344,24 +332,38 @@ def test_ctrl_c_ends_a_check_with_its_child_and_says_little(
     assert list(temporary.iterdir()) == []
 
 
-def test_ctrl_c_while_the_library_is_imported_ends_that_too(
-    workspace: Path, tmp_path: Path
+FORKED_FROM = "'forkserver' in sys.orig_argv[-1]"
+WAITS = "open('begun', 'w').close()\n    while not os.path.exists('go'): time.sleep(0.01)"
+IMPORTED = {  # what is imported when Ctrl-C comes
+    "the first library of the command": ("click", "signal.raise_signal(signal.SIGINT)"),
+    "by Python, for the server": ("sitecustomize", f"if {FORKED_FROM}:\n    {WAITS}"),
+    "the array library": ("numpy", "open('begun', 'w').close()\ntime.sleep(600)"),
+}
+
+
+@pytest.mark.parametrize("module, code", IMPORTED.values(), ids=IMPORTED)
+def test_ctrl_c_while_something_is_imported_ends_all_and_says_little(
+    workspace: Path, tmp_path: Path, module: str, code: str
 ) -> None:
-    code = "open('begun', 'w').close()\nimport time\ntime.sleep(600)"
-    run = begun(workspace, "check", PYTHONPATH=library(tmp_path / "slow", code))
-    until(lambda work: (work / "begun").exists(), workspace)
-    os.killpg(run.pid, signal.SIGINT)
+    path = library(tmp_path / "slow", f"import os, signal, sys, time\n{code}", module)
+    run = begun(workspace, "watch", PYTHONPATH=path)
+    if "begun" in code:
+        until(lambda work: (work / "begun").exists(), workspace)
+        os.killpg(run.pid, signal.SIGINT)
+    (workspace / "go").touch()
     out, err = run.communicate(timeout=PATIENCE)
-    assert "Traceback" not in out + err and "Aborted" in err
-    assert left_in(workspace) == {}
+    assert "Traceback" not in out + err
+    assert ("Aborted!" in err) == (module == "click") and left_in(workspace) == {}
 
 
-@pytest.mark.parametrize("rest", ["pass", "import os\n    os._exit(3)", STUCK])
-def test_what_a_step_has_started_ends_with_it(workspace: Path, rest: str) -> None:
+def test_what_the_steps_have_started_ends_with_them(workspace: Path) -> None:
     limited(workspace, seconds_per_call=0.5)
-    begun = "    import subprocess\n    subprocess.Popen(['sleep', '600'])\n    "
-    put(workspace, softmax=begun + rest)
-    assert attn("check", "softmax", folder=workspace).code == 1
+    ends = {"softmax": "pass", "initialize_weights": "import os\n    os._exit(3)"}
+    ends["project_qkv"] = STUCK
+    starts = "    import subprocess\n    subprocess.Popen(['sleep', '60{}'])\n    {}"
+    bodies = {name: starts.format(number, end) for number, (name, end) in enumerate(ends.items())}
+    put(workspace, **bodies)
+    assert attn("check", folder=workspace).code == 1
     assert left_in(workspace) == {}
 
 

@@ -18,15 +18,7 @@ from autograder.reports.finish_page import finish_body, finish_page
 from autograder.verification.student_text import terms_of, written_texts
 from autograder.verification.trial import read_trial
 from autograder.verification.wording import reading_gaps
-from support.learner_workspace import (
-    NAME,
-    REFERENCE,
-    ROOT,
-    WRONG_SOFTMAX,
-    attn,
-    start,
-    stub_file,
-)
+from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file, typed
 
 NAMES = [path.parent.name for path in sorted((ROOT / "solutions").glob("*/exercise.toml"))]
 CELL = re.compile(r"^(?=# %%)", re.MULTILINE)
@@ -56,7 +48,7 @@ def test_a_mistake_is_filed_under_the_first_step_that_met_it() -> None:
 
 def test_before_the_last_step_it_names_the_next_one(tmp_path: Path) -> None:
     work = start(tmp_path / "work")
-    run = attn("finish", folder=work)
+    run = typed("finish", folder=work)
     assert run.code == 1 and "0 of 11 steps pass" in run.out
     assert f"attn check {NAME}.softmax" in run.out and "What to read" not in run.out
 
@@ -67,7 +59,7 @@ def test_every_exercise_ends_with_what_was_built_and_what_to_read(
 ) -> None:
     work = start(tmp_path / "work", name)
     solve(work, name)
-    run = attn("finish", name, folder=work)
+    run = typed("finish", name, folder=work)
     assert run.code == 0, run.out + run.err
     closing, steps = exercise(name).closing, exercise(name).steps
     assert f"all {len(steps)} steps pass." in run.words
@@ -82,27 +74,27 @@ def test_mistakes_hints_and_the_time_of_the_checks_are_told(tmp_path: Path) -> N
     work = start(tmp_path / "work")
     right = REFERENCE[REFERENCE.index("    shifted = scores") :].partition("    ### END")[0]
     solve(work, old=right, new=f"{WRONG_SOFTMAX}\n")
-    assert attn("check", "softmax", folder=work).code == 1
-    attn("hint", "softmax", folder=work)
+    assert typed("check", "softmax", folder=work).code == 1
+    typed("hint", "softmax", folder=work)
     solve(work)
-    assert attn("check", folder=work).code == 0
-    run = attn("finish", folder=work)
+    assert typed("check", folder=work).code == 0
+    run = typed("finish", folder=work)
     assert "The checks named 1 mistake on your way" in run.words
     assert "1. Softmax: softmax Your softmax runs down the columns" in run.words
     assert "With help: 1 hint." in run.words
     assert "2 checks were noted: the first on 20" in run.words
-    again = attn("finish", folder=work)
+    again = typed("finish", folder=work)
     assert again.words == run.words, "the closing words are no check on the way"
 
 
 def test_a_page_to_keep_is_written_and_nothing_else_is_written_over(tmp_path: Path) -> None:
     work = start(tmp_path / "work")
     solve(work)
-    run = attn("finish", "--save", "finish.html", folder=work)
+    run = typed("finish", "--save", "finish.html", folder=work)
     assert run.code == 0 and "saved as finish.html" in run.out
     assert exercise().closing.built in (work / "finish.html").read_text(encoding="utf-8")
     own = stub_file(work).read_bytes()
-    refused = attn("finish", "--save", stub_file(work), folder=work)
+    refused = typed("finish", "--save", stub_file(work), folder=work)
     assert refused.code == 2 and "does not end with .html" in refused.err
     assert stub_file(work).read_bytes() == own
 
@@ -118,7 +110,7 @@ def test_without_the_bonus_an_exercise_is_done_and_the_bonus_is_still_open(tmp_p
     file.write_text(
         own[: own.index(f"class {bonus}")] + stub[stub.index(f"class {bonus}") :], encoding="utf-8"
     )
-    run = attn("finish", name, folder=work)
+    run = typed("finish", name, folder=work)
     assert run.code == 0, run.out
     assert "9 of 10 steps pass, and what is left is a bonus." in run.words
     assert f"{bonus} (still open)" in run.words

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.learning.runner.results import GivenInput
 from autograder.learning.terminal.drawing import _input_panel
-from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, attn, start, stub_file, written
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, typed, written
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def put(workspace: Path, **bodies: str) -> None:
 
 def test_the_input_is_drawn_at_the_entry_that_the_results_are_drawn_at(workspace: Path) -> None:
     put(workspace, apply_mask="    masked = scaled_scores.copy()\n    return masked")
-    run = attn("show", "apply_mask", folder=workspace, COLUMNS="80")
+    run = typed("show", "apply_mask", folder=workspace, COLUMNS="80")
     result, _, given = run.out.partition("The input: ")
     assert "scaled_scores (B=4, S=3, S=3); causal_mask (S=3, S=3)." in given
     assert "shown: B[3] of 4" in result and "shown: B[3] of 4" in given
@@ -54,7 +54,7 @@ def test_the_axes_are_those_of_the_exercise_whatever_the_learner_writes(
     before, _, after = file.read_text(encoding="utf-8").partition("def softmax")
     _, mark, rest = after.partition("# %%")
     file.write_text(f"{before}{code}\n\n\n{mark}{rest}", encoding="utf-8")
-    run = attn("show", "softmax", folder=workspace, COLUMNS="80")
+    run = typed("show", "softmax", folder=workspace, COLUMNS="80")
     result, _, given = run.out.partition("The input: ")
     name = "all" if "*all" in code else "scores"
     assert f"{name} (B=4, S=3, S=3)." in given, run.out
@@ -77,7 +77,7 @@ def test_without_names_the_input_is_drawn_at_the_entry_of_the_result() -> None:
 
 def test_a_result_of_another_shape_keeps_the_names_of_its_axes(workspace: Path) -> None:
     put(workspace, softmax="    return scores[:2]")
-    assert "shown: B[0] of 2" in attn("show", "softmax", folder=workspace, COLUMNS="80").out
+    assert "shown: B[0] of 2" in typed("show", "softmax", folder=workspace, COLUMNS="80").out
 
 
 def test_an_annotation_that_was_changed_stops_nothing(workspace: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_annotation_that_was_changed_stops_nothing(workspace: Path) -> None:
     assert head in text
     for other in ('def softmax(scores: Float[np.ndarray, "S D B"])', "def softmax(scores: 5 // 0)"):
         file.write_text(text.replace(head, other), encoding="utf-8")
-        run = attn("show", "softmax", folder=workspace)
+        run = typed("show", "softmax", folder=workspace)
         assert run.code == 0 and run.err == "" and "Traceback" not in run.out
 
 
@@ -97,8 +97,8 @@ def test_a_layer_tells_its_weights_and_a_step_its_linear_layer(tmp_path: Path) -
     for name in (NAME, "torch_single_head"):
         text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
         (workspace / name / f"{name}.py").write_text(text, encoding="utf-8")
-    layer = attn("show", f"{NAME}.SingleHeadAttention", folder=workspace)
+    layer = typed("show", f"{NAME}.SingleHeadAttention", folder=workspace)
     assert "embedding_dimension = 3; rng = a generator with the seed" in layer.words
     assert "x (B=2, S=5, D=3)" in layer.words and "self.query_weights (3, 3)" in layer.words
-    step = attn("show", "torch_single_head.project_output", folder=workspace)
+    step = typed("show", "torch_single_head.project_output", folder=workspace)
     assert "Wo = a linear layer from" in step.words

@@ -25,9 +25,9 @@ from support.learner_workspace import (
     limited,
     start,
     stub_file,
+    typed,
     written,
 )
-from support.processes import left_in
 
 RIGHT, NOT_ALL, REFUSED = 0, 1, 2
 
@@ -52,7 +52,7 @@ def state(workspace: Path) -> Path:
 
 
 def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path) -> None:
-    run = attn("start", "work", folder=tmp_path)
+    run = typed("start", "work", folder=tmp_path)
     assert run.code == RIGHT and run.err == ""
     for folder in (ROOT / "assignments").glob("*/"):
         files = {path.name for path in (tmp_path / "work" / folder.name).iterdir()}
@@ -80,7 +80,7 @@ def test_start_again_leaves_work_as_it_is_and_brings_the_rest_up_to_date(workspa
     mine = file.read_text(encoding="utf-8")
     (workspace / NAME / "examples.json").write_text("{}", encoding="utf-8")
     file.with_suffix(".ipynb").unlink()
-    run = attn("start", ".", "--exercise", NAME, folder=workspace)
+    run = typed("start", ".", "--exercise", NAME, folder=workspace)
     assert run.code == RIGHT
     assert f"kept as you left it: {NAME}/{NAME}.py" in run.out and "cd " not in run.out
     assert f"brought up to date: {NAME}/examples.json" in run.out
@@ -93,12 +93,12 @@ def test_start_again_names_the_file_of_the_exercise_that_is_under_way(tmp_path: 
     facts = json.loads(state(workspace).read_text(encoding="utf-8"))
     facts["current"] = "torch_single_head"
     state(workspace).write_text(json.dumps(facts), encoding="utf-8")
-    again = attn("start", "../work", "--exercise", NAME, folder=workspace).out
+    again = typed("start", "../work", "--exercise", NAME, folder=workspace).out
     assert "torch_single_head/torch_single_head.py" in again and f"{NAME}/{NAME}.py" not in again
 
 
 def test_start_refuses_an_exercise_that_is_not_known_and_makes_nothing(tmp_path: Path) -> None:
-    run = attn("start", "work", "--exercise", "numpy_two_heads", folder=tmp_path)
+    run = typed("start", "work", "--exercise", "numpy_two_heads", folder=tmp_path)
     assert run.code == REFUSED and "'numpy_two_heads'" in run.err and NAME in run.err
     assert not (tmp_path / "work").exists()
 
@@ -110,7 +110,7 @@ def test_a_check_names_the_one_thing_to_look_at_its_hint_and_the_next_command(
     workspace: Path,
 ) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
-    run = attn("check", folder=workspace)
+    run = typed("check", folder=workspace)
     assert run.code == NOT_ALL and run.err == ""
     assert "✗ softmax" in run.out and "· scale_scores" in run.out
     assert "0 of 11 steps pass, 0 of 22 points." in run.out
@@ -121,7 +121,7 @@ def test_a_check_names_the_one_thing_to_look_at_its_hint_and_the_next_command(
 
 def test_two_mistakes_at_once_are_described_and_neither_is_named_for_both(workspace: Path) -> None:
     put(workspace, softmax=WRONG_SOFTMAX.replace(" - scores.max(-2, keepdims=True)", ""))
-    run = attn("check", "softmax", folder=workspace)
+    run = typed("check", "softmax", folder=workspace)
     assert run.code == NOT_ALL and run.err == ""
     assert "The shares sum to 1 along axis 1 (S)." in run.words
     assert "runs down the columns" not in run.words
@@ -130,20 +130,20 @@ def test_two_mistakes_at_once_are_described_and_neither_is_named_for_both(worksp
 def test_the_reference_passes_is_heard_and_then_the_next_exercise_is_named(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work", NAME, "torch_single_head")
     stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
-    run = attn("check", NAME, folder=workspace)
+    run = typed("check", NAME, folder=workspace)
     assert run.code == RIGHT
     assert "11 of 11 steps pass, 22 of 22 points." in run.out
     assert "hidden graders" in run.out and run.out.rstrip().endswith(f"attn play {NAME}")
-    heard = attn("play", folder=workspace)
+    heard = typed("play", folder=workspace)
     assert heard.code == RIGHT and heard.out.rstrip().endswith(f"attn finish {NAME}")
-    finished = attn("finish", NAME, folder=workspace)
+    finished = typed("finish", NAME, folder=workspace)
     assert finished.code == RIGHT
     assert finished.out.rstrip().endswith("attn check torch_single_head")
 
 
 def test_json_has_the_same_answer_with_keys_that_stay(workspace: Path) -> None:
     put(workspace, softmax=f"    print('seen')\n{WRONG_SOFTMAX}")
-    run = attn("check", f"{NAME}.softmax", "--json", folder=workspace)
+    run = typed("check", f"{NAME}.softmax", "--json", folder=workspace)
     assert run.code == NOT_ALL
     answer = run.document
     facts = "format_version exercise file passes points max_points"
@@ -178,7 +178,7 @@ BAD = {
 def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:
     limited(workspace, seconds_per_call=0.5)
     file = put(workspace, **BAD)
-    run = attn("check", "--json", folder=workspace)
+    run = typed("check", "--json", folder=workspace)
     assert run.code == NOT_ALL and run.err == ""
     found: dict[str, Any] = {
         step["name"]: next((one["finding"] for one in step["checks"] if one["finding"]), None)
@@ -236,7 +236,7 @@ def test_what_the_top_of_a_file_does_is_told_before_the_steps(
     file = put(workspace, softmax=RIGHT_SOFTMAX)
     with file.open("a", encoding="utf-8") as stream:
         stream.write(f"\n\n# %%\n{top}\n")
-    run = attn("check", folder=workspace)
+    run = typed("check", folder=workspace)
     assert run.code == NOT_ALL and run.err == ""
     assert told in run.words
     # What stands above it was run, unless Python itself was ended.
@@ -246,7 +246,7 @@ def test_what_the_top_of_a_file_does_is_told_before_the_steps(
 def test_what_the_code_prints_is_shown_apart_and_cut(workspace: Path) -> None:
     body = "    for number in range(40):\n        print('line', number, '\\x1b[31m')"
     put(workspace, softmax=f"{body}\n{WRONG_SOFTMAX}")
-    run = attn("check", "softmax", folder=workspace)
+    run = typed("check", "softmax", folder=workspace)
     assert "Your code printed:\n  | line 0 \n  | line 1 \n" in run.out
     assert "| line 11" in run.out and "| line 12" not in run.out
     assert "… and 28 more lines" in run.out and "\x1b[31m" not in run.out
@@ -255,16 +255,9 @@ def test_what_the_code_prints_is_shown_apart_and_cut(workspace: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system bounds memory")
 def test_an_array_far_too_large_ends_in_words(workspace: Path) -> None:
     put(workspace, softmax="    return np.empty(4 * 10**8)")
-    run = attn("check", "softmax", folder=workspace)
+    run = typed("check", "softmax", folder=workspace)
     assert run.code == NOT_ALL
     assert "It asked for more memory" in run.words or "Unable to allocate" in run.words
-
-
-def test_a_check_leaves_no_process_behind(workspace: Path) -> None:
-    limited(workspace, seconds_per_call=0.5)
-    put(workspace, softmax="    while True:\n        pass")
-    assert attn("check", "softmax", folder=workspace).code == NOT_ALL
-    assert left_in(workspace) == {}
 
 
 def test_the_parent_of_a_check_loads_neither_numpy_nor_torch(workspace: Path) -> None:
@@ -286,29 +279,29 @@ def test_a_step_is_found_by_its_name_from_anywhere_in_the_workspace(tmp_path: Pa
     workspace = start(tmp_path / "work", NAME, "torch_single_head", "vit_multi_head")
     deep = workspace / NAME / "notes" / "more"
     deep.mkdir(parents=True)
-    assert "· softmax" in attn("check", "softmax", folder=deep).out
-    other = attn("hint", "vit_multi_head.apply_attention", folder=deep)
+    assert "· softmax" in typed("check", "softmax", folder=deep).out
+    other = typed("hint", "vit_multi_head.apply_attention", folder=deep)
     assert other.code == RIGHT and "apply_attention" in other.out
-    unknown = attn("check", "soft_max", folder=workspace)
+    unknown = typed("check", "soft_max", folder=workspace)
     assert unknown.code == REFUSED and "'soft_max'" in unknown.err
 
 
 def test_a_name_that_two_exercises_have_is_asked_back(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work", NAME, "torch_multi_head", "vit_multi_head")
-    run = attn("hint", "split_heads", folder=workspace)
+    run = typed("hint", "split_heads", folder=workspace)
     assert run.code == REFUSED
     assert "torch_multi_head.split_heads, vit_multi_head.split_heads" in run.err
 
 
 def test_away_from_a_workspace_it_is_said_how_to_get_one(tmp_path: Path) -> None:
     for command in ("check", "list", "hint", "watch"):
-        run = attn(command, folder=tmp_path)
+        run = typed(command, folder=tmp_path)
         assert run.code == REFUSED and "attn start" in run.err, command
 
 
 def test_what_python_cannot_read_is_told_once(workspace: Path) -> None:
     put(workspace, softmax="    return np.exp(scores")
-    run = attn("check", "softmax", folder=workspace)
+    run = typed("check", "softmax", folder=workspace)
     assert run.code == NOT_ALL and run.words.count("Python cannot read this yet") == 1
 
 
@@ -316,7 +309,7 @@ def test_what_python_cannot_read_is_told_once(workspace: Path) -> None:
 
 
 def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
-    runs = [attn("hint", "softmax", folder=workspace) for _ in range(6)]
+    runs = [typed("hint", "softmax", folder=workspace) for _ in range(6)]
     assert [re.findall(r"Hint (\d) of 5:", run.out) for run in runs] == [
         *map(list, "12345"),
         [*"123"],
@@ -324,23 +317,23 @@ def test_hints_come_rung_by_rung_and_are_remembered(workspace: Path) -> None:
     left = [re.findall(r"(\d) more if you ask again", run.out) for run in runs[:4]]
     assert left == [["4"], ["3"], ["2"], ["1"]]
     assert "lines of code to sort, then the step with a gap." in runs[2].words
-    assert attn("hint", "softmax", "--again", folder=workspace).out == runs[4].out
+    assert typed("hint", "softmax", "--again", folder=workspace).out == runs[4].out
     assert "3 of these 6 lines make this step" in runs[3].words
     assert "____" in runs[4].out and "That was the last one." in runs[4].out
     assert "Those are all the hints" in runs[5].out and "____" in runs[5].out
-    assert "softmax 2 points, about 10 minutes, 5 hints" in attn("list", folder=workspace).words
-    assert "Hint" not in attn("check", "softmax", folder=workspace).out, "it is not told again"
+    assert "softmax 2 points, about 10 minutes, 5 hints" in typed("list", folder=workspace).words
+    assert "Hint" not in typed("check", "softmax", folder=workspace).out, "it is not told again"
 
 
 def test_the_list_tells_points_minutes_difficulty_and_how_far_one_is(workspace: Path) -> None:
     put(workspace, softmax=RIGHT_SOFTMAX)
-    assert attn("check", folder=workspace).code == NOT_ALL
-    out = attn("list", folder=workspace).out
+    assert typed("check", folder=workspace).code == NOT_ALL
+    out = typed("list", folder=workspace).out
     assert "━········· 1 of 11 steps, 2 of 22 points" in out
     assert "about 75 minutes left, difficulty 1 of 3" in out
     assert "✓ 1 softmax" in out and "· 2 initialize_weights" in out
     # Without a step, a hint is for the first one that is open.
-    assert "initialize_weights" in attn("hint", folder=workspace).out
+    assert "initialize_weights" in typed("hint", folder=workspace).out
 
 
 def test_progress_keeps_what_this_version_does_not_know(workspace: Path) -> None:
@@ -350,7 +343,7 @@ def test_progress_keeps_what_this_version_does_not_know(workspace: Path) -> None
         "exercises": {NAME: {"softmax": {"hints": 2, "stars": 5}, "gone": {"passed": True}}},
     }
     state(workspace).write_text(json.dumps(facts), encoding="utf-8")
-    assert "Hint 3 of 5" in attn("hint", "softmax", folder=workspace).out
+    assert "Hint 3 of 5" in typed("hint", "softmax", folder=workspace).out
     kept = json.loads(state(workspace).read_text(encoding="utf-8"))
     assert (kept["version"], kept["streak"]) == (9, 4)
     assert kept["exercises"][NAME]["softmax"]["stars"] == 5
@@ -360,13 +353,13 @@ def test_progress_keeps_what_this_version_does_not_know(workspace: Path) -> None
 @pytest.mark.parametrize("text", ["{", "[]", "\x00\xff", '{"exercises": 5, "current": []}'])
 def test_a_broken_record_of_progress_is_never_a_crash(workspace: Path, text: str) -> None:
     state(workspace).write_bytes(text.encode("latin-1"))
-    run = attn("hint", "softmax", folder=workspace)
+    run = typed("hint", "softmax", folder=workspace)
     assert run.code == RIGHT and "Hint 1 of 5" in run.out
     aside = list(state(workspace).parent.glob("*.unreadable-*"))
     if not text.startswith('{"'):
         assert [path.read_bytes() for path in aside] == [text.encode("latin-1")]
         assert "could not be read" in run.err and "Your code is untouched" in run.err
-    assert "Hint 2 of 5" in attn("hint", "softmax", folder=workspace).out
+    assert "Hint 2 of 5" in typed("hint", "softmax", folder=workspace).out
 
 
 def test_where_progress_cannot_be_saved_a_check_has_its_answer_all_the_same(
@@ -374,7 +367,7 @@ def test_where_progress_cannot_be_saved_a_check_has_its_answer_all_the_same(
 ) -> None:
     shutil.rmtree(state(workspace).parent)
     state(workspace).parent.write_text("not a folder", encoding="utf-8")
-    run = attn("check", "softmax", folder=workspace / NAME)
+    run = typed("check", "softmax", folder=workspace / NAME)
     assert run.code == NOT_ALL and "Next: softmax" in run.out
 
 
@@ -384,36 +377,36 @@ def test_where_progress_cannot_be_saved_a_check_has_its_answer_all_the_same(
 def test_show_draws_yours_expected_and_the_difference(workspace: Path) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
     picture = workspace / "softmax.svg"
-    run = attn("show", "softmax", "--save", picture, folder=workspace, COLUMNS="80")
+    run = typed("show", "softmax", "--save", picture, folder=workspace, COLUMNS="80")
     assert run.code == RIGHT, run.err
     assert re.search(r"yours +expected +difference", run.out)
     assert "0.11" in run.out and "0.42" in run.out and "-0.31" in run.out
     assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
-    random = attn("show", "initialize_weights", folder=workspace)
+    random = typed("show", "initialize_weights", folder=workspace)
     assert "draws random numbers" in random.words
 
 
 def test_a_solution_is_shown_after_the_step_passes_or_after_a_yes(workspace: Path) -> None:
-    closed = attn("solution", "softmax", folder=workspace, keys="n\n")
+    closed = typed("solution", "softmax", folder=workspace, keys="n\n")
     assert closed.code == NOT_ALL and "stays closed" in closed.out and "exp" not in closed.out
-    opened = attn("solution", "softmax", folder=workspace, keys="y\n")
+    opened = typed("solution", "softmax", folder=workspace, keys="y\n")
     assert opened.code == RIGHT and "keepdims=True" in opened.out
     assert "BEGIN SOLUTION" not in opened.out and "def initialize_weights" not in opened.out
-    assert "solution shown" in attn("list", folder=workspace).out
+    assert "solution shown" in typed("list", folder=workspace).out
     put(workspace, scale_scores="    return attention_scores / np.sqrt(embedding_dimension)")
-    assert attn("check", "scale_scores", folder=workspace).code == RIGHT
-    free = attn("solution", "scale_scores", folder=workspace)
+    assert typed("check", "scale_scores", folder=workspace).code == RIGHT
+    free = typed("solution", "scale_scores", folder=workspace)
     assert free.code == RIGHT and "sqrt" in free.out and "?" not in free.out
 
 
 def test_where_nobody_answers_it_is_a_no_in_words(workspace: Path) -> None:
     file = put(workspace, softmax=WRONG_SOFTMAX)
     mine = file.read_text(encoding="utf-8")
-    reset = attn("reset", "softmax", folder=workspace)
+    reset = typed("reset", "softmax", folder=workspace)
     assert reset.code == NOT_ALL and "Nothing was changed." in reset.out
     assert "--yes" in reset.err and "Aborted" not in reset.err
     assert file.read_text(encoding="utf-8") == mine
-    solution = attn("solution", "softmax", folder=workspace)
+    solution = typed("solution", "softmax", folder=workspace)
     assert solution.code == NOT_ALL and "stays closed" in solution.out
 
 
@@ -423,9 +416,9 @@ def test_reset_puts_one_step_back_and_keeps_a_copy(workspace: Path) -> None:
     with file.open("a", encoding="utf-8") as stream:
         stream.write("\n\ndef softmax(scores):\n    return scores\n")
     mine = file.read_text(encoding="utf-8")
-    no = attn("reset", "softmax", folder=workspace, keys="n\n")
+    no = typed("reset", "softmax", folder=workspace, keys="n\n")
     assert no.code == NOT_ALL and file.read_text(encoding="utf-8") == mine
-    yes = attn("reset", "softmax", folder=workspace, keys="y\n")
+    yes = typed("reset", "softmax", folder=workspace, keys="y\n")
     assert yes.code == RIGHT
     expected = written(stub, project_output="    return 1")
     assert file.read_text(encoding="utf-8").rstrip() == expected.rstrip()
@@ -442,7 +435,7 @@ def test_reset_puts_one_cell_of_a_notebook_back_and_leaves_the_others(workspace:
             cell.update(source="def mine(): pass", outputs=[{"output_type": "stream"}])
     file.write_text(json.dumps(notebook), encoding="utf-8")
     stub_file(workspace).unlink()
-    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
     now = {cell["id"]: cell for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]}
     before = {cell["id"]: cell for cell in fresh["cells"]}
     assert now["step-softmax"] == before["step-softmax"]
@@ -454,12 +447,12 @@ def test_reset_works_on_a_file_that_is_not_python_any_more(workspace: Path) -> N
     stub = file.read_text(encoding="utf-8")
     file.write_text(stub.replace("def softmax(", "def softmax(("), encoding="utf-8")
     file.with_suffix(".ipynb").unlink()
-    lost = attn("reset", "project_output", "--yes", folder=workspace)
+    lost = typed("reset", "project_output", "--yes", folder=workspace)
     assert lost.code == RIGHT and "def softmax((" in file.read_text(encoding="utf-8")
-    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
     assert file.read_text(encoding="utf-8") == stub
     file.unlink()
-    assert attn("reset", NAME, "--yes", folder=workspace).code == RIGHT
+    assert typed("reset", NAME, "--yes", folder=workspace).code == RIGHT
     assert file.read_text(encoding="utf-8") == stub
 
 
@@ -470,7 +463,7 @@ def test_reset_works_on_a_file_that_is_not_python_any_more(workspace: Path) -> N
 def test_it_reads_on_a_narrow_screen_without_color(workspace: Path, columns: str) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
     for words in (["check"], ["list"], ["hint", "softmax"], ["show", "softmax"]):
-        run = attn(*words, folder=workspace, COLUMNS=columns, NO_COLOR="1", TERM="dumb")
+        run = typed(*words, folder=workspace, COLUMNS=columns, NO_COLOR="1", TERM="dumb")
         assert "\x1b" not in run.out
         long = [line for line in run.out.splitlines() if len(line) > int(columns)]
         assert long == [], words
@@ -482,7 +475,7 @@ def test_a_wrapped_line_stays_indented_and_no_line_ends_in_spaces(
 ) -> None:
     put(workspace, softmax=f"    print('seen')\n{WRONG_SOFTMAX}")
     shown = {
-        words: attn(words, folder=workspace, COLUMNS=columns).out
+        words: typed(words, folder=workspace, COLUMNS=columns).out
         for words in ("check", "hint", "list")
     }
     for words, out in shown.items():
@@ -497,10 +490,10 @@ def test_a_hint_that_a_check_shows_is_no_help_and_is_not_told_again_as_the_next(
     workspace: Path,
 ) -> None:
     for _ in range(2):
-        assert "Hint 1 of 5" in attn("check", "softmax", folder=workspace).out
-    assert "hint" not in attn("list", folder=workspace).out
-    assert "Hint 2 of 5" in attn("hint", "softmax", folder=workspace).out
-    assert "about 10 minutes, 2 hints" in attn("list", folder=workspace).words
+        assert "Hint 1 of 5" in typed("check", "softmax", folder=workspace).out
+    assert "hint" not in typed("list", folder=workspace).out
+    assert "Hint 2 of 5" in typed("hint", "softmax", folder=workspace).out
+    assert "about 10 minutes, 2 hints" in typed("list", folder=workspace).words
 
 
 @pytest.mark.parametrize(
@@ -518,7 +511,7 @@ def test_where_a_check_says_what_is_wrong_no_hint_is_about_something_else(
     workspace: Path, body: str, told: str
 ) -> None:
     put(workspace, softmax=body)
-    run = attn("check", "softmax", folder=workspace)
+    run = typed("check", "softmax", folder=workspace)
     assert run.code == NOT_ALL and told in run.words and "Hint" not in run.out, run.out
 
 
@@ -527,12 +520,12 @@ def test_where_a_check_says_what_is_wrong_no_hint_is_about_something_else(
 
 def test_the_number_of_a_step_is_a_name_for_it(workspace: Path) -> None:
     put(workspace, project_qkv="    return 1")
-    assert "✗ project_qkv" in attn("check", "3", folder=workspace).out
-    assert "✗ project_qkv" in attn("check", f"{NAME}.3", folder=workspace).out
-    assert "project_qkv: " in attn("hint", "3", folder=workspace).out
-    assert "The check: " in attn("show", "3", folder=workspace).out
-    assert "def project_qkv" in attn("solution", "3", "--yes", folder=workspace).out
-    asked = attn("reset", "3", folder=workspace, keys="y\n")
+    assert "✗ project_qkv" in typed("check", "3", folder=workspace).out
+    assert "✗ project_qkv" in typed("check", f"{NAME}.3", folder=workspace).out
+    assert "project_qkv: " in typed("hint", "3", folder=workspace).out
+    assert "The check: " in typed("show", "3", folder=workspace).out
+    assert "def project_qkv" in typed("solution", "3", "--yes", folder=workspace).out
+    asked = typed("reset", "3", folder=workspace, keys="y\n")
     assert asked.code == RIGHT and "the stub of project_qkv back into" in asked.out
     assert "return 1" not in stub_file(workspace).read_text(encoding="utf-8")
 
@@ -541,7 +534,7 @@ def test_the_number_of_a_step_is_a_name_for_it(workspace: Path) -> None:
 def test_a_name_that_no_exercise_has_is_told_with_those_that_there_are(
     workspace: Path, command: str
 ) -> None:
-    run = attn(command, "numpy_single_hed", folder=workspace)
+    run = typed(command, "numpy_single_hed", folder=workspace)
     assert run.code == REFUSED and "there is no exercise 'numpy_single_hed'" in run.err
     assert f"did you mean {NAME}?" in run.err
 
@@ -550,7 +543,7 @@ def test_where_there_is_nothing_to_draw_it_is_told_why(workspace: Path) -> None:
     file = stub_file(workspace)
     code = written(file.read_text(encoding="utf-8"), softmax="    return scores[5, 7]")
     file.write_text(code, encoding="utf-8")
-    shown = " ".join(attn("show", "softmax", folder=workspace).out.split())
+    shown = " ".join(typed("show", "softmax", folder=workspace).out.split())
     assert "raises `IndexError: index 5 is out of bounds" in shown
     assert "Your code gave no array here." in shown
 
@@ -558,7 +551,7 @@ def test_where_there_is_nothing_to_draw_it_is_told_why(workspace: Path) -> None:
 @pytest.mark.parametrize("words", ["0", "12", "٣", f"{NAME}.99"])
 def test_a_number_that_no_step_has_is_told_with_a_cure(workspace: Path, words: str) -> None:
     number = words.rpartition(".")[2]
-    run = attn("check", words, folder=workspace)
+    run = typed("check", words, folder=workspace)
     assert run.code == REFUSED and run.out == ""
     if number.isascii():
         assert f"there is no step {number} in {NAME}" in run.err
@@ -568,7 +561,7 @@ def test_a_number_that_no_step_has_is_told_with_a_cure(workspace: Path, words: s
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("name", "meant"),
     [
         ("Softmax", "softmax"),
         ("create_causal", "create_causal_mask"),
@@ -577,23 +570,23 @@ def test_a_number_that_no_step_has_is_told_with_a_cure(workspace: Path, words: s
         ("split_head", "vit_multi_head.split_heads"),
     ],
 )
-def test_a_name_that_is_nearly_right_is_told(tmp_path: Path, typed: str, meant: str) -> None:
+def test_a_name_that_is_nearly_right_is_told(tmp_path: Path, name: str, meant: str) -> None:
     workspace = start(tmp_path / "work", NAME, "vit_multi_head")
-    run = attn("check", typed, folder=workspace)
+    run = typed("check", name, folder=workspace)
     assert run.code == REFUSED and f"did you mean {meant}? Otherwise" in run.err, run.err
 
 
 def test_a_name_that_is_like_none_is_not_guessed(workspace: Path) -> None:
-    run = attn("hint", "xyz", folder=workspace)
+    run = typed("hint", "xyz", folder=workspace)
     assert (
         run.code == REFUSED and "did you mean" not in run.err and "use one of: softmax" in run.err
     )
 
 
 def test_the_last_hint_is_shown_again_and_is_not_the_next(workspace: Path) -> None:
-    none = attn("hint", "softmax", "--again", folder=workspace)
+    none = typed("hint", "softmax", "--again", folder=workspace)
     assert none.code == RIGHT and "There was no hint for softmax yet." in none.out
-    given = [attn("hint", "softmax", folder=workspace).out for _ in range(2)]
+    given = [typed("hint", "softmax", folder=workspace).out for _ in range(2)]
     for _ in range(2):
-        assert attn("hint", "softmax", "--again", folder=workspace).out == given[1]
-    assert "Hint 3 of 5" in attn("hint", "softmax", folder=workspace).out
+        assert typed("hint", "softmax", "--again", folder=workspace).out == given[1]
+    assert "Hint 3 of 5" in typed("hint", "softmax", folder=workspace).out

@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ATTN, NAME, WRONG_SOFTMAX, attn, start, stub_file, written
-from support.terminal import Terminal
+from support.learner_workspace import (
+    ATTN,
+    NAME,
+    WRONG_SOFTMAX,
+    attn,
+    start,
+    stub_file,
+    typed,
+    written,
+)
+from support.terminal import Terminal, by_rename
 
 RIGHT, REFUSED = 0, 2
 SPELT = {
@@ -46,7 +55,7 @@ def test_reset_puts_back_a_step_however_it_is_spelt_and_nothing_else(
     file, stub = stub_file(workspace), stub_of_softmax(workspace)
     before = 'text = """\ndef softmax(scores):\n    mine\n"""\nx = 1\n\n\n'
     file.write_text(f"{before}{code}\ny = 2{after}", encoding="utf-8")
-    run = attn("reset", "softmax", "--yes", folder=workspace)
+    run = typed("reset", "softmax", "--yes", folder=workspace)
     assert run.code == RIGHT, run.err
     # What stands above the step, and is not the step, stays: here a function with an inner one.
     above = code.partition("def softmax(scores)")[0] if "other" in code else ""
@@ -58,7 +67,7 @@ def test_reset_leaves_the_line_ends_of_a_file_as_they_are(workspace: Path) -> No
     stub = file.read_text(encoding="utf-8")
     mine = written(stub, softmax=WRONG_SOFTMAX)
     file.write_bytes(mine.replace("\n", "\r\n").encode())
-    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
     assert file.read_bytes() == stub.replace("\n", "\r\n").encode()
 
 
@@ -68,7 +77,7 @@ def test_reset_of_a_broken_step_takes_its_whole_cell(workspace: Path) -> None:
     broken = stub.replace("# %%\ndef softmax(", "#%% mine\n@print\ndef softmax ((")
     assert broken != stub
     file.write_text(broken, encoding="utf-8")
-    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
     assert file.read_text(encoding="utf-8") == stub
 
 
@@ -81,7 +90,7 @@ def test_reset_of_a_step_that_cannot_be_told_from_the_rest_changes_nothing(
     workspace: Path, content: bytes
 ) -> None:
     stub_file(workspace).write_bytes(content)
-    run = attn("reset", "softmax", "--yes", folder=workspace)
+    run = typed("reset", "softmax", "--yes", folder=workspace)
     assert run.code == REFUSED and "puts the whole file back" in run.err
     assert stub_file(workspace).read_bytes() == content
 
@@ -105,26 +114,23 @@ def test_reset_finds_a_cell_of_a_notebook_that_lost_its_metadata(tmp_path: Path)
     fresh = own["source"]
     own.update(metadata={}, source="%matplotlib inline\ndef softmax (scores):\n    return scores")
     file.write_text(json.dumps(notebook), encoding="utf-8")
-    assert attn("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     assert [cell["source"] for cell in cells if cell["id"] == "step-softmax"] == [fresh]
 
 
-@pytest.mark.parametrize(
-    "line", ["def softmax (scores):", "def\tsoftmax(scores):"], ids=["a space", "a tab"]
-)
-def test_watch_points_at_the_line_of_a_step_however_it_is_spelt(workspace: Path, line: str) -> None:
+def test_watch_points_at_the_line_of_a_step_however_it_is_spelt(workspace: Path) -> None:
     file = stub_file(workspace)
-    text = written(file.read_text(encoding="utf-8"), softmax=WRONG_SOFTMAX)
-    lines = text.split("\n")
+    lines = written(file.read_text(encoding="utf-8"), softmax=WRONG_SOFTMAX).split("\n")
     place = next(number for number, each in enumerate(lines) if each.startswith("def softmax("))
     assert lines[place].endswith(":")
-    lines[place] = line
+    lines[place] = "def softmax (scores):"
     file.write_text("\n".join(lines), encoding="utf-8")
     watching = Terminal(workspace, ATTN, "watch")
-    try:
-        assert f"{NAME}.py:{place + 1}" in watching.sees("Your softmax runs down the columns")
-        watching.press("q")
-        assert watching.ends() == 0
-    finally:
-        watching.process.close(force=True)
+    assert f"{NAME}.py:{place + 1}" in watching.sees("Your softmax runs down the columns")
+    watching.sees("q quit")
+    lines[place] = "def\tsoftmax(scores):"
+    by_rename(file, "\n" + "\n".join(lines))
+    assert f"{NAME}.py:{place + 2}" in watching.sees("Your softmax runs down the columns")
+    watching.press("q")
+    assert watching.ends() == 0

@@ -9,10 +9,10 @@ from support.learner_workspace import (
     NAME,
     REFERENCE,
     WRONG_SOFTMAX,
-    attn,
     limited,
     start,
     stub_file,
+    typed,
 )
 
 FIRST = "    shifted = scores"
@@ -29,8 +29,8 @@ def write(workspace: Path, old: str = "", new: str = "") -> None:
 def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
     work = start(tmp_path / "work")
     write(work)
-    assert f"attn play {NAME}" in attn("check", folder=work).out
-    run = attn("play", folder=work)
+    assert f"attn play {NAME}" in typed("check", folder=work).out
+    run = typed("play", folder=work)
     assert run.code == 0, run.err
     assert run.out.endswith(f"Continue with:\n  attn finish {NAME}\n")
     assert "JULIET:\nO " in run.out
@@ -41,9 +41,9 @@ def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
 def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:
     work = start(tmp_path / "work")
     write(work, REFERENCE[REFERENCE.index(FIRST) : REFERENCE.index(LAST)] + LAST, WRONG_SOFTMAX)
-    assert attn("check", "softmax", folder=work).code == 1
+    assert typed("check", "softmax", folder=work).code == 1
     write(work)
-    run = attn("play", folder=work)
+    run = typed("play", folder=work)
     assert "Mistakes that you met on the way" in run.words
     assert "“Your softmax runs down the columns" in run.words
     assert re.search(r"The loss is \d\.\d\d in place of 1\.\d\d\. It writes:", run.words)
@@ -51,15 +51,15 @@ def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:
 
 def test_a_layer_that_is_not_there_or_not_right_is_told_in_a_sentence(tmp_path: Path) -> None:
     work = start(tmp_path / "work")
-    unwritten = attn("play", folder=work)
+    unwritten = typed("play", folder=work)
     assert unwritten.code == 2 and "is not written yet" in unwritten.err
     assert not unwritten.out
     write(work, "return project_output(", "return attention_output[0] or project_output(")
-    raising = attn("play", folder=work)
+    raising = typed("play", folder=work)
     assert raising.code == 2 and "your layer stops with ValueError" in raising.err
     limited(work, seconds_per_call=0.5)
     write(work, "attention_weights = compute_attention_weights(scores)", "while True:\n    pass")
-    endless = attn("play", folder=work)
+    endless = typed("play", folder=work)
     assert endless.code == 2 and "Traceback" not in endless.err, endless.err
 
 
@@ -69,5 +69,5 @@ def test_an_exercise_without_a_model_says_where_there_is_one(tmp_path: Path) -> 
     text, count = re.subn(r"trainings = \[\n[^\]]*\]\n", "", facts.read_text(encoding="utf-8"))
     assert count
     facts.write_text(text, encoding="utf-8")
-    run = attn("play", "torch_single_head", folder=work)
+    run = typed("play", "torch_single_head", folder=work)
     assert run.code == 2 and f"attn play {NAME}" in run.err

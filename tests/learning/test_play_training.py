@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ROOT, attn, limited, start
+from support.learner_workspace import ROOT, limited, start, typed
 
 NAME, SEVERAL = "torch_single_head", "torch_multi_head"
 WEIGHTS = "attention_weights = compute_attention_weights(scaled_scores)"
@@ -28,8 +28,8 @@ def write(workspace: Path, name: str, old: str = "", new: str = "") -> None:
 def test_a_model_learns_through_the_layer_and_what_it_shows_is_told(tmp_path: Path) -> None:
     work = start(tmp_path / "work", NAME)
     write(work, NAME)
-    assert f"attn play {NAME}" in attn("check", NAME, folder=work).out
-    run = attn("play", NAME, folder=work)
+    assert f"attn play {NAME}" in typed("check", NAME, folder=work).out
+    run = typed("play", NAME, folder=work)
     assert run.code == 0, run.err
     assert "3 1 0 1 7 5 → 0 1 1 3 5 7 right" in run.words
     assert "where each answer looks, block " in run.words and "token →" in run.words
@@ -41,11 +41,11 @@ def test_a_model_learns_through_the_layer_and_what_it_shows_is_told(tmp_path: Pa
 
 def test_what_is_no_layer_yet_is_told_in_a_sentence(tmp_path: Path) -> None:
     work = start(tmp_path / "work", NAME)
-    unwritten = attn("play", NAME, folder=work)
+    unwritten = typed("play", NAME, folder=work)
     assert unwritten.code == 2 and "is not written yet" in unwritten.err
     assert not unwritten.out
     write(work, NAME, "return project_output(attention_output, self.Wo)", "return attention_output")
-    narrow = attn("play", NAME, folder=work)
+    narrow = typed("play", NAME, folder=work)
     assert narrow.code == 2 and "your layer gives the shape (2, 12, 10)" in narrow.err
 
 
@@ -53,7 +53,7 @@ def test_an_endless_loop_ends_within_the_limit_of_a_call(tmp_path: Path) -> None
     work = start(tmp_path / "work", NAME)
     limited(work, NAME, seconds_per_call=0.5)
     write(work, NAME, WEIGHTS, "while True:\n            pass")
-    run = attn("play", NAME, folder=work)
+    run = typed("play", NAME, folder=work)
     # In processor time, or on a busy machine in wall time.
     assert run.code == 2 and re.search(r"still running after [01]\.5 s", run.err), run.err
     assert "Traceback" not in run.err
@@ -64,7 +64,7 @@ def test_who_has_not_written_the_bonus_sees_the_rest(tmp_path: Path) -> None:
     work = start(tmp_path / "work", SEVERAL)
     bonus = "raise NotImplementedError('forward is not written yet')"
     write(work, SEVERAL, "if causal:", f"if causal:\n            {bonus}")
-    run = attn("play", SEVERAL, folder=work)
+    run = typed("play", SEVERAL, folder=work)
     assert run.code == 0, run.err
     assert "Your layer has learned it." in run.words
     assert "Your layer cannot be trained yet: `forward` is not written yet" in run.words

@@ -13,7 +13,7 @@ from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
 from autograder.learning.commands import climbing, sorting
 from autograder.learning.state import answer_key
 from autograder.verification.grade_level import reading
-from support.learner_workspace import NAME, ROOT, attn, start
+from support.learner_workspace import NAME, ROOT, start, typed
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def numbers(of: Rungs, lines: Sequence[PuzzleLine]) -> list[str]:
 
 def test_the_right_lines_in_the_right_order_are_right(workspace: Path) -> None:
     softmax = rungs("softmax")
-    shown = attn("puzzle", "softmax", folder=workspace)
+    shown = typed("puzzle", "softmax", folder=workspace)
     assert shown.code == 0 and all(line.text in shown.out for line in softmax.lines)
-    run = attn("puzzle", "softmax", *numbers(softmax, softmax.true), folder=workspace)
+    run = typed("puzzle", "softmax", *numbers(softmax, softmax.true), folder=workspace)
     assert run.code == 0 and "✓ Right" in run.out and "attn check softmax" in run.out
-    with_commas = attn("puzzle", "1", ",".join(numbers(softmax, softmax.true)), folder=workspace)
+    with_commas = typed("puzzle", "1", ",".join(numbers(softmax, softmax.true)), folder=workspace)
     assert with_commas.code == 0
 
 
@@ -43,13 +43,13 @@ def test_any_order_that_computes_the_same_is_right(workspace: Path) -> None:
     parts = rungs("project_qkv")
     queries, keys, *others = parts.true
     order = numbers(parts, [keys, queries, *others])
-    assert attn("puzzle", "project_qkv", *order, folder=workspace).code == 0
+    assert typed("puzzle", "project_qkv", *order, folder=workspace).code == 0
 
 
 def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None:
     scores = rungs("scale_scores")
     (line,) = (one for one in scores.wrong if one.mistake == "divided_by_the_dimension")
-    run = attn("puzzle", "scale_scores", *numbers(scores, [line]), folder=workspace)
+    run = typed("puzzle", "scale_scores", *numbers(scores, [line]), folder=workspace)
     assert run.code == 1 and run.err == ""
     assert "You divide by the embedding dimension itself" in run.words
 
@@ -57,21 +57,21 @@ def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None
 def test_lines_too_few_too_many_or_in_a_wrong_order_are_told_in_words(workspace: Path) -> None:
     softmax = rungs("softmax")
     first, second, last = softmax.true
-    few = attn("puzzle", "softmax", *numbers(softmax, [first]), folder=workspace)
+    few = typed("puzzle", "softmax", *numbers(softmax, [first]), folder=workspace)
     assert few.code == 1 and "You chose 1 line, and the step has 3." in few.words
-    early = attn("puzzle", "softmax", *numbers(softmax, [last, first, second]), folder=workspace)
+    early = typed("puzzle", "softmax", *numbers(softmax, [last, first, second]), folder=workspace)
     assert early.code == 1
     assert re.search(r"Line \d uses `\w+`, and only line \d sets it\.", early.words), early.words
     (other,) = (line for line in softmax.wrong if line.place == 1)
     order = numbers(softmax, [first, other, second, last])
-    many = attn("puzzle", "softmax", *order, folder=workspace)
+    many = typed("puzzle", "softmax", *order, folder=workspace)
     assert many.code == 1 and "one line is not needed" in many.words
 
 
 def test_a_body_without_its_if_is_not_taken_for_the_solution_above_it(workspace: Path) -> None:
     layer = rungs("SingleHeadAttention")
     without = [line for line in layer.true if not line.text.startswith("if ")]
-    run = attn("puzzle", "11", *numbers(layer, without), folder=workspace)
+    run = typed("puzzle", "11", *numbers(layer, without), folder=workspace)
     assert run.code == 1 and "Python cannot read this yet: IndentationError" in run.words
 
 
@@ -79,7 +79,7 @@ def test_a_body_without_its_if_is_not_taken_for_the_solution_above_it(workspace:
 def test_numbers_that_are_not_on_the_list_are_refused(
     workspace: Path, order: tuple[str, ...]
 ) -> None:
-    run = attn("puzzle", "softmax", *order, folder=workspace)
+    run = typed("puzzle", "softmax", *order, folder=workspace)
     assert run.code == 2 and "use numbers from 1 to 6, each at most once" in run.err
 
 
@@ -94,10 +94,10 @@ def test_it_works_in_the_exercises_with_torch(tmp_path: Path, exercise: str, ste
     workspace = start(tmp_path / "work", exercise)
     name = {"2": "project_qkv"}.get(step, step)
     asked = rungs(name, exercise)
-    right = attn("puzzle", step, *numbers(asked, asked.true), folder=workspace)
+    right = typed("puzzle", step, *numbers(asked, asked.true), folder=workspace)
     assert right.code == 0, right
     wrong = asked.with_wrong(asked.wrong[0])
-    assert attn("puzzle", step, *numbers(asked, wrong), folder=workspace).code == 1
+    assert typed("puzzle", step, *numbers(asked, wrong), folder=workspace).code == 1
 
 
 def test_without_solutions_there_are_none_and_it_is_said(
@@ -117,8 +117,8 @@ def test_without_solutions_there_are_none_and_it_is_said(
 
 def test_the_words_around_the_lines_are_easy_to_read(workspace: Path) -> None:
     for _ in range(3):
-        attn("hint", "softmax", folder=workspace)
-    said = [attn("hint", "softmax", folder=workspace).out.splitlines() for _ in range(2)]
+        typed("hint", "softmax", folder=workspace)
+    said = [typed("hint", "softmax", folder=workspace).out.splitlines() for _ in range(2)]
     for lines in said:
         prose = [line for line in lines if not line.startswith(" ")]
         assert reading(" ".join(prose)).grade <= 9
@@ -129,7 +129,7 @@ def test_an_error_names_a_line_by_its_number_on_the_list(workspace: Path, step: 
     found = rungs(step)
     first, *_, last = numbers(found, found.true)
     given = [first] * (len(found.parts) > 1)  # a layer needs its weights
-    run = attn("puzzle", step, *given, last, folder=workspace)
+    run = typed("puzzle", step, *given, last, folder=workspace)
     text = found.true[-1].text.strip()
     assert run.code == 1 and f"Line {last}, `{text}`, raises `NameError" in run.words, run.out
 
@@ -140,5 +140,5 @@ def test_an_indented_line_out_of_its_place_is_quoted_and_no_line_of_a_file(
     found = rungs("SingleHeadAttention")
     lost = next(line for line in found.true if line.text.startswith("    "))
     (number,) = numbers(found, [lost])
-    run = attn("puzzle", "SingleHeadAttention", number, folder=workspace)
+    run = typed("puzzle", "SingleHeadAttention", number, folder=workspace)
     assert run.code == 1 and f"line {number}: `{lost.text.strip()}`" in run.words, run.out

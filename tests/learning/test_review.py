@@ -19,9 +19,9 @@ from support.learner_workspace import (
     RIGHT_SOFTMAX,
     ROOT,
     WRONG_SOFTMAX,
-    attn,
     start,
     stub_file,
+    typed,
     written,
 )
 
@@ -32,7 +32,7 @@ def workspace(tmp_path: Path) -> Path:
     workspace = start(tmp_path / "work")
     file = stub_file(workspace)
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
-    assert attn("check", "softmax", folder=workspace).code == 0
+    assert typed("check", "softmax", folder=workspace).code == 0
     return workspace
 
 
@@ -54,18 +54,18 @@ def first_day(workspace: Path) -> date:
 def test_a_step_that_passes_comes_back_after_1_7_and_30_days(workspace: Path) -> None:
     day = first_day(workspace)
     assert day - date.today() in (timedelta(0), timedelta(1))  # midnight may have passed
-    early = attn("review", "softmax", "--on", day - timedelta(1), folder=workspace)
+    early = typed("review", "softmax", "--on", day - timedelta(1), folder=workspace)
     assert early.code == 1 and f"It comes back on {day}." in early.words
     mine = stub_file(workspace).read_bytes()
     for days in (7, 30):
-        assert "review/" in attn("review", "--on", day, folder=workspace).out
+        assert "review/" in typed("review", "--on", day, folder=workspace).out
         write(workspace, RIGHT_SOFTMAX)
-        run = attn("review", "softmax", "--on", day, folder=workspace)
+        run = typed("review", "softmax", "--on", day, folder=workspace)
         day += timedelta(days)
         assert run.code == 0 and f"It comes back on {day}." in run.words, run
-    attn("review", "--on", day, folder=workspace)
+    typed("review", "--on", day, folder=workspace)
     write(workspace, RIGHT_SOFTMAX)
-    last = attn("review", "softmax", "--on", day, folder=workspace)
+    last = typed("review", "softmax", "--on", day, folder=workspace)
     assert last.code == 0 and "the last of 3 reviews" in last.words
     assert stub_file(workspace).read_bytes() == mine
     assert len(list((workspace / ".attn" / "kept").glob("review-*"))) == 3
@@ -73,23 +73,23 @@ def test_a_step_that_passes_comes_back_after_1_7_and_30_days(workspace: Path) ->
 
 def test_a_review_that_fails_comes_back_the_next_day_and_blank(workspace: Path) -> None:
     day = first_day(workspace)
-    attn("review", "--on", day, folder=workspace)
+    typed("review", "--on", day, folder=workspace)
     write(workspace, WRONG_SOFTMAX)
-    run = attn("review", "softmax", "--on", day, folder=workspace)
+    run = typed("review", "softmax", "--on", day, folder=workspace)
     after = day + timedelta(1)
     assert run.code == 1 and "runs down the columns" in run.words
     assert f"It comes back on {after}." in run.words
     file = workspace / "review" / NAME / "softmax.py"
     file.write_text(file.read_text("utf-8").replace(WRONG_SOFTMAX, RIGHT_SOFTMAX), "utf-8")
-    assert attn("review", "softmax", "--on", day, folder=workspace).code == 0
+    assert typed("review", "softmax", "--on", day, folder=workspace).code == 0
     assert known(workspace)["review_on"] == after.isoformat()
-    attn("review", "--on", after, folder=workspace)
+    typed("review", "--on", after, folder=workspace)
     assert "YOUR CODE HERE" in file.read_text(encoding="utf-8")
 
 
 def test_the_inputs_are_others_and_the_own_definition_does_not_answer(workspace: Path) -> None:
     day = first_day(workspace)
-    blank = attn("review", "softmax", "--on", day, folder=workspace)
+    blank = typed("review", "softmax", "--on", day, folder=workspace)
     assert blank.code == 1 and "is not written yet" in blank.words
     assert known(workspace)["review_on"] == day.isoformat()
     (drawn,) = (workspace / ".attn" / "review").rglob("examples.json")
@@ -100,7 +100,7 @@ def test_the_inputs_are_others_and_the_own_definition_does_not_answer(workspace:
     assert {each["step"] for each in theirs} == {"softmax"}
     assert theirs[0]["request"] != mine[0]["request"]
     (workspace / "review" / NAME / "softmax.py").write_text("x = 1\n", encoding="utf-8")
-    assert attn("review", "softmax", "--on", day, folder=workspace).code == 1
+    assert typed("review", "softmax", "--on", day, folder=workspace).code == 1
 
 
 def backdated(workspace: Path, exercise: str, *steps: str) -> None:
@@ -117,9 +117,9 @@ def test_on_a_day_with_several_steps_there_is_one_command_for_them(workspace: Pa
     backdated(workspace, NAME, "softmax", "project_qkv", "scale_scores")
     words = "3 steps are to be reviewed today: softmax, project_qkv, scale_scores."
     for command in ((), ("list",)):
-        out = attn(*command, folder=workspace).words
+        out = typed(*command, folder=workspace).words
         assert words in out and "attn review brings them back, blank" in out
-    listed = attn("review", folder=workspace)
+    listed = typed("review", folder=workspace)
     assert listed.out.count("attn review") == 1 and "named in the same way" in listed.words
     files = {path.name for path in (workspace / "review" / NAME).iterdir()}
     assert files == {"softmax.py", "project_qkv.py", "scale_scores.py"}
@@ -127,17 +127,17 @@ def test_on_a_day_with_several_steps_there_is_one_command_for_them(workspace: Pa
 
 def test_where_one_step_or_none_is_to_be_reviewed_it_is_said_so(workspace: Path) -> None:
     for command in ((), ("list",)):
-        assert "review" not in attn(*command, folder=workspace).out
+        assert "review" not in typed(*command, folder=workspace).out
     backdated(workspace, NAME, "softmax")
     for command in ((), ("list",)):
-        out = attn(*command, folder=workspace).words
+        out = typed(*command, folder=workspace).words
         assert "1 step is to be reviewed today: softmax." in out
         assert "attn review brings it back, blank" in out
 
 
 @pytest.mark.parametrize("day", ["tomorrow", "24.11.2026", "2026-13-01"])
 def test_a_day_that_is_none_is_told_with_an_example(workspace: Path, day: str) -> None:
-    run = attn("review", "--on", day, folder=workspace)
+    run = typed("review", "--on", day, folder=workspace)
     assert run.code == 2 and f"{day!r} is not a day" in run.err
     assert "2026-11-24" in run.err and "%" not in run.err
 
@@ -167,13 +167,13 @@ def test_a_step_in_torch_is_reviewed_on_other_inputs(tmp_path: Path) -> None:
     solution = ROOT / "solutions" / name / "solution.py"
     shutil.copyfile(solution, workspace / name / f"{name}.py")
     backdated(workspace, name, step)
-    assert f"review/{name}/{step}.py" in attn("review", folder=workspace).out
+    assert f"review/{name}/{step}.py" in typed("review", folder=workspace).out
     file = workspace / "review" / name / f"{step}.py"
     blank = file.read_text(encoding="utf-8")
     file.write_text(written(blank, **{step: wrong}), encoding="utf-8")
-    assert attn("review", f"{name}.{step}", folder=workspace).code == 1
+    assert typed("review", f"{name}.{step}", folder=workspace).code == 1
     right = "    return attention_scores / attention_scores.new_tensor(head_dim) ** 0.5"
     file.write_text(written(blank, **{step: right}), encoding="utf-8")
-    run = attn("review", f"{name}.{step}", folder=workspace)
+    run = typed("review", f"{name}.{step}", folder=workspace)
     assert run.code == 0 and "It comes back on" in run.words, run.out
     assert "worked examples" not in run.words

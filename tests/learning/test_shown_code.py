@@ -19,10 +19,10 @@ from autograder.learning.commands.climbing import next_hint
 from autograder.learning.commands.once import show_solution
 from autograder.learning.state.session import open_session
 from autograder.learning.terminal.rung_screen import PuzzleRow, gap_lines, puzzle_lines
-from support.learner_workspace import ROOT, attn, start
+from support.learner_workspace import ROOT, start, typed
 
 EXERCISES = tuple(sorted(path.parent.name for path in ROOT.glob(f"solutions/*/{FILE}")))
-WIDTHS = (20, 40, 60, 80, 200)
+WIDTHS = (40, *(pytest.param(width, marks=pytest.mark.slow) for width in (20, 60, 80, 200)))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_every_solution_is_python_as_it_is_shown(
 
 def test_a_solution_may_be_written_into_a_file(workspace: Path) -> None:
     name = "numpy_single_head.SingleHeadAttention"
-    run = attn("solution", name, "--yes", folder=workspace, COLUMNS="40")
+    run = typed("solution", name, "--yes", folder=workspace, COLUMNS="40")
     (layer,) = ast.parse(run.out).body
     assert run.code == 0 and isinstance(layer, ast.ClassDef)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ATTN, NAME, REFERENCE, attn, start, stub_file
+from support.learner_workspace import ATTN, NAME, REFERENCE, start, stub_file, typed
 from support.terminal import Terminal
 
 NOTEBOOK, SCRIPT = f"{NAME}.ipynb", f"{NAME}.py"
@@ -36,7 +36,7 @@ def workspace(tmp_path: Path) -> Path:
 def terminal(workspace: Path) -> Iterator[Terminal]:
     watching = Terminal(workspace, ATTN, "watch")
     yield watching
-    watching.process.close(force=True)
+    watching.close()
 
 
 def save(file: Path, text: str, minutes: int) -> None:
@@ -58,21 +58,21 @@ def stray_line(folder: Path, minutes: int) -> None:
 
 
 def test_a_notebook_that_was_only_opened_and_saved_changes_nothing(workspace: Path) -> None:
-    run = attn("check", folder=workspace)
+    run = typed("check", folder=workspace)
     assert run.out.startswith(f"checking {SCRIPT}\n✓ softmax"), run.out
     assert "11 of 11 steps pass" in run.out
-    assert "counts" not in attn("list", folder=workspace).out
+    assert "counts" not in typed("list", folder=workspace).out
 
 
 def test_the_file_saved_last_counts_and_it_is_said_how_to_go_back(workspace: Path) -> None:
     stray_line(workspace / NAME, 3)
-    run = attn("check", folder=workspace)
+    run = typed("check", folder=workspace)
     assert run.out.startswith(f"checking {NOTEBOOK}\n") and LAST in run.words
     assert "0 of 11 steps pass" in run.out
     for command in (("finish",), ("list",), ()):
-        assert LAST in attn(*command, folder=workspace).words
+        assert LAST in typed(*command, folder=workspace).words
     save(stub_file(workspace), REFERENCE, 4)
-    again = attn("check", folder=workspace)
+    again = typed("check", folder=workspace)
     assert again.out.startswith(f"checking {SCRIPT}\n") and "11 of 11 steps pass" in again.out
     assert f"{SCRIPT} counts, because you saved it last: 11 steps are written." in again.words
 
@@ -80,34 +80,34 @@ def test_the_file_saved_last_counts_and_it_is_said_how_to_go_back(workspace: Pat
 @pytest.mark.parametrize("named", [SCRIPT, f"{NAME}/{SCRIPT}"])
 def test_a_file_that_is_named_is_checked(workspace: Path, named: str) -> None:
     stray_line(workspace / NAME, 3)
-    run = attn("check", named, folder=workspace)
+    run = typed("check", named, folder=workspace)
     assert run.code == 0 and run.out.startswith(f"checking {SCRIPT}\n✓ softmax"), run.out
-    assert attn("check", f"{NAME}/", folder=workspace).out.startswith(f"checking {NOTEBOOK}\n")
+    assert typed("check", f"{NAME}/", folder=workspace).out.startswith(f"checking {NOTEBOOK}\n")
 
 
 def test_a_file_that_is_no_work_of_this_place_is_refused_with_a_cure(workspace: Path) -> None:
-    elsewhere = attn("check", f"/elsewhere/{SCRIPT}", folder=workspace)
+    elsewhere = typed("check", f"/elsewhere/{SCRIPT}", folder=workspace)
     assert elsewhere.code == 2 and "is not a file of this workspace" in elsewhere.err
     assert str(workspace / NAME / SCRIPT) in "".join(elsewhere.err.split("\n  "))
     stub_file(workspace).unlink()
-    gone = attn("check", SCRIPT, folder=workspace)
+    gone = typed("check", SCRIPT, folder=workspace)
     assert gone.code == 2 and f"there is no {SCRIPT}" in gone.err and "attn start" in gone.err
 
 
 @pytest.mark.parametrize("command", ["hint", "show", "finish", "play"])
 def test_other_commands_take_no_file_and_say_so(workspace: Path, command: str) -> None:
-    run = attn(command, SCRIPT, folder=workspace)
+    run = typed(command, SCRIPT, folder=workspace)
     assert run.code == 2 and f"{SCRIPT} is a file, and this command is about" in run.err
 
 
 def test_before_the_first_line_both_files_are_named(tmp_path: Path) -> None:
     made = start(tmp_path / "work")
     words = f"Nothing is written yet. Work in one of the two files: {NOTEBOOK} or {SCRIPT}."
-    assert words in attn("check", folder=made).words
+    assert words in typed("check", folder=made).words
     save(made / NAME / NOTEBOOK, (made / NAME / NOTEBOOK).read_text(encoding="utf-8"), 1)
-    assert attn("check", folder=made).out.startswith(f"checking {NOTEBOOK}\n")
+    assert typed("check", folder=made).out.startswith(f"checking {NOTEBOOK}\n")
     save(stub_file(made), stub_file(made).read_text(encoding="utf-8"), 2)
-    assert attn("check", folder=made).out.startswith(f"checking {SCRIPT}\n")
+    assert typed("check", folder=made).out.startswith(f"checking {SCRIPT}\n")
 
 
 RIGHT = "np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)"
@@ -130,18 +130,18 @@ def test_work_of_another_form_is_work_and_its_file_counts(tmp_path: Path, code: 
     save(file, f"{before}{code}\n\n\n{mark}{rest}", 1)
     notebook = made / NAME / NOTEBOOK
     save(notebook, notebook.read_text(encoding="utf-8"), 2)  # only opened and saved
-    run = attn("check", "softmax", folder=made)
+    run = typed("check", "softmax", folder=made)
     assert "Nothing is written yet" not in run.words
     assert run.out.startswith(f"checking {SCRIPT}\n"), run.out
 
 
 def test_a_reset_asks_with_the_name_of_the_file_and_says_what_counts_then(workspace: Path) -> None:
     stray_line(workspace / NAME, 3)
-    asked = attn("reset", NAME, folder=workspace, keys="n\n")
+    asked = typed("reset", NAME, folder=workspace, keys="n\n")
     assert f"Put the stub of every step back into {NOTEBOOK}?" in asked.words
-    named = attn("reset", f"{NAME}/{SCRIPT}", folder=workspace, keys="n\n")
+    named = typed("reset", f"{NAME}/{SCRIPT}", folder=workspace, keys="n\n")
     assert f"back into {SCRIPT}?" in named.words
-    done = attn("reset", "softmax", "--yes", folder=workspace)
+    done = typed("reset", "softmax", "--yes", folder=workspace)
     assert f"{NOTEBOOK} has the stub again." in done.out
     assert f"Now {SCRIPT} counts: attn check {NAME}" in done.words
     (kept,) = re.findall(r"^Your own version is in (\S+)$", done.out, re.M)
@@ -154,13 +154,13 @@ def test_in_the_folder_of_a_release_the_file_counts_that_counts_in_class(
     release = Path(shutil.copytree(workspace / NAME, tmp_path / "release" / NAME))
     stray_line(release, 3)
     save(release / SCRIPT, REFERENCE, 4)
-    run = attn("check", folder=release)
+    run = typed("check", folder=release)
     assert run.out.startswith(f"checking {NOTEBOOK}\n") and "0 of 11 steps pass" in run.out
     assert f"{NOTEBOOK} counts, here and when you hand in: 1 step is written." in run.words
     assert f"In {SCRIPT}, 11 steps are written." in run.words
     (reset,) = re.findall(r"attn (reset \S+\.ipynb)", run.words)
-    assert attn(*reset.split(), "--yes", folder=release).code == 0
-    assert "11 of 11 steps pass" in attn("check", folder=release).out
+    assert typed(*reset.split(), "--yes", folder=release).code == 0
+    assert "11 of 11 steps pass" in typed("check", folder=release).out
 
 
 def test_a_watch_says_which_file_it_read_if_it_is_not_the_one_saved(
@@ -174,33 +174,33 @@ def test_a_watch_says_which_file_it_read_if_it_is_not_the_one_saved(
 
 
 def test_a_check_of_an_empty_file_takes_no_pass_and_no_review_away(workspace: Path) -> None:
-    assert attn("check", folder=workspace).code == 0
-    passed = attn("list", folder=workspace).out
+    assert typed("check", folder=workspace).code == 0
+    passed = typed("list", folder=workspace).out
     before = steps_noted(workspace)
-    empty = attn("check", NOTEBOOK, folder=workspace)
+    empty = typed("check", NOTEBOOK, folder=workspace)
     assert empty.code == 1 and "0 of 11 steps pass" in empty.out
-    assert attn("list", folder=workspace).out == passed
+    assert typed("list", folder=workspace).out == passed
     assert steps_noted(workspace) == before
 
 
 def test_a_mistake_in_a_file_that_does_not_count_takes_no_pass_away(workspace: Path) -> None:
     stray_line(workspace / NAME, 0)
-    attn("check", NOTEBOOK, folder=workspace)
+    typed("check", NOTEBOOK, folder=workspace)
     assert steps_noted(workspace)["softmax"]["passed"] is False
-    assert attn("check", folder=workspace).code == 0
-    attn("check", NOTEBOOK, folder=workspace)
+    assert typed("check", folder=workspace).code == 0
+    typed("check", NOTEBOOK, folder=workspace)
     assert steps_noted(workspace)["softmax"]["passed"] is True
 
 
 def test_what_fails_in_the_file_that_counts_fails_and_keeps_its_review(workspace: Path) -> None:
-    attn("check", folder=workspace)
+    typed("check", folder=workspace)
     day = steps_noted(workspace)["softmax"]["review_on"]
     wrong = REFERENCE.replace("axis=-1", "axis=1")
     save(stub_file(workspace), wrong, 5)
-    attn("check", folder=workspace)
+    typed("check", folder=workspace)
     noted = steps_noted(workspace)["softmax"]
     assert noted["passed"] is False and noted["review_on"] == day
-    assert "✗ 1 softmax" in attn("list", folder=workspace).out
+    assert "✗ 1 softmax" in typed("list", folder=workspace).out
 
 
 def steps_noted(workspace: Path) -> dict[str, dict[str, object]]:

@@ -9,18 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from autograder.learning.commands.signals import Signals
-from autograder.learning.commands.watching import Watch
-from autograder.learning.state.session import open_session
-from autograder.learning.terminal.view import View
-from autograder.model.exercise import read_exercise
+from autograder.learning.commands import watching
+from autograder.learning.state.saves import Saves
 from support.learner_workspace import (
     ATTN,
     NAME,
@@ -41,14 +36,8 @@ def workspace(tmp_path: Path) -> Path:
     return start(tmp_path / "work")
 
 
-@pytest.fixture
-def terminal(workspace: Path) -> Iterator[Terminal]:
-    watching = Terminal(workspace, ATTN, "watch")
-    yield watching
-    watching.process.close(force=True)
-
-
-def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> None:
+def test_every_next_action_is_one_key_and_only_a_yes_resets(workspace: Path) -> None:
+    terminal = Terminal(workspace, ATTN, "watch")
     file = stub_file(workspace)
     stub = file.read_text(encoding="utf-8")
     terminal.sees("`softmax` is not written yet.")
@@ -66,24 +55,7 @@ def test_every_next_action_is_one_key(workspace: Path, terminal: Terminal) -> No
     assert re.search(r"yours +expected +difference", terminal.sees("shown: B[0] of 4"))
     terminal.press("l")
     terminal.sees("0 of 11 steps passed when last checked.")
-    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
-    terminal.sees("✓ softmax passes.")
-    terminal.sees("Step 2 of 11: initialize_weights")
-    terminal.press("n")
-    terminal.sees("Step 3 of 11: project_qkv")
-    terminal.press("\x1b[A?")  # an arrow and a key that is none
-    terminal.press("q")
-    assert terminal.ends() == 0
-    assert left_in(workspace) == {}
-
-
-def test_reset_asks_and_only_a_yes_resets(workspace: Path, terminal: Terminal) -> None:
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
-    mine = written(stub, softmax=WRONG_SOFTMAX)
-    terminal.sees("q quit")
-    by_rename(file, mine)
-    terminal.sees("down the columns")
+    mine = file.read_text(encoding="utf-8")
     terminal.press("r")
     terminal.sees("Put the stub of softmax back into")
     terminal.press("q")  # a no, not the end
@@ -97,11 +69,24 @@ def test_reset_asks_and_only_a_yes_resets(workspace: Path, terminal: Terminal) -
     assert file.read_text(encoding="utf-8") == stub
     (copy,) = (workspace / ".attn" / "kept").iterdir()
     assert copy.read_text(encoding="utf-8") == mine
+    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    terminal.sees("✓ softmax passes.")
+    terminal.sees("Step 2 of 11: initialize_weights")
+    terminal.press("n")
+    terminal.sees("Step 3 of 11: project_qkv")
+    terminal.press("\x1b[A?")  # an arrow and a key that is none
+    terminal.press("q")
+    assert terminal.ends() == 0
+    assert left_in(workspace) == {}
 
 
-def test_it_survives_what_editors_and_people_do_to_files(
-    workspace: Path, terminal: Terminal
+def test_it_survives_what_editors_do_to_files_and_goes_on_to_the_next_exercise(
+    workspace: Path,
 ) -> None:
+    second = Path(shutil.copytree(workspace / NAME, workspace / "numpy_again")) / "exercise.toml"
+    facts = second.read_text(encoding="utf-8").replace(f'"{NAME}"', '"numpy_again"', 1)
+    second.write_text(facts.replace("difficulty = 1", "difficulty = 2"), encoding="utf-8")
+    terminal = Terminal(workspace, ATTN, "watch")
     file = stub_file(workspace)
     notebook = file.with_suffix(".ipynb")
     stub = file.read_text(encoding="utf-8")
@@ -127,34 +112,24 @@ def test_it_survives_what_editors_and_people_do_to_files(
     by_rename(file, REFERENCE)
     terminal.sees(f"Every step of {NAME} passes.")
     terminal.sees("hidden graders")
+    terminal.sees("n continues with numpy_again.")
+    terminal.press("n")
+    terminal.sees("numpy_again/")
+    terminal.sees("`softmax` is not written yet.")
+    terminal.press("q")
+    assert terminal.ends() == 0
 
 
-def test_a_save_while_a_check_hangs_is_answered_at_once(
-    workspace: Path, terminal: Terminal
+def test_a_save_while_a_check_hangs_is_answered_at_once_and_ctrl_c_leaves_nothing(
+    workspace: Path,
 ) -> None:
     limited(workspace, seconds_per_call=600)  # so that only the new save can end it
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
-    terminal.process.close(force=True)
-    again = Terminal(workspace, ATTN, "watch")
-    again.sees("q quit")
-    by_rename(file, written(stub, softmax="    while True:\n        pass"))
-    again.sees("… checking softmax")
-    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
-    again.sees("✓ softmax passes.")
-    again.press("q")
-    assert again.ends() == 0
-    assert left_in(workspace) == {}
-
-
-def test_what_a_step_does_ends_in_words_and_the_watch_goes_on(workspace: Path) -> None:
-    limited(workspace, seconds_per_call=0.5)
     file = stub_file(workspace)
     stub = file.read_text(encoding="utf-8")
     terminal = Terminal(workspace, ATTN, "watch")
     terminal.sees("q quit")
     by_rename(file, written(stub, softmax="    while True:\n        pass"))
-    terminal.sees("`softmax` was still running after")
+    terminal.sees("… checking softmax")
     by_rename(file, written(stub, softmax="    import os\n    os._exit(1)"))
     terminal.sees("`softmax` ended Python instead of returning a result.")
     by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
@@ -164,17 +139,32 @@ def test_what_a_step_does_ends_in_words_and_the_watch_goes_on(workspace: Path) -
     assert left_in(workspace) == {}
 
 
-def test_ctrl_c_counts_also_while_python_runs_a_destructor(workspace: Path) -> None:
+def test_ctrl_c_counts_before_all_is_ready_and_while_python_runs_a_destructor(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Destroyed:
         def __del__(self) -> None:  # an exception is lost here
             signal.raise_signal(signal.SIGINT)
 
-    exercise = read_exercise(workspace / NAME)
-    session = open_session(workspace, print)
-    watcher = Watch(View(session, exercise), Console(file=io.StringIO()))
-    with closing(watcher), Signals(watcher):
-        Destroyed()
-        watcher.run()  # it ends
+    pressed = list[str]()
+    press = watching.Watch.press
+
+    def noted(watcher: watching.Watch, key: str) -> None:
+        pressed.append(key)
+        press(watcher, key)
+
+    class Pressed(Saves):
+        def __enter__(self) -> Saves:
+            Destroyed()
+            assert pressed, "Ctrl-C was lost"  # and the watch would go on
+            return super().__enter__()
+
+    monkeypatch.setattr(watching.Watch, "press", noted)
+    monkeypatch.setattr(watching, "Saves", Pressed)
+    told = Console(file=io.StringIO())
+    watching.watch(workspace, None, told, print)  # it ends
+    assert isinstance(told.file, io.StringIO)
+    assert "0 of 11 steps passed" in told.file.getvalue()
 
 
 def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
@@ -189,27 +179,10 @@ def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
     assert words[0] == words[1] and "icanon" in words[1]
 
 
-def test_at_the_end_n_goes_on_to_the_next_exercise(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work", NAME)
-    second = workspace / "numpy_again"
-    shutil.copytree(workspace / NAME, second)
-    facts = (second / "exercise.toml").read_text(encoding="utf-8")
-    facts = facts.replace(f'name = "{NAME}"', 'name = "numpy_again"', 1)
-    (second / "exercise.toml").write_text(facts.replace("difficulty = 1", "difficulty = 2"))
-    stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
-    terminal = Terminal(workspace, ATTN, "watch")
-    terminal.sees("n continues with numpy_again.")
-    terminal.press("n")
-    terminal.sees("numpy_again/")
-    terminal.sees("`softmax` is not written yet.")
-    terminal.press("q")
-    assert terminal.ends() == 0
-
-
 def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: Path) -> None:
     file = stub_file(workspace)
     stub = file.read_text(encoding="utf-8")
-    watching = subprocess.Popen(
+    process = subprocess.Popen(
         [ATTN, "watch"],
         cwd=workspace,
         stdin=subprocess.DEVNULL,
@@ -217,24 +190,24 @@ def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: 
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert watching.stdout is not None
+    assert process.stdout is not None
     seen = []
 
     def until(words: str) -> None:
-        for line in iter(watching.stdout.readline, ""):  # type: ignore[union-attr]
+        for line in iter(process.stdout.readline, ""):  # type: ignore[union-attr]
             seen.append(line)
             if words in line:
                 return
         raise AssertionError(f"it ended before {words!r}: {''.join(seen)}")
 
-    with watching:
+    with process:
         until("`softmax` is not written yet.")
         by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
         until("✓ softmax passes.")
         until("`initialize_weights` is not written yet.")
-        watching.send_signal(signal.SIGTERM)
-        watching.communicate(timeout=PATIENCE)
-    assert watching.returncode == 0
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
     assert "\x1b" not in "".join(seen) and "q quit" not in "".join(seen)
     assert left_in(workspace) == {}
 

@@ -21,13 +21,14 @@ from support.learner_workspace import (
     stub_file,
     written,
 )
+from support.processes import wait_for
 from support.terminal import Terminal, by_rename
 
 LOOKED = re.compile(r"checked: your save of (\d\d:\d\d:\d\d)")
 LONG = """    for number in range(60):
         print("a printed line", number)
     return scores"""
-SMALL = [(24, 80), (24, 40), (12, 80)]
+SMALL = [(24, 40), (12, 80), (24, 80)]
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def workspace(tmp_path: Path) -> Path:
 def terminal(workspace: Path) -> Iterator[Terminal]:
     watching = Terminal(workspace, ATTN, "watch", size=(24, 80))
     yield watching
-    watching.process.close(force=True)
+    watching.close()
 
 
 def put(workspace: Path, **bodies: str) -> None:
@@ -53,12 +54,15 @@ def taken(lines: list[str], columns: int) -> int:
     return sum(max(1, -(-len(line) // columns)) for line in lines)
 
 
-def test_p_and_numbers_go_back_to_earlier_steps_and_forward_again(
+def test_p_n_and_numbers_go_to_any_step_and_function_keys_to_none(
     workspace: Path, terminal: Terminal
 ) -> None:
-    terminal.frame("q quit", "Step 1 of 11: softmax")
+    assert "n next step  p step before" in " ".join(terminal.frame("q quit", "Step 1 of 11"))
+    terminal.press("n\x1b[15~\x1b[19;2~")
+    terminal.press("h")
+    assert "Hint 1 of" in " ".join(terminal.frame("Step 2 of 11", "Hint"))
     put(workspace, softmax=RIGHT_SOFTMAX)
-    terminal.frame("Step 2 of 11: initialize_weights")
+    terminal.frame("Step 2 of 11: initialize_weights", "checked: your save of")
     terminal.press("p")
     assert "  This step is right." in terminal.frame("Step 1 of 11: softmax")
     terminal.press("p")
@@ -76,16 +80,10 @@ def test_p_and_numbers_go_back_to_earlier_steps_and_forward_again(
     terminal.press("h")
     terminal.frame("Step 9 of 11", "Hint 1 of ")
     put(workspace, softmax=RIGHT_SOFTMAX, apply_attention="    return 1")
-    terminal.frame("Step 9 of 11")  # what was chosen stays while it is open
-
-
-def test_n_and_p_go_one_step_each_way_past_steps_that_pass(
-    workspace: Path, terminal: Terminal
-) -> None:
-    assert "n next step  p step before" in " ".join(terminal.frame("q quit", "Step 1 of 11"))
+    terminal.frame("Step 9 of 11", "checked: your save of")  # what was chosen stays while open
     mask = "    return np.tril(np.ones((sequence_length, sequence_length)))"
-    put(workspace, create_causal_mask=mask)
-    terminal.frame("checked: your save of")
+    put(workspace, create_causal_mask=mask, apply_attention="    return 1")
+    terminal.frame("Step 9 of 11", "checked: your save of")
     terminal.press("5n")
     assert "  This step is right." in terminal.frame("Step 6 of 11: create_causal_mask")
     terminal.press("n")
@@ -98,88 +96,75 @@ def test_n_and_p_go_one_step_each_way_past_steps_that_pass(
     terminal.frame("Step 10 of 11")
 
 
-def test_what_python_cannot_read_is_told_once(workspace: Path, terminal: Terminal) -> None:
-    terminal.frame("q quit", "Step 1 of 11: softmax")
+def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
+    workspace: Path, terminal: Terminal
+) -> None:
+    first = "\n".join(terminal.frame("q quit", "`softmax` is not written yet."))
+    assert re.search(r"checked at \d\d:\d\d:\d\d", first) and not LOOKED.search(first)
+    put(workspace)
+    once = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
+    assert once
+    wait_for(lambda: time.strftime("%H:%M:%S") > once[1], "the clock stands still")
+    put(workspace)  # the same text again: the rest of the screen does not change
+    again = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
+    assert again and again[1] > once[1]
     put(workspace, softmax="    return scores +")
-    shown = "\n".join(terminal.frame("Python cannot read"))
-    assert shown.count("Python cannot read") == 1
+    assert "\n".join(terminal.frame("Python cannot read")).count("Python cannot read") == 1
+    put(workspace, softmax=WRONG_SOFTMAX)
+    terminal.frame("down the columns")
+    terminal.press("s")
+    shown = "\n".join(terminal.frame("largest difference", "q quit"))
+    assert "Step 1 of 11: softmax" in shown and "Your softmax runs down" in shown
 
 
-def test_from_the_end_p_goes_to_the_last_step(workspace: Path, terminal: Terminal) -> None:
+def test_nothing_scrolls_off_at_any_size_and_what_matters_is_there(
+    workspace: Path, terminal: Terminal
+) -> None:
+    put(workspace, softmax=LONG)
+    terminal.frame("To see all: attn check softmax")
+    for height, columns in SMALL:
+        terminal.process.setwinsize(height, columns)
+        lines = terminal.frame("Step 1", "To see all: attn check softmax")
+        assert taken(lines, columns) < height, (height, columns, lines)
+        for key, rest in (("l", "list"), ("s", "show softmax")):
+            terminal.press(key)
+            lines = terminal.frame("Step 1")
+            shown = " ".join(" ".join(lines).split())
+            told = (key, height, columns, lines)
+            assert taken(lines, columns) < height, told
+            assert "Step 1 of 11: softmax" in shown and shown.endswith("q quit"), told
+            last = {"l": "All exercises: attn list", "s": r"The input:.*shown: B\[2\] of 4 "}
+            whole = re.search(last[key], shown)
+            assert bool(whole) != (f"To see all: attn {rest}" in shown), told
+        for _ in range(4):
+            terminal.press("h")
+            assert taken(terminal.frame("q"), columns) < height, (height, columns)
+    terminal.press("n")
+    terminal.press("p")
+    terminal.frame("Step 1 of 11", "To see all: attn check softmax")
+    terminal.process.setwinsize(60, 100)
+    assert 24 < taken(terminal.frame("a printed line 11", "q quit"), 100) < 60
+    terminal.process.setwinsize(10, 50)
+    assert taken(terminal.frame("To see all: attn check softmax"), 50) < 10
+
+
+def test_at_the_end_p_goes_to_the_last_step_and_q_says_how_far_one_is_and_what_comes_next(
+    workspace: Path, terminal: Terminal
+) -> None:
     by_rename(stub_file(workspace), REFERENCE)
     terminal.frame("Every step of")
     terminal.press("p")
     terminal.frame("Step 11 of 11", "This step is right.")
     terminal.press("p")
     terminal.frame("Step 10 of 11")
-
-
-def test_it_says_which_save_it_has_looked_at(workspace: Path, terminal: Terminal) -> None:
-    first = "\n".join(terminal.frame("q quit", "`softmax` is not written yet."))
-    assert re.search(r"checked at \d\d:\d\d:\d\d", first) and not LOOKED.search(first)
-    put(workspace)
-    once = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
-    time.sleep(1.1)  # seconds are shown
-    put(workspace)  # the same text again: the rest of the screen does not change
-    again = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
-    assert once and again and again[1] > once[1]
-
-
-@pytest.mark.parametrize("size", SMALL)
-def test_nothing_scrolls_off_and_what_matters_is_there(
-    workspace: Path, size: tuple[int, int]
-) -> None:
-    height, columns = size
-    put(workspace, softmax=LONG)
-    terminal = Terminal(workspace, ATTN, "watch", size=size)
-    for key, rest in (("", "check softmax"), ("l", "list"), ("s", "show softmax")):
-        terminal.press(key)
-        lines = terminal.frame("Step 1")
-        shown = " ".join(" ".join(lines).split())
-        assert taken(lines, columns) < height, (key, lines)
-        assert "Step 1 of 11: softmax" in shown and shown.endswith("q quit"), (key, lines)
-        last = {"l": "All exercises: attn list", "s": "The input:.*shown: B[2] of 4 "}
-        whole = re.search(last.get(key, "line 11").replace("[2]", r"\[2\]"), shown)
-        assert bool(whole) != (f"To see all: attn {rest}" in shown), (key, lines)
-    for _ in range(4):
-        terminal.press("h")
-        assert taken(terminal.frame("q"), columns) < height
-    terminal.process.close(force=True)
-
-
-def test_a_terminal_that_changes_its_size_is_filled_again(
-    workspace: Path, terminal: Terminal
-) -> None:
-    put(workspace, softmax=LONG)
-    terminal.frame("To see all: attn check softmax")
-    terminal.process.setwinsize(60, 100)
-    tall = terminal.frame("a printed line 11", "q quit")
-    assert 24 < taken(tall, 100) < 60
-    terminal.process.setwinsize(10, 50)
-    low = terminal.frame("To see all")
-    assert taken(low, 50) < 10
-
-
-def test_on_quitting_it_says_what_passes_the_points_and_what_comes_next(
-    workspace: Path, terminal: Terminal
-) -> None:
-    terminal.frame("q quit", "Step 1")
     put(workspace, softmax=RIGHT_SOFTMAX)
-    terminal.frame("✓ softmax passes.")
+    terminal.frame("Step 10 of 11", "not written yet")
     terminal.press("q")
     terminal.sees("Single-head attention in NumPy: 1 of 11 steps pass, 2 of 22 points.")
     terminal.sees("Right so far: softmax.")
     terminal.sees("Next: step 2, initialize_weights.")
     terminal.sees(f"attn watch {NAME}  goes on there")
     assert terminal.ends() == 0
-
-
-def test_a_wrong_answer_and_its_numbers_fit_together(workspace: Path, terminal: Terminal) -> None:
-    put(workspace, softmax=WRONG_SOFTMAX)
-    terminal.frame("down the columns")
-    terminal.press("s")
-    shown = "\n".join(terminal.frame("largest difference", "q quit"))
-    assert "Step 1 of 11: softmax" in shown and "Your softmax runs down" in shown
 
 
 @pytest.mark.parametrize(
@@ -195,13 +180,6 @@ def test_a_wrong_answer_and_its_numbers_fit_together(workspace: Path, terminal: 
 )
 def test_a_key_that_sends_several_characters_is_no_number(text: str, keys: str, rest: str) -> None:
     assert single_keys(text) == (keys, rest)
-
-
-def test_a_function_key_between_two_keys_does_nothing(terminal: Terminal) -> None:
-    terminal.frame("q quit", "Step 1 of 11")
-    terminal.press("n\x1b[15~\x1b[19;2~")
-    terminal.press("h")
-    assert "Hint 1 of" in " ".join(terminal.frame("Step 2 of 11", "Hint"))
 
 
 def test_a_terminal_that_can_do_nothing_has_its_own_width(workspace: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,6 +68,13 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         self.process.send(keys)
+
+    def close(self) -> None:
+        """End the command, whatever it is doing."""
+        if self.process.isalive():
+            self.process.kill(signal.SIGKILL)
+            self.process.wait()
+        self.process.close()
 
     def ends(self) -> int:
         """Wait for the end; return the exit code."""

@@ -77,9 +77,14 @@ def run(task: str, make: Callable[[int], Any], **options: Any) -> tuple[list[Mom
 # --- what is learned ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", ["repeat", "sort"])
+@cache
+def learned(task: str) -> tuple[list[Moment], TrainingResult]:
+    return run(task, single)
+
+
+@pytest.mark.parametrize("task", ["repeat", pytest.param("sort", marks=pytest.mark.slow)])
 def test_a_right_layer_learns_to_repeat_and_to_sort(task: str) -> None:
-    moments, result = run(task, single)
+    moments, result = learned(task)
     assert len(moments) == MOMENTS + 1 and moments[-1].step == TASKS[task].steps
     assert moments[0].loss > 2 > 0.1 > moments[-1].loss
     assert result.right >= 0.95 * COUNT
@@ -116,7 +121,7 @@ def test_a_vision_transformer_learns_to_read_and_accuracy_hides_a_mistake() -> N
 
 
 def test_a_repeating_model_looks_where_the_digit_stands() -> None:
-    moments, _ = run("repeat", single)
+    moments, _ = learned("repeat")
     (drawing,) = moments[-1].drawings
     looked = np.array(drawing.numbers)
     assert looked.shape == (GIVEN, 2 * GIVEN)
@@ -249,6 +254,14 @@ def test_a_batch_has_an_answer_for_each_input(name: str) -> None:
     logits = TaskModel(task, single, causal=False)(batch.inputs)
     assert logits.shape == (7, task.answers, CLASSES)
     assert batch.expected.shape == (7, task.answers)
+
+
+@pytest.mark.parametrize("name", ["repeat", "sort"])
+def test_a_model_that_reads_is_given_digits_and_blanks(name: str) -> None:
+    batch = task_named(name).batch(3, np.random.default_rng(0))
+    given, after = batch.inputs[:, :GIVEN], batch.inputs[:, GIVEN:]
+    assert not torch.equal(given, given.sort(dim=1).values) and (after == CLASSES).all()
+    assert torch.equal(batch.expected, given.sort(dim=1).values if name == "sort" else given)
 
 
 def test_what_a_writing_model_reads_is_the_answer_one_place_late() -> None:

@@ -32,7 +32,7 @@ from autograder.training_tasks.training_words import (
     words_before,
 )
 from autograder.verification.training_document import training_document
-from support.learner_workspace import attn
+from support.typed_commands import attn
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"

@@ -67,12 +67,12 @@ def watch(folder: Path, words: str | None, console: Console, say: Say) -> None:
         View(session, task.exercise, focus=task.step.name if task.step else ""), console
     )
     with ExitStack() as stack:
+        stack.enter_context(Signals(watcher))  # first: Ctrl-C leaves nothing half begun
         stack.callback(watcher.close)
         if interactive:
             watcher.keyboard = stack.enter_context(Keyboard(watcher.press))
         folders = [exercise.folder for exercise in session.workspace.exercises]
         stack.enter_context(Saves(folders, watcher.saved))
-        stack.enter_context(Signals(watcher))
         with suppress(KeyboardInterrupt):  # Ctrl-C for the second time
             watcher.run()
     with suppress(OSError):  # the terminal may be gone

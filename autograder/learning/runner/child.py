@@ -68,11 +68,16 @@ def main(line: Connection, exercise: Exercise) -> None:
 
 
 def silence() -> None:
-    """Keep output that bypasses Python's streams off the screen."""
+    """Keep output that bypasses Python's streams off the screen; then Ctrl-C may end the process.
+
+    Who has started it keeps Ctrl-C from it until then.
+    """
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
     os.close(nothing)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _leave_group() -> None:

@@ -155,6 +155,7 @@ class Child:
             process.join()
 
     def _start(self, far: Connection) -> None:
+        _keep_ctrl_c_for_later()
         with far, _one_at_a_time, safe_for_a_new_process(), _without_main():
             if self._server and self.exercise.library not in self._server.imported:
                 self._server.end()
@@ -185,6 +186,15 @@ class Child:
         if code is None:
             return "it does not answer"
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _keep_ctrl_c_for_later() -> None:
+    """Let what this thread starts hear of Ctrl-C when it is silent: it would print a traceback."""
+    if sys.platform != "win32":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # first: it undoes what is set here
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 @contextmanager
