@@ -79,7 +79,7 @@ check: $(BROWSER)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/attn build --check
-	$(BIN)/attn verify --seeds 10 --matrix .matrix.md
+	$(BIN)/attn verify --seeds 5 --matrix .matrix.md
 	@diff tests/golden/matrix.md .matrix.md || { \
 	  echo "error: the checks catch other mistakes than tests/golden/matrix.md says"; \
 	  echo "  cure: read the lines above; if they are meant, mv .matrix.md tests/golden/matrix.md"; \
@@ -87,7 +87,7 @@ check: $(BROWSER)
 
 # What `make check` takes a sample of: every mutant of every exercise.
 mutants: $(READY)
-	$(BIN)/attn verify --mutants all --seeds 3
+	$(BIN)/attn verify --mutants all --seeds 20
 
 # The rooms of the package, floor by floor, and what each imports.
 layers: $(READY)

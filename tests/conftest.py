@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -27,3 +28,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove it, in the process that has made it."""
     if not hasattr(config, "workerinput") and FOLDER in os.environ:
         shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def environment_of_before() -> Iterator[None]:
+    """Put back what a test leaves in the environment, also by way of a library."""
+    before = dict(os.environ)
+    yield
+    if dict(os.environ) != before:
+        os.environ.clear()
+        os.environ.update(before)

@@ -50,7 +50,6 @@ from course.changing_course import (
     update,
     write_source,
 )
-from support.draws import draws
 
 
 @pytest.fixture
@@ -354,7 +353,7 @@ def test_an_update_that_is_killed_is_finished_by_the_next(root: Path, course: Co
                 assert there[name] == content, (moment, name)
         assert marks(killed) == marks(whole), moment
         assert not (killed.directory / ".course" / "update").exists(), moment
-        moment += draws(3, 1)
+        moment += 3
     assert moment > 20
 
 

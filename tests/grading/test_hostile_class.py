@@ -20,12 +20,11 @@ import pytest
 
 from support.broken.case import NAME, Work
 from support.copied_exercise import copy_exercise
-from support.draws import draws
 from support.hostile_hand_ins import Hostility, hand_in
 
 ATTN = str(Path(sys.executable).with_name("attn"))
 SEED = int(os.environ.get("ATTN_SEED", "20261121"))
-CLASS, CLASSES = 100, draws(5, 20)
+CLASS, CLASSES = 100, 5
 # Seconds: a hand-in's own time, and what reading, judging and writing it take on a slow machine.
 BOUND_OF_ONE, BOUND_OF_A_RUN = 20.0, 60.0
 LIMITS = {"seconds_per_call": 0.5, "seconds_per_submission": 3.0}

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from autograder.verification.kept_proof import rooms_below
 from support.import_layers import (
     LAYERS,
     PACKAGE,
+    Room,
     circle,
     drawn,
     imports_below,
@@ -28,7 +30,7 @@ from support.import_layers import (
     through_the_door,
     upward,
 )
-from support.room_tests import tests_of
+from support.room_tests import folders_for
 
 ROOT = PACKAGE.parent
 PICTURE = "tests/golden/layers.txt"
@@ -121,15 +123,27 @@ def test_make_layers_draws_them() -> None:
     assert f"\nlayers: $(READY)\n\t@$(BIN)/python {DRAW}\n" in makefile
 
 
-def test_the_tests_of_a_room_are_its_own_and_those_of_the_rooms_that_import_it() -> None:
+def test_the_folders_for_a_room_are_its_own_and_those_of_the_rooms_that_import_it() -> None:
     for room in rooms(PACKAGE):
-        folders = tests_of(room.name)
+        folders = folders_for(room.name)
         assert all((ROOT / folder).exists() for folder in folders), folders
         assert "tests/project/test_imports.py" in folders
-    assert {"tests/sandbox", "tests/grading"} <= set(tests_of("sandbox"))
-    assert tests_of("worker")[0] == "tests/sandbox" and "tests/cli" not in tests_of("protocol")
+    assert {"tests/sandbox", "tests/grading"} <= set(folders_for("sandbox"))
+    assert folders_for("worker")[0] == "tests/sandbox" and "tests/cli" not in folders_for(
+        "protocol"
+    )
     with pytest.raises(KeyError):
-        tests_of("no_room")
+        folders_for("no_room")
+
+
+def test_a_proof_depends_on_every_room_that_it_can_reach_and_on_no_other() -> None:
+    arrows = {room.name: room for room in rooms(PACKAGE)}
+
+    def reached(room: Room) -> set[str]:
+        return {room.name}.union(*(reached(arrows[name]) for name in room.imports))
+
+    assert rooms_below("verification") == reached(arrows["verification"])
+    assert not {"course", "cli", "reports", "notebook"} & rooms_below("verification")
 
 
 def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:

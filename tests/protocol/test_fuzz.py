@@ -35,12 +35,10 @@ from autograder.sandbox.worker_channel import Channel
 from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
 from autograder.submission.reading import Submission, read_submission
 from autograder.worker.plan import Plan
-from support.draws import draws
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20_260
-# What is mutated is counted in shares. The fast tests take the first, the slow ones half of them
-# or all.
+# What is mutated is counted in shares. The fast tests take the first, the slow ones the others.
 SHARES = 20
 SLOWEST = 1.0  # seconds of the processor for one frame; the measured worst is a twentieth of it
 MOST_MEMORY = 3 * wire.MAX_PAYLOAD
@@ -365,8 +363,7 @@ def outcome_of(seed: int) -> str:
 
 def shares(count: int) -> list[ParameterSet]:
     """The numbers of the shares as parameters; all but the first are slow."""
-    numbers = range(draws((count + 1) // 2, count))
-    return [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in numbers]
+    return [pytest.param(one, marks=pytest.mark.slow if one else ()) for one in range(count)]
 
 
 def test_every_whole_frame_is_read() -> None:
@@ -673,13 +670,12 @@ def rewritten_notebook(rng: random.Random) -> bytes:
     return filled(facts, "\0here\0", rng.choice(EDGES))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("share", shares(4))
-def test_a_thousand_mutated_files_are_read_or_rejected_in_a_sentence(
+@pytest.mark.parametrize("share", shares(20))
+def test_two_thousand_mutated_files_are_read_or_rejected_in_a_sentence(
     share: int, tmp_path: Path
 ) -> None:
     ends: list[bool] = []
-    for seed in range(SEED + 500 * share, SEED + 500 * (share + 1)):
+    for seed in range(SEED + 100 * share, SEED + 100 * (share + 1)):
         rng = random.Random(seed)
         name, data = broken_file(rng)
         (tmp_path / name).write_bytes(data)
@@ -693,7 +689,7 @@ def test_a_thousand_mutated_files_are_read_or_rejected_in_a_sentence(
         (tmp_path / name).unlink()
         assert seconds < SLOWEST_FILE, f"seed {seed}: {seconds:.1f} s for {name}"
         ends.append(read_as_it_should_be(submission, seed))
-    assert 50 < sum(ends) < 500, f"{sum(ends)} of {len(ends)} are read"
+    assert 10 < sum(ends) < 100, f"{sum(ends)} of {len(ends)} are read"
 
 
 def read_as_it_should_be(submission: Submission, seed: int) -> bool:

@@ -16,7 +16,7 @@ ELSEWHERE = {"worker": "sandbox", "errors": "model"}
 ALWAYS = ("project/test_imports.py",)
 
 
-def tests_of(room: str) -> tuple[str, ...]:
+def folders_for(room: str) -> tuple[str, ...]:
     """Return the folders of tests, from the repository on; raise `KeyError` for no room."""
     importing = {each.name: each.imports for each in rooms(PACKAGE)}
     above = sorted(name for name in importing if room in importing[name])
@@ -28,7 +28,7 @@ def tests_of(room: str) -> tuple[str, ...]:
 def main() -> None:
     """Print the folders for the room that is named; exit with 2 when there is no such room."""
     try:
-        print(*tests_of(sys.argv[1]))
+        print(*folders_for(sys.argv[1]))
     except KeyError:
         known = ", ".join(sorted(room.name for room in rooms(PACKAGE)))
         sys.exit(f"error: {sys.argv[1]!r} is no room of autograder/; cure: use one of {known}")

@@ -22,11 +22,7 @@ from autograder.grading.input_seed import input_seed
 from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
 from autograder.verification.matrix import (
     LEAST_MARGIN,
-    Matrix,
-    Row,
-    columns,
     kill_matrix,
-    matrix_text,
 )
 from autograder.verification.run import in_processes
 from autograder.verification.trial import Trial, read_trial
@@ -199,51 +195,6 @@ def test_the_exercise_has_ten_variants_and_none_is_refused() -> None:
     variants = read_variants(trial)
     assert len(variants) >= LEAST_VARIANTS
     assert refusals(trial, variants, seeds=2) == ()
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name == "numpy_single_head" else pytest.mark.slow)
-        for name in EXERCISES
-    ],
-)
-def test_the_matrix_in_the_repository_has_a_column_for_each_check_and_a_row_for_each_mistake(
-    name: str,
-) -> None:
-    # The slow test below compares the marks too; a check that came or went is seen at once.
-    trial = read_trial(SOLUTIONS / name)
-    nothing_caught = tuple(
-        Row(known.name, known.step, (), 0.0, None) for known in trial.reference.misconceptions
-    )
-    text = matrix_text(trial.reference.exercise.title, Matrix(nothing_caught, columns(trial)))
-    golden = (ROOT / "tests" / "golden" / "matrix.md").read_text(encoding="utf-8")
-    title = text.splitlines()[0]
-    tables = golden.partition(f"{title}\n")[2].partition("\n## ")[0].partition("### mutants")[0]
-    assert without_marks(f"{title}\n{tables}") == without_marks(text), (
-        "run attn verify --matrix tests/golden/matrix.md, and read what changed"
-    )
-
-
-def without_marks(tables: str) -> list[str]:
-    """Its lines, and of a row only what it is called."""
-    lines = (line for line in tables.splitlines() if line)
-    return [
-        line.split(" | ")[0] if line.startswith("| ") and not line.startswith("| mistake") else line
-        for line in lines
-    ]
-
-
-@pytest.mark.slow
-def test_the_matrix_that_the_command_writes_is_the_one_in_the_repository(tmp_path: Path) -> None:
-    attn = str(Path(sys.executable).with_name("attn"))
-    words = ["verify", "--seeds", "1", "--matrix", str(tmp_path / "matrix.md")]
-    run = subprocess.run([attn, *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    golden = (ROOT / "tests" / "golden" / "matrix.md").read_text(encoding="utf-8")
-    assert (tmp_path / "matrix.md").read_text(encoding="utf-8") == golden, (
-        "run attn verify --matrix tests/golden/matrix.md, and read what changed"
-    )
 
 
 # Of grade 12; and what makes a check's own message one of 82 words.
