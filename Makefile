@@ -9,7 +9,7 @@ ALL_MINUTES := 40
 
 BROWSER := $(VENV)/.browser
 
-.PHONY: demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check mutants layers build bench costs clean
+.PHONY: demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check check-code check-proof mutants layers build bench costs clean
 
 # In processes side by side, each with the tests of whole files.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
@@ -74,11 +74,16 @@ $(BROWSER): $(READY)
 # Style, types, the pins, the proof of the graders, and that the generated assignments are up to
 # date. A pin can only be checked where it is installed: those of the browser's tests too.
 check: $(BROWSER)
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-proof check-code
+
+check-code:
 	$(BIN)/python tests/project/constraints_check.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/attn build --check
+
+check-proof:
 	$(BIN)/attn verify --seeds 5 --matrix .matrix.md
 	@diff tests/golden/matrix.md .matrix.md || { \
 	  echo "error: the checks catch other mistakes than tests/golden/matrix.md says"; \

@@ -14,7 +14,7 @@ from autograder.verification.naming import class_naming_gaps
 from autograder.verification.trial import Trial
 
 FIRST_SEED = 2_000_000
-FEWEST = 3
+FEWEST = 2
 VARIANTS_PER_MISTAKE = 10  # seeds for a variant per seed for a mistake, which takes longer
 
 
@@ -36,7 +36,7 @@ def seeds_for_mistakes(seeds: int) -> range:
 def on_many_inputs(trial: Trial, seeds: Iterable[int]) -> ManyInputs:
     """Try every known mistake on the inputs of each seed; report a gap with its first seed.
 
-    Inside a class, where looking for a name takes most of the time, a seed is for a third of them.
+    Inside a class, where looking for a name takes most of the time, a seed is for a half of them.
     """
     tried, margin = 0, math.inf
     found: dict[str, tuple[str, ...]] = {}

@@ -90,9 +90,9 @@ def _proofs(folders: Sequence[Path], seeds: int, mutants: str) -> tuple[Proof, .
     accepted = [partial(prove_accepted, folder, seeds) for folder in folders]
     caught = [partial(prove_caught, folder, drawn) for folder in folders]
     # The long parts go first, so that the short ones fill the remaining time.
-    done = iter(in_processes([*mutated, *accepted, *caught]))
-    of_mutants, of_variants = [list(islice(done, len(parts))) for parts in (mutated, accepted)]
-    return tuple(starmap(Proof, zip_longest(done, of_variants, of_mutants)))
+    done = iter(in_processes([*caught, *mutated, *accepted]))
+    of_mistakes, of_mutants = [list(islice(done, len(parts))) for parts in (caught, mutated)]
+    return tuple(starmap(Proof, zip_longest(of_mistakes, done, of_mutants)))
 
 
 def in_processes(parts: Sequence[Callable[[], Any]]) -> list[Any]:
