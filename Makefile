@@ -11,6 +11,9 @@ BROWSER := $(VENV)/.browser
 
 .PHONY: demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check check-code check-proof mutants layers build bench costs clean
 
+# Tests start hundreds of processes, and each would compile the kit anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # In processes side by side, each with the tests of whole files.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
 

@@ -14,8 +14,8 @@ os.environ.update(ONE_THREAD)
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Run one process more than there are cores: a third of the time, a test only waits."""
-    return (os.cpu_count() or 1) + 1
+    """Run two processes more than there are cores: a third of the time, a test only waits."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

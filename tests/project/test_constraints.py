@@ -70,7 +70,7 @@ def test_of_all_that_is_installed_here_no_pin_breaks_the_promise() -> None:
 
 
 def test_make_check_runs_it() -> None:
-    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ncheck:")[2]
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ncheck-code:")[2]
     assert "tests/project/constraints_check.py" in recipe.partition("\n\n")[0]
 
 
