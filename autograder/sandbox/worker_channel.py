@@ -12,7 +12,6 @@ what was answered until then is there.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import socket
@@ -44,22 +43,24 @@ class Channel:
     def __init__(self, kept_bytes: int) -> None:
         self._socket, self._far_socket = socket.socketpair()
         self._pipe, self._far_pipe = os.pipe()
-        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        # A pipe, since its two ends have nothing in common that a worker could set for both.
+        self._bell, self._far_bell = os.pipe()
         self._socket.setblocking(False)
         for each in (self._socket, self._far_socket):
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 << 20)
-        os.set_blocking(self._pipe, False)
+        for end in (self._pipe, self._bell, self._far_bell):
+            os.set_blocking(end, False)
         self._kept_bytes = kept_bytes
         self._kept = bytearray()
         self._incoming = FrameBuffer()
         self._outgoing = bytearray()  # to be sent as soon as there is room
         self._printed = 0
-        self._pipe_open, self._broken = True, False
+        self._pipe_open, self._bell_open, self._broken = True, True, False
 
     @property
     def far_ends(self) -> tuple[int, int, int]:
         """The descriptors that the worker gets: channel, output and bell."""
-        return self._far_socket.fileno(), self._far_pipe, self._bell
+        return self._far_socket.fileno(), self._far_pipe, self._far_bell
 
     @property
     def output(self) -> bytes:
@@ -71,6 +72,7 @@ class Channel:
         """Close our copies of the worker's ends, so that its end can be seen."""
         self._far_socket.close()
         os.close(self._far_pipe)
+        os.close(self._far_bell)
 
     def send(self, data: bytes, deadline: Deadline) -> None:
         """Send `data`; raise `Late`, `Closed` or `Flooded`."""
@@ -122,13 +124,13 @@ class Channel:
         ours = self._socket.fileno()
         # Of the socket, its end is told in any case.
         waiting.register(ours, select.POLLOUT * bool(self._outgoing))
-        waiting.register(self._bell, select.POLLIN)
+        if self._bell_open:
+            waiting.register(self._bell, select.POLLIN)
         if self._pipe_open:
             waiting.register(self._pipe, select.POLLIN)
         seen = dict(_polled(waiting, deadline))
         if self._bell in seen:
-            with contextlib.suppress(BlockingIOError):  # the worker has it too, and may have read
-                os.eventfd_read(self._bell)
+            self._bell_open = bool(os.read(self._bell, _CHUNK))
         if self._pipe in seen:
             self._read_output()
             if self._printed > _FLOOD:

@@ -42,9 +42,9 @@ faccessat2 epoll_pwait2
 """
 _CLONE_THREAD = 0x10000
 _CLONE_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag
-_IOCTLS = (0x5401, 0x5413, 0x5421, 0x541B, 0x5451, 0x5450)  # TCGETS, sizes, FIO*: no TIOCSTI
+_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5451, 0x5450)  # TCGETS, sizes, FIO*: no TIOCSTI, no FIONBIO
 _PRCTLS = (15, 16, 3, 21, 39, 30, 29, 23, 0x53564D41)  # set and get the name, reads, VMA names
-_FCNTLS = (0, 1, 2, 3, 4, 1030)  # dup, flags: no locks, leases, owners, notifications
+_FCNTLS = (0, 1, 2, 3, 1030)  # dup, flags to read: no locks, leases, owners, notifications
 _TABLE_END = 512
 _BY_HALVES = 2  # how a call is looked up: the kernel accepts such a filter in half the time
 _ITSELF = 0x7E57_A7E1  # beyond every process number that Linux gives

@@ -8,4 +8,7 @@ import os
 
 def project_output(attention_output, output_weights):
     while True:
-        os.eventfd_write(4, 1)
+        try:
+            os.write(4, b"ring")
+        except BlockingIOError:
+            pass
