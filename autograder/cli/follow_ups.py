@@ -219,9 +219,7 @@ def _remarks(verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn]) -> Iterat
         if remark not in told_of_files.get(verdict.student, ())
     ]
     for remark, students in _by_reason(told):
-        yield FollowUp(
-            "remark", students, remark, "That is what the page tells them; it costs no points."
-        )
+        yield FollowUp("remark", students, remark, "That is what the page tells them.")
 
 
 def _by_reason(told: Iterable[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:

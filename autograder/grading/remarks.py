@@ -14,18 +14,22 @@ from collections.abc import Iterable, Iterator
 
 from autograder.model.exercise import Exercise
 from autograder.submission.cells import parsed
+from autograder.submission.definitions import DefinitionNode, top_level
 from autograder.submission.reading import Submission
 
 _MODULES = {"np": "numpy"}  # what everybody calls it, and its name
 
 
 def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
-    """Return the author's words for every named call that the submission uses."""
+    """Return the author's words for every named call that the submission's steps come to.
+
+    What no step calls says nothing of them: the released notebook has cells of its own, too.
+    """
     # Most hand-ins hold none of the words; then nothing is parsed.
     # Python reads ℕ as N, and so do we.
     written = [unicodedata.normalize("NFKC", cell) for cell in submission.cells]
     likely = [each for each in exercise.remarks if _is_written(each.uses, written)]
-    used = {name for cell in submission.cells for name in _names(cell)} if likely else set()
+    used = _used(submission.cells, [step.name for step in exercise.steps]) if likely else set()
     told = (remark.words for remark in likely if remark.uses in used)
     return tuple(dict.fromkeys(told))  # two names may have the same words
 
@@ -36,9 +40,25 @@ def _is_written(uses: str, cells: Iterable[str]) -> bool:
     return any(word in cell and name.search(cell) for cell in cells)
 
 
-def _names(cell: str) -> Iterator[str]:
-    tree = parsed(cell)
-    for node in ast.walk(tree) if tree else ():
+def _used(cells: Iterable[str], steps: Iterable[str]) -> set[str]:
+    """The names in the steps, in what they name and so on, and outside of every definition."""
+    inside: dict[str, list[DefinitionNode]] = {}
+    used = set(steps)
+    for tree in filter(None, map(parsed, cells)):
+        for node in top_level(tree):
+            inside.setdefault(node.name, []).append(node)
+        for statement in tree.body:
+            if not isinstance(statement, DefinitionNode):
+                used.update(_names(statement))
+    while reached := used & inside.keys():
+        for name in reached:
+            for node in inside.pop(name):
+                used.update(_names(node))
+    return used
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
         if isinstance(node, ast.Attribute):
             yield node.attr
             if isinstance(node.value, ast.Name):
