@@ -461,6 +461,39 @@ def test_a_leak_in_a_notebook_is_found_behind_its_escapes(toy: Path, assignments
     assert f"{path}:{line_of(path, 'kept_factor')}," in caught.value.place
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"told": "Gathering is:\ngathered = weights\n    @ values"},
+        {"told": ["gathered = weights", ["@ values"]]},
+        {"gathered = weights\t@ values": 1},
+        {"told": 'self.name = call("größe\\t")'},
+    ],
+    ids=["over lines of a text", "over texts", "in a key", "behind escapes"],
+)
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_leak_in_a_json_file_is_found_however_it_is_written_there(
+    toy: Path, told: dict[str, Any], ascii_only: bool
+) -> None:
+    change(toy / "solution.py", "abs(factor)", 'abs(factor)\n        self.name = call("größe\\t")')
+    secrets = secrets_of(read_exercise(toy))
+    text = json.dumps({"first": "Doubling.", **told}, indent=1, ensure_ascii=ascii_only)
+    with pytest.raises(KitError, match="a line of a solution is in a file") as caught:
+        refuse_leaks(secrets, {"examples.json": text})
+    assert caught.value.place.startswith("examples.json:")
+    number = int(caught.value.place.split(":")[1].split(",")[0])
+    assert any(word in text.split("\n")[number - 1] for word in ("gathered", "self.name"))
+
+
+@pytest.mark.parametrize("name", ["examples.json", "toy.ipynb"])
+def test_a_leak_is_found_in_a_json_file_that_is_broken(toy: Path, name: str) -> None:
+    secrets = secrets_of(read_exercise(toy))
+    refuse_leaks(secrets, {name: '{"told": "Doubling."\n'})
+    with pytest.raises(KitError, match="is in a file for students") as caught:
+        refuse_leaks(secrets, {name: '{"told":\n"gathered = weights @ values"'})
+    assert caught.value.place.startswith(f"{name}:2,")
+
+
 def test_the_code_of_a_misconception_is_secret_and_its_words_are_not(toy: Path) -> None:
     secrets = secrets_of(read_exercise(toy))
     refuse_leaks(secrets, {"examples.json": json.dumps("You double the scores twice.")})

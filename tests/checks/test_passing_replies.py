@@ -17,7 +17,7 @@ from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Limits, read_exercise
-from autograder.model.request import Reply, Request, Returned
+from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Value
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
@@ -272,6 +272,27 @@ def test_replies_count_only_together() -> None:
     passing.keep([three, four])
     assert passing.hold([one, two]) and passing.hold([three, four])
     assert not passing.hold([one, four])
+
+
+def test_only_all_replies_pass_and_not_the_first_of_them() -> None:
+    """Code that ends its process leaves questions without a reply."""
+    passing = PassingReplies()
+    passing.requests = (Request("same"), Request("same"))
+    one, two = (Returned(n, encoded=b"%d" % n) for n in range(2))
+    passing.keep([one, two])
+    assert passing.hold([one, two])
+    for some in ([], [one], [one, two, two]):
+        assert not passing.hold(some), some
+
+
+def test_what_was_not_all_returned_is_not_kept() -> None:
+    passing = PassingReplies()
+    passing.requests = (Request("same"), Request("same"))
+    one, unread = Returned(1, encoded=b"1"), Returned(2)
+    parts: list[list[Reply]] = [[], [one], [one, Failed(Outcome.RAISED)], [one, unread]]
+    for some in parts:
+        passing.keep(some)
+        assert not passing.hold(some) and not passing.known(0), some
 
 
 # --- further sizes of an author's check ----------------------------------------------------------

@@ -121,6 +121,34 @@ def test_how_late_it_is_is_that_of_the_attempt_that_counts(tmp_path: Path) -> No
     assert again.seconds_before == 2 * hour and sum(again.points.values()) == ALL
 
 
+@pytest.mark.parametrize("rules", [BEST, AttemptRules("last", most=2)])
+def test_the_same_code_again_was_handed_in_when_it_came_first(
+    tmp_path: Path, rules: AttemptRules
+) -> None:
+    monday, hour = datetime(2026, 3, 2), 60 * 60
+    handed_in = (FULL, 0), (FULL, 2), (ONE_WRONG, 5), (FULL, 9)
+    for each, hours in handed_in:
+        counted = counted_after(tmp_path, each, rules, monday + timedelta(hours=hours))["ada"]
+    assert sum(counted.points.values()) == ALL and counted.seconds_before == 9 * hour
+
+
+def test_a_time_that_becomes_known_later_is_that_of_the_attempt(tmp_path: Path) -> None:
+    monday, hour = datetime(2026, 3, 2), 60 * 60
+    counted_after(tmp_path, FULL, BEST, None)
+    assert counted_after(tmp_path, FULL, BEST, monday)["ada"].seconds_before == 0
+    counted_after(tmp_path, FULL, BEST, None)  # and what is unknown again changes nothing
+    later = counted_after(tmp_path, ONE_WRONG, BEST, monday + timedelta(hours=3))["ada"]
+    assert later.seconds_before == 3 * hour
+
+
+def test_nobody_is_the_later_for_an_attempt_that_seems_to_come_after_the_last(
+    tmp_path: Path,
+) -> None:
+    monday = datetime(2026, 3, 2)
+    counted_after(tmp_path, FULL, BEST, monday + timedelta(hours=1))
+    assert counted_after(tmp_path, ONE_WRONG, BEST, monday)["ada"].seconds_before == 0
+
+
 def test_the_time_of_an_attempt_may_be_unknown(tmp_path: Path) -> None:
     for first, second in ((None, datetime(2026, 3, 2)), (datetime(2026, 3, 2), None)):
         folder = tmp_path / str(first)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from rich.console import Console
 
 import autograder
 from autograder.doctor import as_json, examination, examine, tell
-from autograder.doctor.examination import SYSTEMS
+from autograder.doctor.examination import SYSTEMS, Examination
 from autograder.doctor.installation import installation
 from autograder.sandbox.remedies import remedy
 from support.machines import as_in_docker, as_ordinary_user, in_view, refusing
@@ -261,6 +261,49 @@ def test_a_folder_that_is_gone_is_no_place_to_work(
     for name in ("this folder", "temporary files"):
         assert not parts[name].found and parts[name].remedy, name
     assert parts["Python"].found and parts["numpy"].found
+
+
+class Usage(NamedTuple):
+    """A disk, as `shutil.disk_usage` tells of it: in bytes."""
+
+    total: int
+    used: int
+    free: int
+
+
+@pytest.mark.parametrize(("megabytes", "enough"), [(99, False), (100, True), (54_321, True)])
+def test_what_is_free_on_the_disk_is_told_and_decides_whether_one_can_work_there(
+    megabytes: int, enough: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each folder has a disk of its own, and that of the other is as empty as it is large."""
+    here, other = tmp_path / "here", tmp_path / "other"
+    for folder in (here, other):
+        folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(other))
+    total, free = 100_000 << 20, megabytes << 20
+    disks = {here: Usage(total, total - free, free), other: Usage(total, 0, total)}
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: disks[Path(folder)])
+    parts = {part.name: part for part in installation(here)}
+    place = parts["this folder"]
+    assert place.fact == f"{here.resolve()}, {megabytes:,} MB free"
+    assert place.found == enough and ("free some disk space" in place.remedy) != enough
+    assert parts["temporary files"].found
+    assert parts["temporary files"].fact.endswith(" 100,000 MB free")
+    assert not list(here.iterdir()), "what was tried out stays there"
+
+
+def test_a_full_disk_is_no_place_to_work_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(1 << 40, 1 << 40, 0))
+    found = Examination("Linux", "ada", (), (), None, None, installation(tmp_path))
+    console = Console(file=StringIO(), width=200)
+    console.print(tell(found))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert not found.learning
+    for words in ("✗   this folder", " 0 MB free", "work on the exercises here: no"):
+        assert words in shown, shown
 
 
 @pytest.mark.slow

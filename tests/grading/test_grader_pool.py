@@ -8,6 +8,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,20 @@ def test_a_process_prepares_before_its_work_and_works_also_when_that_fails(
     assert told == {0: preparation is grader_work.prepare}
 
 
+OF_OTHERS: set[BaseProcess] = set()
+
+
+@pytest.fixture(autouse=True)
+def not_those_of_others() -> None:
+    """Leave out what tests of other files keep running in this process."""
+    OF_OTHERS.clear()
+    OF_OTHERS.update(multiprocessing.active_children())
+
+
+def processes_started() -> list[BaseProcess]:
+    return [each for each in multiprocessing.active_children() if each not in OF_OTHERS]
+
+
 def test_a_small_class_gets_one_process_unless_more_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -105,7 +120,7 @@ def test_a_small_class_gets_one_process_unless_more_are_named(
     for items, named, started in (3, None, 1), (13, None, 2), (500, None, 2), (3, 3, 3), (2, 3, 2):
         with GraderPool(named) as pool:
             pool.begin(items)
-            assert len(multiprocessing.active_children()) == started, (items, named)
+            assert len(processes_started()) == started, (items, named)
     monkeypatch.setattr(grader_pool, "PATIENCE", 600.0)  # also where a start takes long
     found, _ = run(["item"] * 6, processes=None)
     assert len({result.split()[2] for result in found.values()}) == 1
@@ -193,7 +208,7 @@ class Refused(OneOnly):
     """The machine allows no other."""
 
     def __init__(self, core: int | None = None) -> None:
-        if multiprocessing.active_children():
+        if processes_started():
             self.failed()
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         super().__init__(core)
@@ -205,7 +220,7 @@ class KilledAtItsStart(OneOnly):
     most = grader_pool.MOST_FALSE_STARTS
 
     def __init__(self, core: int | None = None) -> None:
-        first = not multiprocessing.active_children()
+        first = not processes_started()
         super().__init__(core)
         if not first:
             self.kill()
@@ -237,7 +252,7 @@ def test_a_first_process_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPat
 def test_processes_that_are_dismissed_have_ended_when_their_pool_is_closed() -> None:
     with GraderPool(2) as pool:
         pool.begin(2)
-        (first, second) = multiprocessing.active_children()
+        (first, second) = processes_started()
         pool.dismiss()
     assert not first.is_alive() and not second.is_alive()
 
