@@ -101,6 +101,16 @@ NUMPY = {
         """,
         "",
     ),
+    "one_array_for_every_result": (
+        "softmax",
+        """
+        def softmax(scores, kept={}):
+            result = kept.setdefault((scores.shape, scores.dtype), np.empty_like(scores))
+            result[...] = Reference(scores)
+            return result
+        """,
+        "",
+    ),
     "a_score_of_0_has_no_share": (
         "softmax",
         """

@@ -14,7 +14,7 @@ import pytest
 from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
-from autograder.grading.classroom import grade_class
+from autograder.grading.classroom import _equal, grade_class
 from autograder.grading.input_seed import input_seed
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.model.exercise import Exercise, read_exercise
@@ -347,3 +347,15 @@ def test_a_submission_that_was_rejected_is_not_run_and_says_why(
     assert verdict.points == 0 and verdict.protection == "not run"
     assert {step.outcome for step in verdict.steps} == {Outcome.REJECTED}
     assert verdict.steps[0].finding and "not valid JSON" in verdict.steps[0].finding.fact
+
+
+def test_equal_code_has_one_verdict_where_the_remarks_on_its_files_are_equal_too() -> None:
+    exercise = read_exercise(ROOT / "solutions" / NAME)
+    ada = Submission("ada", NAME, ("x = 1",), Path("ada.py"))
+    carl = replace(ada, student="carl", path=Path("carl.py"))
+    bea = replace(ada, student="bea", remarks=("final.py was read; there is no bea.py.",))
+    groups = _equal([ada, bea, carl], exercise, b"a secret")
+    assert sorted([each.student for each in group] for group in groups) == [
+        ["ada", "carl"],
+        ["bea"],
+    ]

@@ -22,6 +22,7 @@ from rich.console import Console, RenderableType
 from autograder.course.page import clean_html
 from autograder.errors import KitError
 from autograder.heatmaps import comparison, panel, save, terminal_panels
+from autograder.heatmaps.figure import _figure, _matplotlib
 from autograder.heatmaps.html_table import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.heatmaps.panel import Panel, axis_names, is_attention, short
 from autograder.heatmaps.terminal_text import style
@@ -385,3 +386,17 @@ def test_drawing_in_a_notebook_loads_neither_rich_nor_matplotlib() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"rich", "matplotlib", "torch"} & set(run.stdout.split()) == set()
+
+
+def test_in_a_saved_picture_every_number_stands_in_its_own_cell(tmp_path: Path) -> None:
+    shown = panel(np.arange(6.0).reshape(2, 3), title="yours")
+    figure = _figure(_matplotlib(tmp_path / "a.png"), (shown,))
+    (place,) = figure.axes
+    there = {text.get_position(): text.get_text() for text in place.texts}
+    cells = {
+        (column, row): cell
+        for row, line in enumerate(shown.cells)
+        for column, cell in enumerate(line)
+    }
+    assert len(cells) == 6 and there == cells
+    assert place.images[0].get_array().shape == (2, 3)

@@ -14,6 +14,8 @@ from rich.console import Console
 
 from autograder.learning.commands import reviewing
 from autograder.learning.state import answer_key
+from autograder.learning.state.review_file import ReviewFile
+from autograder.learning.state.workspace import find_workspace
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,
@@ -177,3 +179,16 @@ def test_a_step_in_torch_is_reviewed_on_other_inputs(tmp_path: Path) -> None:
     run = typed("review", f"{name}.{step}", folder=workspace)
     assert run.code == 0 and "It comes back on" in run.words, run.out
     assert "worked examples" not in run.words
+
+
+def test_a_file_that_is_put_away_takes_the_place_of_none(workspace: Path) -> None:
+    there = find_workspace(workspace)
+    (exercise,) = there.exercises
+    review, today = ReviewFile(there, exercise, exercise.step("softmax")), date(2026, 11, 28)
+    kept = []
+    for text in ("first", "second", "third"):
+        review.make(today)
+        review.path.write_text(text, encoding="utf-8")
+        kept.append(review.put_away(today))
+    assert [path.read_text("utf-8") for path in kept if path] == ["first", "second", "third"]
+    assert not review.path.exists() and review.put_away(today) is None

@@ -33,7 +33,7 @@ from autograder.reports.advice import chain_sentence, first_line, steps_words
 from autograder.reports.class_page import class_page, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page, feedback_text, write_page
-from autograder.reports.grades_csv import grades_csv, write_grades
+from autograder.reports.grades_csv import cell, grades_csv, write_grades
 from autograder.reports.misunderstandings import mistakes_at
 from autograder.reports.page_script import class_script
 from autograder.reports.paragraphs import Paragraph
@@ -334,6 +334,23 @@ def test_a_formula_behind_a_semicolon_gets_an_apostrophe_too() -> None:
     hostile = Finding(Outcome.RAISED, fact="x; =HYPERLINK(1) and a-b = 2, -1")
     text = grades_csv(EXERCISE, [verdict(wrong={1: hostile})])
     assert "x; '=HYPERLINK(1) and a-b = 2, -1" in text
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\x00", "\u200b", "\u202e", "\x1b[0m", "\ue000", "\u200b \x00"], ids=ascii
+)
+def test_a_formula_behind_what_nobody_sees_gets_an_apostrophe_too(hidden: str) -> None:
+    assert cell(f"{hidden}=HYPERLINK(1)") == "'=HYPERLINK(1)"
+    assert cell(f"x;{hidden}=HYPERLINK(1)").replace(" ", "") == "x;'=HYPERLINK(1)"
+
+
+@pytest.mark.parametrize("text", ["", "Ada", "a-b = 2 + 1", "x; y", "ada@example.org", "½", "'=1"])
+def test_a_cell_that_is_no_formula_stays_as_it_is(text: str) -> None:
+    assert cell(text) == text
+
+
+def test_a_cell_is_cut_where_it_is_too_long_for_a_table() -> None:
+    assert cell("1" * 99, longest=10) == "1" * 9 + "…"
 
 
 def test_a_line_break_of_a_student_makes_no_row() -> None:

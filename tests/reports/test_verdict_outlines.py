@@ -99,3 +99,22 @@ def test_what_outlines_have_in_common_is_held_once(verdicts: list[Verdict]) -> N
     one, same = outline_of(verdicts[-2]), outline_of(Verdict.from_json(verdicts[-2].to_json()))
     assert one == same and one.steps is same.steps and one.chain is same.chain
     assert Path(one.exercise).name == EXERCISE.name
+
+
+def test_a_finding_that_says_little_does_so_in_an_outline_too(verdicts: list[Verdict]) -> None:
+    """A later check that says more is told in its place."""
+    whole = verdicts[-1]
+    step = next(step for step in whole.steps if len(step.checks) > 1)
+    vague = Finding(Outcome.WRONG_VALUES, "Some numbers are not as expected.", vague=True)
+    plain = Finding(Outcome.WRONG_VALUES, "The sum of each row is 2.")
+    first, second, *others = step.checks
+    failed = (
+        replace(first, outcome=vague.outcome, finding=vague),
+        replace(second, outcome=plain.outcome, finding=plain),
+        *others,
+    )
+    steps = tuple(replace(each, checks=failed) if each is step else each for each in whole.steps)
+    outline = VerdictOutlines().of(replace(whole, steps=steps))
+    told = next(each for each in outline.steps if each.name == step.name).failing
+    assert told is not None and told.finding is not None
+    assert told.finding.message == plain.message

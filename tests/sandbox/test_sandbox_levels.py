@@ -181,6 +181,21 @@ def test_a_container_without_landlock_either_is_refused_with_a_remedy() -> None:
         assert remedy in str(said["cure"]) or "user namespaces" in str(said["cure"])
 
 
+def test_an_ordinary_users_worker_cannot_start_threads_without_end() -> None:
+    said = answer(as_ordinary_user(ANSWER))
+    assert said.get("level") in ("full", "namespaces"), said
+    threads = said["threads"]
+    assert isinstance(threads, int) and 16 <= threads <= 128, said
+
+
+def test_the_processes_of_who_grades_are_not_counted_as_a_workers_without_namespaces() -> None:
+    busy = 'for each in $(seq 140); do sleep 300 > /dev/null 2>&1 & done; "$@"; kill $(jobs -p)'
+    command = ["bash", "-c", busy, "bash", *ANSWER, "namespaces"]
+    said = answer(as_ordinary_user(command))
+    assert said.get("level") == "landlock" and said["answer"] == 42, said
+    assert said["threads"] == 300
+
+
 @pytest.mark.slow
 def test_landlock_that_is_switched_off_has_another_remedy_than_none() -> None:
     without = refusing("namespaces,landlock switched off", ANSWER)

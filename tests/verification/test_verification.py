@@ -28,6 +28,7 @@ from autograder.verification.run import in_processes
 from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
+from support.fifth_exercise import fifth_exercise
 from support.processes import left_in, wait_for, working_in
 from support.written_exercise import Change, changed
 
@@ -186,6 +187,31 @@ def test_a_refused_variant_is_found_with_its_seed() -> None:
     (sentence,) = refusals(trial, [Variant("unscaled", {"scale_scores": scale_scores})], 1)[:1]
     assert sentence.startswith("the correct variant unscaled is refused by test_scaled_values")
     assert "with seed 1000000" in sentence
+
+
+def test_a_variant_that_only_the_layer_around_it_shows_to_be_wrong_is_refused(
+    tmp_path: Path,
+) -> None:
+    # The checks of the step ask for the mean alone, and the layer for the median.
+    forgetful = (' if how == "mean" else np.median(x, axis=-1)', "")
+    trial = read_trial(fifth_exercise(tmp_path, ("variants.py", *forgetful)))
+    sentence, *_ = refusals(trial, read_variants(trial), 1)
+    assert sentence.startswith("the correct variant Average is refused by test_layer with seed")
+
+
+@pytest.mark.parametrize("held", ["def neither(x):", "both = None\n\n    def forward(x):"])
+def test_a_variant_that_holds_something_else_than_steps_is_named(tmp_path: Path, held: str) -> None:
+    trial = read_trial(fifth_exercise(tmp_path, ("variants.py", "def both(x):", held)))
+    with pytest.raises(KitError, match="the variant Together holds .* not a step") as caught:
+        read_variants(trial)
+    assert "Standardize, both, center, spread" in caught.value.cure
+
+
+def test_a_variant_without_a_step_is_named(tmp_path: Path) -> None:
+    empty = ("variants.py", "class Together:", "class Empty:\n    pass\n\n\nclass Together:")
+    trial = read_trial(fifth_exercise(tmp_path, empty))
+    with pytest.raises(KitError, match="the variant Empty holds nothing"):
+        read_variants(trial)
 
 
 @pytest.mark.slow  # as above
