@@ -202,7 +202,7 @@ def test_a_variant_that_only_the_layer_around_it_shows_to_be_wrong_is_refused(
 @pytest.mark.parametrize("held", ["def neither(x):", "both = None\n\n    def forward(x):"])
 def test_a_variant_that_holds_something_else_than_steps_is_named(tmp_path: Path, held: str) -> None:
     trial = read_trial(fifth_exercise(tmp_path, ("variants.py", "def both(x):", held)))
-    with pytest.raises(KitError, match="the variant Together holds .* not a step") as caught:
+    with pytest.raises(KitError, match=r"the variant Together holds .* not a step") as caught:
         read_variants(trial)
     assert "Standardize, both, center, spread" in caught.value.cure
 
