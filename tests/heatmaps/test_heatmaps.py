@@ -22,6 +22,7 @@ from rich.console import Console, RenderableType
 from autograder.course.page import clean_html
 from autograder.errors import KitError
 from autograder.heatmaps import comparison, panel, save, terminal_panels
+from autograder.heatmaps import figure as figure_file
 from autograder.heatmaps.figure import _figure, _matplotlib
 from autograder.heatmaps.html_table import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.heatmaps.panel import Panel, axis_names, is_attention, short
@@ -400,3 +401,41 @@ def test_in_a_saved_picture_every_number_stands_in_its_own_cell(tmp_path: Path) 
     }
     assert len(cells) == 6 and there == cells
     assert place.images[0].get_array().shape == (2, 3)
+
+
+def test_a_saved_picture_names_its_rows_and_columns_and_says_what_is_not_shown(
+    tmp_path: Path,
+) -> None:
+    shown = panel(np.zeros((2, 3, 4)), title="yours", axes="B S D", labels=["a", "cat", "slept"])
+    figure = _figure(_matplotlib(tmp_path / "a.png"), (shown,))
+    (place,) = figure.axes
+    assert place.get_title() == "yours"
+    assert (place.get_ylabel(), place.get_xlabel()) == ("S", "D")
+    assert [each.get_text() for each in place.get_yticklabels()] == ["a", "cat", "slept"]
+    assert [each.get_text() for each in place.get_xticklabels()] == ["0", "1", "2", "3"]
+    assert place.texts[-1].get_text() == "shown: B[0] of 2"
+
+
+def test_a_saved_picture_colors_each_cell_by_its_number_and_none_that_is_off_the_scale(
+    tmp_path: Path,
+) -> None:
+    shown = panel(np.array([[2.0, -1.0, 0.0], [np.nan, -1e9, -np.inf]]), title="scores")
+    (place,) = _figure(_matplotlib(tmp_path / "a.png"), (shown,)).axes
+    colors = place.images[0].get_array()
+    assert colors.filled(9).tolist() == [[1.0, -0.5, 0.0], [9, 9, 9]]
+
+
+def test_a_picture_of_a_large_array_is_cut_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Panel] = []
+
+    def only_noted(matplotlib: Any, panels: tuple[Panel, ...]) -> Any:
+        drawn.extend(panels)
+        return matplotlib.figure.Figure()
+
+    monkeypatch.setattr(figure_file, "_figure", only_noted)
+    save(tmp_path / "a.svg", (panel(np.zeros((30, 64)), title="x", axes="S D"),))
+    (cut,) = drawn
+    assert cut.values.shape == (24, 24)
+    assert cut.notes == ("the first 24 of 30 along S", "the first 24 of 64 along D")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from autograder.errors import KitError
 from autograder.learning.commands import reviewing
 from autograder.learning.state import answer_key
 from autograder.learning.state.review_file import ReviewFile
@@ -181,14 +182,45 @@ def test_a_step_in_torch_is_reviewed_on_other_inputs(tmp_path: Path) -> None:
     assert "worked examples" not in run.words
 
 
-def test_a_file_that_is_put_away_takes_the_place_of_none(workspace: Path) -> None:
-    there = find_workspace(workspace)
+@pytest.fixture
+def review(tmp_path: Path) -> ReviewFile:
+    """The file of softmax, which is not there yet."""
+    there = find_workspace(start(tmp_path / "work"))
     (exercise,) = there.exercises
-    review, today = ReviewFile(there, exercise, exercise.step("softmax")), date(2026, 11, 28)
-    kept = []
+    return ReviewFile(there, exercise, exercise.step("softmax"))
+
+
+def test_a_file_that_is_put_away_takes_the_place_of_none(review: ReviewFile) -> None:
+    kept, today = [], date(2026, 11, 28)
     for text in ("first", "second", "third"):
         review.make(today)
         review.path.write_text(text, encoding="utf-8")
         kept.append(review.put_away(today))
     assert [path.read_text("utf-8") for path in kept if path] == ["first", "second", "third"]
     assert not review.path.exists() and review.put_away(today) is None
+
+
+def test_a_review_that_is_begun_anew_keeps_what_was_written(review: ReviewFile) -> None:
+    today = date(2026, 11, 28)
+    review.make(today)
+    review.path.write_text("half of it", encoding="utf-8")
+    review.make(today + timedelta(1))
+    (kept,) = (review.workspace.root / ".attn" / "kept").iterdir()
+    assert kept.read_text(encoding="utf-8") == "half of it"
+    assert "YOUR CODE HERE" in review.text()
+
+
+def test_the_lines_of_the_own_work_keep_their_numbers_beside_a_review(review: ReviewFile) -> None:
+    review.make(date(2026, 11, 28))
+    own = ("import numpy as np\n\ndef softmax(scores):\n    return scores\n\nscale = 1 / 0\n",)
+    without, last = review.cells(own)
+    assert without.splitlines() == ["import numpy as np", "", "", "", "", "scale = 1 / 0"]
+    assert last == review.text()
+
+
+def test_a_review_that_cannot_be_read_is_told_with_a_cure(review: ReviewFile) -> None:
+    review.make(date(2026, 11, 28))
+    review.path.write_bytes("# größer\n".encode("utf-16"))
+    with pytest.raises(KitError, match="cannot be read") as caught:
+        review.text()
+    assert "attn review softmax" in caught.value.cure and caught.value.place == str(review.path)

@@ -13,7 +13,7 @@ from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.batch import grade_batch
 from autograder.grading.unjudged import infrastructure, unfinished
 from autograder.model.marking import MarkingRules
-from autograder.model.verdict import Finding, Outcome, Verdict
+from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, Verdict
 from autograder.model.verdict_outline import VerdictOutlines
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
@@ -23,7 +23,7 @@ from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission, read_submission
 from support.mixed_class import mixed_class
-from support.verdicts import EXERCISE
+from support.verdicts import EXERCISE, verdict
 
 BROKEN = "def softmax(scores:\n    return scores\n"
 Said = Callable[[Sequence[Verdict]], object]
@@ -118,3 +118,21 @@ def test_a_finding_that_says_little_does_so_in_an_outline_too(verdicts: list[Ver
     told = next(each for each in outline.steps if each.name == step.name).failing
     assert told is not None and told.finding is not None
     assert told.finding.message == plain.message
+
+
+def test_an_outline_has_the_fact_of_what_is_told_or_named_and_no_other_text() -> None:
+    findings = {
+        "told": Finding(Outcome.WRONG_VALUES, "First.", look="Look.", misconception="a"),
+        "named": Finding(Outcome.WRONG_VALUES, "Second.", look="Look.", misconception="b"),
+        "other": Finding(Outcome.WRONG_VALUES, "Third.", look="Look.", details=("More.",)),
+    }
+    made = verdict("ada")
+    checks = tuple(CheckVerdict.of(name, name, each) for name, each in findings.items())
+    chain = ChainVerdict(Outcome.WRONG_VALUES, made.steps[0].name, findings["named"])
+    whole = replace(made, steps=(replace(made.steps[0], checks=checks),), chain=chain)
+    outline = VerdictOutlines().of(whole)
+    told, named, other = (check.finding for check in outline.steps[0].checks)
+    assert told == Finding(Outcome.WRONG_VALUES, "First.", misconception="a")
+    assert named == Finding(Outcome.WRONG_VALUES, "Second.", misconception="b")
+    assert other == Finding(Outcome.WRONG_VALUES, "")
+    assert outline.chain.finding == named and outline.chain.breaks_at == chain.breaks_at
