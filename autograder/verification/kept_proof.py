@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,9 @@ class Proof:
 
 def proof_key(folder: Path, seeds: int, mutants: str) -> str:
     """Return a hash of all that the proof of the exercise in `folder` depends on."""
-    digest = hashlib.sha256(f"{folder.name} {seeds} {mutants} {_engine()}".encode())
+    folder = folder.resolve()
+    asked = f"{folder.name} {seeds} {mutants} {_engine()}"
+    digest = hashlib.sha256(asked.encode("utf-8", "surrogateescape"))
     _add_files(digest, folder.parent, [folder, *shared_folders(folder)])
     return digest.hexdigest()
 
@@ -80,7 +82,7 @@ def kept_proof(folder: Path, key: str) -> Proof | None:
 
 def keep_proof(folder: Path, key: str, proof: Proof) -> None:
     """Keep a proof; one with gaps is not, and neither is one in a folder of somebody else's."""
-    if proof.gaps:
+    if proof.gaps or _file(folder).parent.is_symlink():
         return
     facts = json.loads(json.dumps(asdict(proof)))
     kept = {"key": key, "seal": _seal(key, facts), "proof": facts}
@@ -111,7 +113,6 @@ def _read(facts: dict[str, Any]) -> Proof:
     )
 
 
-@cache
 def _engine() -> str:
     """Return a hash of the rooms that a proof can reach, and of the versions of all packages."""
     digest = hashlib.sha256(f"{platform.python_version()} {platform.machine()}".encode())
@@ -144,7 +145,7 @@ def _sources(room: str) -> list[Path]:
 def _add_files(digest: Any, root: Path, places: Iterable[Path]) -> None:
     for place in places:
         for file in [place] if place.is_file() else sorted(place.rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
+            name = file.relative_to(root)
+            if file.is_file() and "__pycache__" not in name.parts:
                 content = file.read_bytes()
-                name = file.resolve().relative_to(root.resolve()).as_posix()
-                digest.update(f"{name}\0{len(content)}\0".encode() + content)
+                digest.update(os.fsencode(name) + f"\0{len(content)}\0".encode() + content)

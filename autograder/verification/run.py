@@ -54,16 +54,17 @@ def prove_all(
     before and has not changed is not proved once more, unless `again`.
     """
     keys = {folder: proof_key(folder, seeds, mutants) for folder in folders}
-    found = [None if again else kept_proof(folder, key) for folder, key in keys.items()]
-    proved = {folder: proof for folder, proof in zip(folders, found) if proof}
-    changed = [folder for folder in folders if folder not in proved]
+    found = {} if again else {folder: kept_proof(folder, key) for folder, key in keys.items()}
+    proved = {folder: proof for folder, proof in found.items() if proof}
+    changed = [folder for folder in keys if folder not in proved]
     for folder, proof in zip(changed, _proofs(changed, seeds, mutants)):
         proved[folder] = proof
-        keep_proof(folder, keys[folder], proof)
-    proofs = tuple(proved[folder] for folder in folders)
+        if proof_key(folder, seeds, mutants) == keys[folder]:  # nobody has edited it meanwhile
+            keep_proof(folder, keys[folder], proof)
+    proofs = tuple(proved[folder] for folder in keys)
     _show(proofs, console)
-    if len(changed) < len(folders):
-        console.print(_unchanged(len(folders) - len(changed)))
+    if len(changed) < len(keys):
+        console.print(_unchanged(len(keys) - len(changed)))
     return proofs
 
 

@@ -94,9 +94,7 @@ def test_a_changed_room_is_a_reason_to_prove_anew_when_a_proof_can_reach_it(
     for added in ("", "# changed\n"):
         with (package / file).open("a", encoding="utf-8") as text:
             text.write(added)
-        kept_proof._engine.cache_clear()
         keys.append(proof_key(folder, 20, "quick"))
-    kept_proof._engine.cache_clear()
     assert (keys[0] != keys[1]) is matters
 
 
@@ -106,9 +104,7 @@ def test_another_version_of_a_package_is_a_reason_to_prove_anew(
     before = proof_key(folder, 20, "quick")
     others = [each for each in metadata.distributions() if each.name != "numpy"]
     monkeypatch.setattr(metadata, "distributions", lambda: others)
-    kept_proof._engine.cache_clear()
     assert proof_key(folder, 20, "quick") != before
-    kept_proof._engine.cache_clear()
 
 
 def test_a_proof_with_a_gap_is_not_kept(folder: Path) -> None:
@@ -157,3 +153,38 @@ def test_a_broken_file_is_no_proof(folder: Path, proved: list[str], text: str) -
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     told(folder)
     assert proved == [NAME] * 2
+
+
+def test_an_exercise_that_is_named_twice_is_proved_once_and_no_other_takes_its_place(
+    folder: Path, proved: list[str]
+) -> None:
+    other = folder.with_name("another")
+    shutil.copytree(folder, other)
+    told(folder)
+    named = [other, other, folder]
+    assert len(run.prove_all(named, 20, Console(file=io.StringIO()), "quick")) == 2
+    assert proved == [NAME, "another"]
+
+
+def test_what_is_edited_while_it_is_proved_is_not_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edited(folders: Sequence[Path], *_: object) -> tuple[Proof, ...]:
+        (folder / "graders.py").write_text("# another\n", encoding="utf-8")
+        return (PROOF,) * len(folders)
+
+    monkeypatch.setattr(run, "_proofs", edited)
+    told(folder)
+    assert not (folder.parent / FOLDER).exists()
+
+
+def test_links_and_odd_names_have_a_key_too(folder: Path, tmp_path: Path) -> None:
+    shared = folder.parent / "_attention"
+    shared.rename(tmp_path / "elsewhere")
+    shared.symlink_to(tmp_path / "elsewhere")
+    (folder / "notes.txt").symlink_to(__file__)
+    (folder / "\udcff.txt").touch()
+    before = proof_key(folder, 20, "quick")
+    with (shared / "checks.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert proof_key(folder, 20, "quick") != before
