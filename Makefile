@@ -79,14 +79,14 @@ $(BROWSER): $(READY)
 check: $(BROWSER)
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-proof check-code
 
-check-code:
+check-code: $(BROWSER)
 	$(BIN)/python tests/project/constraints_check.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/attn build --check
 
-check-proof:
+check-proof: $(BROWSER)
 	$(BIN)/attn verify --seeds 5 --matrix .matrix.md
 	@diff tests/golden/matrix.md .matrix.md || { \
 	  echo "error: the checks catch other mistakes than tests/golden/matrix.md says"; \

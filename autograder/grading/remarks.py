@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from autograder.model.exercise import Exercise
 from autograder.submission.cells import parsed
-from autograder.submission.definitions import DefinitionNode, top_level
+from autograder.submission.definitions import DefinitionNode
 from autograder.submission.reading import Submission
 
 _MODULES = {"np": "numpy"}  # what everybody calls it, and its name
@@ -45,10 +45,10 @@ def _used(cells: Iterable[str], steps: Iterable[str]) -> set[str]:
     inside: dict[str, list[DefinitionNode]] = {}
     used = set(steps)
     for tree in filter(None, map(parsed, cells)):
-        for node in top_level(tree):
-            inside.setdefault(node.name, []).append(node)
         for statement in tree.body:
-            if not isinstance(statement, DefinitionNode):
+            if isinstance(statement, DefinitionNode):
+                inside.setdefault(statement.name, []).append(statement)
+            else:
                 used.update(_names(statement))
     while reached := used & inside.keys():
         for name in reached:

@@ -53,11 +53,14 @@ class Proof:
         return self.caught.seconds + self.accepted.seconds + mutants
 
 
-def proof_key(folder: Path, seeds: int, mutants: str) -> str:
-    """Return a hash of all that the proof of the exercise in `folder` depends on."""
-    folder = folder.resolve()
-    asked = f"{folder.name} {seeds} {mutants} {_engine()}"
-    digest = hashlib.sha256(asked.encode("utf-8", "surrogateescape"))
+def proof_keys(folders: Iterable[Path], seeds: int, mutants: str) -> dict[Path, str]:
+    """Return, for each exercise's folder, a hash of all that its proof depends on, as it is now."""
+    common = f"{seeds} {mutants} {_engine()}"
+    return {folder: _key(folder.resolve(), common) for folder in folders}
+
+
+def _key(folder: Path, common: str) -> str:
+    digest = hashlib.sha256(f"{folder.name} {common}".encode("utf-8", "surrogateescape"))
     _add_files(digest, folder.parent, [folder, *shared_folders(folder)])
     return digest.hexdigest()
 

@@ -20,7 +20,7 @@ from autograder.grading.cores import usable_cores
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import Bounds, one_by_one
 from autograder.model.symbols import WRONG
-from autograder.verification.kept_proof import Proof, keep_proof, kept_proof, proof_key
+from autograder.verification.kept_proof import Proof, keep_proof, kept_proof, proof_keys
 from autograder.verification.many_inputs import seeds_for_mistakes
 from autograder.verification.matrix import kills_text
 from autograder.verification.mutation_proof import QUICK, prove_by_mutants
@@ -53,14 +53,15 @@ def prove_all(
     says how many are judged: "all", "quick" for a few of each kind, or "none". What was proved
     before and has not changed is not proved once more, unless `again`.
     """
-    keys = {folder: proof_key(folder, seeds, mutants) for folder in folders}
+    keys = proof_keys(folders, seeds, mutants)
     found = {} if again else {folder: kept_proof(folder, key) for folder, key in keys.items()}
     proved = {folder: proof for folder, proof in found.items() if proof}
     changed = [folder for folder in keys if folder not in proved]
-    for folder, proof in zip(changed, _proofs(changed, seeds, mutants)):
-        proved[folder] = proof
-        if proof_key(folder, seeds, mutants) == keys[folder]:  # nobody has edited it meanwhile
-            keep_proof(folder, keys[folder], proof)
+    made = dict(zip(changed, _proofs(changed, seeds, mutants)))
+    proved |= made
+    for folder, key in proof_keys(made, seeds, mutants).items():
+        if key == keys[folder]:  # nobody has edited it meanwhile
+            keep_proof(folder, key, made[folder])
     proofs = tuple(proved[folder] for folder in keys)
     _show(proofs, console)
     if len(changed) < len(keys):

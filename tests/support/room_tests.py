@@ -19,8 +19,9 @@ ALWAYS = ("project/test_imports.py",)
 def folders_for(room: str) -> tuple[str, ...]:
     """Return the folders of tests, from the repository on; raise `KeyError` for no room."""
     importing = {each.name: each.imports for each in rooms(PACKAGE)}
+    if room not in importing:
+        raise KeyError(room)
     above = sorted(name for name in importing if room in importing[name])
-    importing[room]  # it is a room
     folders = dict.fromkeys(ELSEWHERE.get(name, name) for name in (room, *above))
     return tuple(f"{TESTS.name}/{name}" for name in (*folders, *ALWAYS))
 

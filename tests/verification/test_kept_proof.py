@@ -20,7 +20,7 @@ from autograder.verification.kept_proof import (
     PACKAGE,
     Proof,
     keep_proof,
-    proof_key,
+    proof_keys,
 )
 from autograder.verification.mutants.figures import Kills, MutantFigures
 from autograder.verification.mutation_proof import ProvedByMutants
@@ -53,6 +53,10 @@ def proved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(run, "_proofs", prove)
     return names
+
+
+def key_of(folder: Path) -> str:
+    return proof_keys([folder], 20, "quick")[folder]
 
 
 def told(folder: Path, seeds: int = 20, again: bool = False) -> str:
@@ -94,17 +98,17 @@ def test_a_changed_room_is_a_reason_to_prove_anew_when_a_proof_can_reach_it(
     for added in ("", "# changed\n"):
         with (package / file).open("a", encoding="utf-8") as text:
             text.write(added)
-        keys.append(proof_key(folder, 20, "quick"))
+        keys.append(key_of(folder))
     assert (keys[0] != keys[1]) is matters
 
 
 def test_another_version_of_a_package_is_a_reason_to_prove_anew(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = proof_key(folder, 20, "quick")
+    before = key_of(folder)
     others = [each for each in metadata.distributions() if each.name != "numpy"]
     monkeypatch.setattr(metadata, "distributions", lambda: others)
-    assert proof_key(folder, 20, "quick") != before
+    assert key_of(folder) != before
 
 
 def test_a_proof_with_a_gap_is_not_kept(folder: Path) -> None:
@@ -184,7 +188,7 @@ def test_links_and_odd_names_have_a_key_too(folder: Path, tmp_path: Path) -> Non
     shared.symlink_to(tmp_path / "elsewhere")
     (folder / "notes.txt").symlink_to(__file__)
     (folder / "\udcff.txt").touch()
-    before = proof_key(folder, 20, "quick")
+    before = key_of(folder)
     with (shared / "checks.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
-    assert proof_key(folder, 20, "quick") != before
+    assert key_of(folder) != before
