@@ -173,7 +173,7 @@ class GraderPool:
         return True
 
     def _go_on_with_these(self) -> None:
-        self.processes = len(self._busy)
+        self.processes = len(self._busy) + len(self._idle)
 
     def _give(
         self,
@@ -274,7 +274,7 @@ class GraderPool:
         """Report the item that is lost; return the batches that are still to be done."""
         if batch.position is None:
             self._false_starts += 1
-            if self._false_starts >= MOST_FALSE_STARTS and self._busy:
+            if self._false_starts >= MOST_FALSE_STARTS and (self._busy or self._idle):
                 self._go_on_with_these()
             elif self._false_starts >= MOST_FALSE_STARTS:
                 raise KitError(

@@ -240,6 +240,19 @@ def test_a_further_process_that_cannot_start_stops_nobody_who_is_at_work(
     assert not lost and len({result.split()[2] for result in found.values()}) == 1
 
 
+def test_where_others_cannot_start_one_that_has_just_finished_goes_on() -> None:
+    """At that moment nobody is at work, and still there is somebody to do it."""
+    done: dict[int, str] = {}
+    with GraderPool(2) as pool:
+        pool.run(grader_work.do, ["item"], BOUNDS, result=done.__setitem__, lost=_fail)
+        ended = grader_pool._Batch([0])
+        for _ in range(grader_pool.MOST_FALSE_STARTS):
+            left = pool._settled(ended, Loss(Cause.ENDED, "signal SIGKILL", ()), Counter(), _fail)
+        assert left == [[0]] and pool.processes == 1
+        pool.run(grader_work.do, ["again"], BOUNDS, result=done.__setitem__, lost=_fail)
+    assert done[0].startswith("again by ")
+
+
 def test_a_first_process_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(core: int | None) -> WatchedProcess:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
