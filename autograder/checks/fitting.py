@@ -2,7 +2,8 @@
 
 Arrays with named axes fit axis by axis. All else that can cross the wire may be passed on too:
 numbers, text, None, tuples, seeds, layers, and arrays whose axes nobody named. Each kind has a
-bound, so that no call takes much work or memory in the trusted process.
+bound, so that no call takes much work or memory in the trusted process. The sizes that checks ask
+with (see `sizes`) are far below it.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from autograder.checks.written_values import LONGEST_TEXT
 from autograder.model.signature import signature_of
 from autograder.protocol.wire import Linear, Seed, Value
 
-LARGEST_ANSWER = 1 << 14  # numbers in one array with named axes
-LARGEST_AXIS = 256
-# Of all arrays without named axes together: broadcast, two of them give the square of it.
-LARGEST_UNNAMED = 1 << 12
-LARGEST_NUMBER = 256  # also the largest divisor: a number may be a size, or a step between two
+LARGEST_ARRAY = 1 << 20  # numbers in one array
+LARGEST_AXIS = 2_048
+LARGEST_NUMBER = 2_048  # also the largest divisor: a number may be a size, or a step between two
+# Of the sizes of all axes and of all numbers, times the largest of them: what a result with one of
+# the axes twice has, as scores do.
+MOST_WORK = 1 << 23
+# Of the numbers in two arrays without named axes, which may be broadcast; of one, in itself.
+MOST_BROADCAST = 1 << 25
 MOST_ITEMS = 64  # in all tuples together
 
 FittingCall = tuple[tuple[Value, ...], dict[str, Value]]
@@ -59,7 +63,7 @@ def fitting_call(
         values = value.values() if isinstance(value, dict) else value
         if not all(fit.takes(each, axes.get(name)) for each in (values if several else (value,))):
             return None
-    return arguments, keywords
+    return (arguments, keywords) if fit.is_little_work else None
 
 
 @lru_cache(maxsize=256)  # known mistakes stand in for steps, one after the other
@@ -78,8 +82,16 @@ class _Fit:
 
     written: frozenset[float | str]
     sizes: dict[str, int] = field(default_factory=dict)
-    unnamed: int = 0
+    numbers: set[float] = field(default_factory=set)
+    unnamed: int = 1  # numbers in the largest array without named axes
     items: int = 0
+
+    @property
+    def is_little_work(self) -> bool:
+        """Whether a result that has each axis, and one of them twice, is small."""
+        counted: list[float] = [size for size in self.sizes.values() if size > 1]
+        counted += [size for size in self.numbers if size not in counted]
+        return math.prod(counted) * max(counted, default=1) <= MOST_WORK
 
     def takes(self, value: Value, axes: str | None) -> bool:
         """Whether a value fits a parameter with these axes; None where it has none."""
@@ -89,9 +101,7 @@ class _Fit:
         if not isinstance(value, np.ndarray):
             # What the reference takes for an array without axes may be a plain number.
             return not letters and type(value) in (bool, int, float) and self._is_small(value)
-        if value.dtype.kind not in "biuf" or value.ndim != len(letters):
-            return False
-        if not 0 < value.size <= LARGEST_ANSWER or max(value.shape, default=1) > LARGEST_AXIS:
+        if value.ndim != len(letters) or not _is_small_array(value):
             return False
         return all(
             self.sizes.setdefault(letter, size) == size
@@ -102,17 +112,27 @@ class _Fit:
         if value is None or type(value) is bool or isinstance(value, Seed):
             return True
         if type(value) in (int, float):
-            return _is_small_number(value) or value in self.written
+            return value in self.written or self._is_small_number(value)
         if type(value) is str:
             plain = value.isidentifier() and len(value) <= LONGEST_TEXT
             return plain or value in self.written
         if isinstance(value, np.ndarray):
-            self.unnamed += value.size
-            small = value.size > 0 and max(value.shape, default=1) <= LARGEST_AXIS
-            return small and value.dtype.kind in "biuf" and self.unnamed <= LARGEST_UNNAMED
+            return _is_small_array(value) and self._is_little_unnamed(value)
         if isinstance(value, tuple):
             return self._are_small(value)
         return isinstance(value, Linear) and _is_small_layer(value)
+
+    def _is_small_number(self, value: float) -> bool:
+        if value == 0 or not math.isfinite(value):  # no size, so nothing is made of it
+            return True
+        size = max(abs(value), 1 / abs(value))
+        self.numbers.add(size)
+        return size <= LARGEST_NUMBER
+
+    def _is_little_unnamed(self, array: np.ndarray) -> bool:
+        """Whether the array is small beside those before it, and beside itself along an axis."""
+        most, self.unnamed = array.size * self.unnamed, max(array.size, self.unnamed)
+        return max(most, array.size * max(array.shape, default=1)) <= MOST_BROADCAST
 
     def _are_small(self, values: Iterable[Value]) -> bool:
         for value in values:
@@ -127,15 +147,13 @@ def _are_named(axes: str) -> bool:
     return not any(letter.startswith(("*", "...")) for letter in axes.split())
 
 
-def _is_small_number(value: float) -> bool:
-    if not math.isfinite(value):  # no size, so nothing is made of it
-        return True
-    size = abs(value)
-    return size == 0 or 1 / LARGEST_NUMBER <= size <= LARGEST_NUMBER
+def _is_small_array(array: np.ndarray) -> bool:
+    small = array.size <= LARGEST_ARRAY and max(array.shape, default=1) <= LARGEST_AXIS
+    return small and array.dtype.kind in "biuf"
 
 
 def _is_small_layer(layer: Linear) -> bool:
     weight, bias = layer.weight, layer.bias
-    if weight.dtype.kind != "f" or max(weight.shape) > LARGEST_AXIS:
+    if weight.dtype.kind != "f" or not _is_small_array(weight):
         return False
     return bias is None or (bias.dtype.kind == "f" and bias.shape == weight.shape[:1])

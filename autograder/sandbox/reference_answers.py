@@ -17,7 +17,7 @@ AnswerOfReference = Callable[
     [str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None
 ]
 
-_LARGEST_QUESTION = 256 * 1024  # bytes; the reference's result may be as large as its square
+_LARGEST_QUESTION = 8 * 1024 * 1024  # bytes of all arrays; what is too much work, `answer` refuses
 
 
 class ReferenceAnswers:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.building.build import build
-from autograder.checks.fitting import LARGEST_NUMBER, LARGEST_UNNAMED, fitting_call
+from autograder.checks.fitting import LARGEST_ARRAY, LARGEST_AXIS, LARGEST_NUMBER, fitting_call
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import read_reference
 from autograder.checks.substitution import reference_answer
@@ -148,12 +148,24 @@ def test_one_mistake_costs_one_step_whatever_the_steps_are_given(tmp_path: Path)
         assert verdict.points == 9
 
 
+def test_one_mistake_costs_one_step_at_large_sizes_too(tmp_path: Path) -> None:
+    large = "sizes = { B = 2, S = 128, D = 90 }"
+    asked = ("exercise.toml", "sizes = { B = 2, S = 5, D = 3 }", large)
+    folder = fifth_exercise(tmp_path / "solutions", asked)
+    wrong = SOLUTION.replace("    return first *", "    return 3 * first *")
+    (verdict,) = graded(folder, wrong)
+    assert [each.name for each in verdict.steps if not each.passes] == ["spread"], verdict.steps
+
+
 def function(x: object, *more: object, **named: object) -> None:
     """A step whose axes nobody has named."""
 
 
 WRITTEN: frozenset[float | str] = frozenset({10000.0, -1e9, "bij,bjk->bik"})
-SMALL = (None, True, 3, -1, 0.5, -1e9, 10000.0, float("-inf"), "median", "bij,bjk->bik", Seed(3))
+SMALL = (
+    *(None, True, 3, -1, 0.5, -1e9, 10000.0, float("-inf"), "median", "bij,bjk->bik", Seed(3)),
+    np.zeros((2, 0)),
+)
 LARGE = (
     LARGEST_NUMBER + 1,
     1 << 62,
@@ -162,13 +174,15 @@ LARGE = (
     "ab,cd->abcd",
     "a" * 100,
     Opaque("dict"),
-    np.zeros(LARGEST_UNNAMED + 1),
-    np.zeros((2, 0)),
+    np.zeros(LARGEST_AXIS + 1),
+    np.broadcast_to(0.0, (LARGEST_ARRAY // LARGEST_AXIS + 1, LARGEST_AXIS)),
+    np.broadcast_to(0.0, (10, LARGEST_AXIS, 10)),
     np.zeros(2, complex),
     tuple(range(100)),
-    (np.zeros(200),) * 30,
+    (np.zeros((100, 60)),) * 2,
     ((1, 2), (1 << 40,)),
-    Linear(np.zeros((300, 2)), None),
+    (LARGEST_NUMBER, LARGEST_NUMBER - 1),
+    Linear(np.zeros((LARGEST_AXIS + 1, 2)), None),
     Linear(np.zeros((1, 1)), np.zeros(1000)),
 )
 
