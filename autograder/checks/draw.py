@@ -23,7 +23,8 @@ class Draw:
     """Draws arrays whose shapes are named by axis letters.
 
     `sizes` gives the size of each letter, for example B=2, S=5, D=8. With
-    `decimals`, numbers are rounded so that a person can work them by hand.
+    `decimals`, numbers are rounded so that a person can work them by hand. With `signs`, every
+    number is 1 or -1 (times its scale): large arrays of them are written down in little room.
     """
 
     def __init__(
@@ -33,11 +34,13 @@ class Draw:
         name: str,
         dtype: str = "float64",
         decimals: int | None = None,
+        signs: bool = False,
     ) -> None:
         self._sizes = dict(sizes)
         self._seed, self._name = seed, name
         self._dtype = dtype
         self._decimals = decimals
+        self._signs = signs
 
     @classmethod
     def hidden(
@@ -54,13 +57,13 @@ class Draw:
         own = {**exercise.grading.public_sizes, **sizes}
         return cls(own, exercise.grading.public_seed, name, exercise.dtype, PUBLIC_DECIMALS)
 
-    def beside(self, name: str, sizes: Mapping[str, int]) -> Draw:
+    def beside(self, name: str, sizes: Mapping[str, int], signs: bool = False) -> Draw:
         """Return a draw of its own, of the same seed, with other sizes for some axes.
 
         Its numbers have all their digits, since nobody works them by hand.
         """
         own = {**self._sizes, **sizes}
-        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype)
+        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, signs=signs)
 
     @cached_property
     def _generator(self) -> np.random.Generator:
@@ -69,7 +72,14 @@ class Draw:
     @property
     def identity(self) -> tuple[object, ...]:
         """What its numbers follow from: draws of one identity draw the same."""
-        return (*self._sizes.items(), self._seed, self._name, self._dtype, self._decimals)
+        return (
+            *self._sizes.items(),
+            self._seed,
+            self._name,
+            self._dtype,
+            self._decimals,
+            self._signs,
+        )
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -91,7 +101,11 @@ class Draw:
 
     def shaped(self, *shape: int, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of a shape given in numbers."""
-        array = scale * self._generator.standard_normal(shape)
+        if self._signs:
+            drawn = self._generator.integers(2, size=shape) * 2.0 - 1.0
+        else:
+            drawn = self._generator.standard_normal(shape)
+        array = scale * drawn
         rounded = array if self._decimals is None else array.round(self._decimals)
         return rounded.astype(self._dtype)
 

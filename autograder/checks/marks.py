@@ -10,6 +10,7 @@ import pytest
 from autograder.judging.conditions import STANDING
 
 Item = TypeVar("Item", bound=pytest.Item)
+SHOWN_BY_LAYER = "long_axes_alone"
 _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
 _ONLY_TELLS = pytest.StashKey[bool]()
@@ -69,6 +70,11 @@ def only_tells(item: pytest.Item) -> bool:
 def let_only_tell(item: pytest.Item) -> None:
     """Have a check run only where its step fails."""
     item.stash[_ONLY_TELLS] = True
+
+
+def is_shown_by_layer(item: pytest.Item) -> bool:
+    """Say whether a check asks a function what a layer that is right has shown already."""
+    return item.name == f"{STANDING}{SHOWN_BY_LAYER}"
 
 
 def is_run_again(item: pytest.Item) -> bool:

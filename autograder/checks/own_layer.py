@@ -27,7 +27,8 @@ def faulty_steps(
     """Return the steps that are right alone, but that a leaning step cannot do with.
 
     before: the steps in front of it, all of which the reference answers for when it passes. One
-    at a time, those that are right alone are given back to the student. Those of `exempt` make
+    at a time, those that are right alone are given back to the student, the last one first: a step
+    that calls another is tried with the reference's in its place. Those of `exempt` make
     what the layer keeps: what becomes of that is the layer's own doing. None when the code got
     stuck on the way.
     """
@@ -41,7 +42,7 @@ def faulty_steps(
     cured = passes(replaced)
     if not cured:
         return None if cured is None else ()
-    for name in (name for name in right if name not in left):
+    for name in (name for name in reversed(right) if name not in left):
         fewer = tuple(other for other in replaced if other != name)
         goes = passes(fewer) if name in replaced else False
         if goes is None:

@@ -14,7 +14,7 @@ from autograder.checks.check_questions import UNFIT, QuestionSource
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts
-from autograder.checks.sizes import Sizes
+from autograder.checks.sizes import LongQuestion, Sizes
 from autograder.checks.student import Student
 from autograder.checks.varied_request import (
     by_position,
@@ -34,9 +34,10 @@ StandingCheck = Callable[[Student, Draw], None]
 SourcePair = tuple[QuestionSource, QuestionSource]
 
 LARGER = 1024  # a power of 2, so that no digit is lost
-# Scores are the square of it: far above 709, where exp overflows in float64, and some are below
-# -1e4, which is no mask.
-LARGE_INPUTS = 256
+# Scores are the square of it: far above 709, where exp overflows in float64. Many are below -1e4,
+# which is no mask, and none is below -1e5, which is one.
+LARGE_INPUTS = 128
+MANY_SEQUENCES = 24  # so that some first token has such a score, and sees nothing else
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,17 @@ def at_sizes(sources: Mapping[QuestionSource, int | None], sized: Sized) -> Stan
     return check
 
 
+def at_long_axes(questions: Sequence[LongQuestion]) -> StandingCheck:
+    """The answers are right with axes longer than any that code may have been written for."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for each in questions:
+            asked = each.source.question(draw, "long", each.sizes, signs=True)
+            student.ask(asked.request).agrees_if_in_time()
+
+    return check
+
+
 def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
     """A softmax is right for rows that hold very large and very small numbers."""
 
@@ -182,7 +194,7 @@ def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
-def with_large_inputs(sources: Sequence[QuestionSource], dtype: str) -> StandingCheck:
+def with_large_inputs(sources: Sequence[QuestionSource], sizes: Sizes, dtype: str) -> StandingCheck:
     """A layer is right for token vectors that hold large numbers, as its softmax has to be."""
 
     def check(student: Student, draw: Draw) -> None:
@@ -190,7 +202,7 @@ def with_large_inputs(sources: Sequence[QuestionSource], dtype: str) -> Standing
             student.ask(source.kept("large", draw, partial(enlarged, source, draw))).agrees()
 
     def enlarged(source: QuestionSource, draw: Draw) -> Request:
-        request = source.question(draw, "large", {}).request
+        request = source.question(draw, "large", sizes).request
         first, *others = request.method_arguments
         tokens = LARGE_INPUTS * first
         tokens[..., 1:2, :] = 0.0  # a token of zeros has scores of 0, which are scores too

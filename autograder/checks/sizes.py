@@ -9,7 +9,7 @@ reference.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -21,11 +21,18 @@ from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.judging.expectation import Agrees
 from autograder.model.exercise import Exercise
-from autograder.protocol.wire import arrays_in
+from autograder.model.request import Request
+from autograder.protocol.wire import Value, arrays_in
 
 Sizes = Mapping[str, int]
 
 LARGER = 3  # times the usual size
+# Of one axis, while the others are small: longer than what code may have been written for, such as
+# a mask of 256 tokens. Where the heads share an axis, it is the first of these that they can share.
+LONG = (270, 272, 275, 276, 280, 288)
+# Of a step that is given nothing but sizes, as one that makes a mask is.
+LONG_ALONE = (1_040,)
+MOST_NUMBERS = 100_000  # of a long result, where its other axes can be smaller
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,39 @@ def other_sizes(sources: Sequence[QuestionSource], exercise: Exercise, public: b
         more = {**found, axis: size // 2}
         found = more if size >= 4 and trials.fit(more) else found
     return found
+
+
+@dataclass(frozen=True)
+class LongQuestion:
+    """A question of `source` with one long axis: its sizes, and how many numbers it takes.
+
+    given: numbers that it hands over. expected: numbers in the answer.
+    """
+
+    source: QuestionSource
+    axis: str
+    sizes: Sizes
+    given: int
+    expected: int
+
+
+def long_questions(
+    source: QuestionSource, exercise: Exercise, public: bool
+) -> Iterator[LongQuestion]:
+    """Give a question with a long axis for each axis that can be long."""
+    trials = _Trials((source,), exercise, public)
+    for axis in trials.axes:
+        if sizes := trials.long(axis):
+            yield LongQuestion(source, axis, sizes, *trials.numbers(sizes))
+
+
+def many_sequences(
+    sources: Sequence[QuestionSource], exercise: Exercise, public: bool, count: int
+) -> Sizes:
+    """Return `count` for the first axis, if the questions can be asked with that."""
+    trials = _Trials(tuple(sources), exercise, public)
+    sizes = {axis: count for axis in list(trials.axes)[:1]}
+    return sizes if trials.fit(sizes) else {}
 
 
 def _joined(sizes: Sequence[Sizes]) -> Sizes:
@@ -158,6 +198,43 @@ class _Trials:
             found = next(filter(self.fit, tried), found)
         return found
 
+    def long(self, axis: str) -> Sizes:
+        """Return sizes with a long axis and small others; {} where it cannot be long.
+
+        Others have size 2, so that there is more than one of everything, and 1 where the result
+        would be large. Beside another long axis, there is one sequence.
+        """
+        if self._keys({axis: 2 * self.axes[axis]}) == self._usual:
+            return {}  # nothing that is asked has this axis
+        sizes = LONG if self._gives_arrays else LONG_ALONE
+        found = next(filter(self.fit, ({axis: size} for size in sizes)), {})
+        first = next(iter(self.axes))
+        others = [other for other in self.axes if other != axis] if found else []
+        for other in others:
+            # With one long sequence in a batch, scores are large enough.
+            smaller = ({**found, other: size} for size in ((1,) if other == first else (2, 1)))
+            found = next(filter(self.fit, smaller), found)
+        for other in others:
+            if self.numbers(found)[1] > MOST_NUMBERS and self.fit({**found, other: 1}):
+                found = {**found, other: 1}
+        return found
+
+    def numbers(self, sizes: Sizes) -> tuple[int, int]:
+        """Return how many numbers the questions hand over, and how many are expected."""
+        draw, given = self._draw(), {**self._base, **sizes}
+        asked = [source.question(draw, "sizes", given) for source in self._sources]
+        expected = (each.expectation for each in asked)
+        results = (each.expected for each in expected if isinstance(each, Agrees))
+        return (
+            sum(_count(_given(each.request)) for each in asked),
+            sum(map(_count, results)),
+        )
+
+    @property
+    def _gives_arrays(self) -> bool:
+        """Whether a question hands over an array, or a layer that holds some."""
+        return self.numbers({})[0] > 0
+
     def dependent(self, single: Sizes) -> list[Sizes]:
         """Return sizes for each axis that has size 1 only together with another."""
         found = []
@@ -179,6 +256,14 @@ class _Trials:
         except UNFIT:  # what the reference raises says only that it cannot
             return None
         return [question.request.key for question in questions] if fits else None
+
+
+def _count(value: Value) -> int:
+    return sum(array.size for array in arrays_in(value))
+
+
+def _given(request: Request) -> tuple[Value, ...]:
+    return (*request.arguments, *request.method_arguments, *request.attributes.values())
 
 
 def _is_finite(question: CheckQuestion) -> bool:

@@ -8,7 +8,7 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,24 @@ from autograder.checks.check_questions import UNFIT, QuestionSource, questions_o
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
-from autograder.checks.marks import is_run_again, let_only_tell, let_share_inputs, step_of
+from autograder.checks.marks import (
+    SHOWN_BY_LAYER,
+    is_run_again,
+    let_only_tell,
+    let_share_inputs,
+    step_of,
+)
 from autograder.checks.reference import Reference
-from autograder.checks.sizes import SizePlan, Sizes, other_sizes, size_plan, smaller_sizes
+from autograder.checks.sizes import (
+    LongQuestion,
+    SizePlan,
+    Sizes,
+    long_questions,
+    many_sequences,
+    other_sizes,
+    size_plan,
+    smaller_sizes,
+)
 from autograder.checks.student import Student
 from autograder.checks.varied_request import enlarged_argument, takes_numbers
 from autograder.errors import KitError
@@ -39,7 +54,11 @@ _USES = {
     "memory_layout": "with its input in another order in memory",
     "gradients": "in a backward pass",
 }
-PROPERTIES = (*_USES, "other_precision", "size_1", "large_numbers", "own_draws")
+PROPERTIES = (*_USES, "other_precision", "size_1", "long_axes", "large_numbers", "own_draws")
+# A layer is not asked with a long axis where that takes larger weights than these.
+MOST_GIVEN = 50_000
+# What a function is asked with a long axis in any case holds no more numbers, in and out.
+MOST_ASKED = 10_000
 OTHER_PRECISION = {"float32": "float64", "float64": "float32"}
 
 
@@ -56,7 +75,8 @@ def standing_checks(
     layer = [question.request for step in classes for question in step.questions()]
     layouts = layouts_in(reference, layer)
     sources = [source for step in classes for source in step.values]
-    return [check for step in steps for check in step.checks(layouts, sources)]
+    shown = frozenset(axis for step in classes for axis in step.long_axes)
+    return [check for step in steps for check in step.checks(layouts, sources, shown)]
 
 
 class _HeldStep:
@@ -86,11 +106,15 @@ class _HeldStep:
         return [self._asked(source.item)[source.number] for source in self.values]
 
     def checks(
-        self, layouts: Mapping[str, Layouts], layer: Sequence[QuestionSource]
+        self,
+        layouts: Mapping[str, Layouts],
+        layer: Sequence[QuestionSource],
+        shown: frozenset[str],
     ) -> list[pytest.Item]:
         """Return the standing checks that have something to ask.
 
         layouts: of each step's arguments in the layer. layer: the questions about the layer.
+        shown: the axes that are long in some of them.
         """
         exercise, found = self._reference.exercise, list[pytest.Item]()
         self._keep_one_of_its_own()
@@ -117,7 +141,8 @@ class _HeldStep:
         ]
         if numbers and "large_numbers" not in self._without:
             title, dtype = "inputs that hold large numbers", "float64" if self._torch else ""
-            check = properties.with_large_inputs(numbers, dtype)
+            sizes = many_sequences(numbers, exercise, self._public, properties.MANY_SEQUENCES)
+            check = properties.with_large_inputs(numbers, sizes, dtype)
             found.append(self._item("large_numbers", title, check))
         drawn = [] if "own_draws" in self._without else self._sources(Distributed)
         if drawn:
@@ -131,7 +156,7 @@ class _HeldStep:
             sizes = other_sizes(layers[:1], exercise, self._public)
             check = random_draws.new_every_time(layers[:1], sizes)
             found.append(self._item("own_draws", title, check))
-        return found
+        return [*found, *self._at_long_axes(shown)]
 
     def _keep_one_of_its_own(self) -> None:
         """Let hand-ins share the inputs of all checks but one, the first of values.
@@ -210,6 +235,46 @@ class _HeldStep:
             check = properties.at_sizes(places, sized)
             found.append(self._item(name, title, check))
         return found
+
+    @cached_property
+    def long_axes(self) -> Mapping[str, tuple[LongQuestion, ...]]:
+        """Return the questions with one long axis each, by that axis."""
+        if not self.values or "long_axes" in self._without:
+            return {}
+        sources = self.values
+        if self.is_class:  # one form of its call, that with the most options, takes all its steps
+            sources = [max(sources, key=lambda source: len(self._question(source).keywords))]
+        asked = [
+            each
+            for source in sources
+            for each in long_questions(source, self._reference.exercise, self._public)
+            if not self.is_class or each.given <= MOST_GIVEN
+        ]
+        return {
+            axis: tuple(e for e in asked if e.axis == axis) for axis in {e.axis: 0 for e in asked}
+        }
+
+    def _at_long_axes(self, shown: frozenset[str]) -> list[pytest.Item]:
+        """Return the check with long axes, and that for what a layer shows of a function.
+
+        A function that is right in such a layer is not asked alone (see `marks.is_shown_by_layer`).
+        """
+        asked = [each for found in self.long_axes.values() for each in found]
+        kinds: dict[str, list[LongQuestion]] = {"long_axes": [], SHOWN_BY_LAYER: []}
+        for each in asked:
+            alone = self.is_class or (
+                each.axis not in shown and each.given + each.expected <= MOST_ASKED
+            )
+            kinds["long_axes" if alone or not shown else SHOWN_BY_LAYER].append(each)
+        title = "one axis much longer than the others"
+        return [
+            self._item(name, title, properties.at_long_axes(questions))
+            for name, questions in kinds.items()
+            if questions
+        ]
+
+    def _question(self, source: QuestionSource) -> Request:
+        return self._asked(source.item)[source.number].request
 
     def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
         """Say what is asked of a step at other sizes, and only what applies to it."""

@@ -12,8 +12,9 @@ import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner
+from autograder.checks.collection import Purposes
 from autograder.checks.conversation import ask_together
-from autograder.checks.marks import shares_inputs, step_of
+from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
@@ -45,6 +46,8 @@ class StepJudge:
     _begun: dict[pytest.Item, RunningCheck] = field(default_factory=dict)
     # The steps that each step could lean on.
     _leans_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # The functions that are asked with long axes by themselves, and not only in a layer.
+    _at_length: set[str] = field(default_factory=set)
     # What a step's checks said while it leaned on others: whether all passed, None if it got stuck.
     _leaning: dict[tuple[str, tuple[str, ...]], bool | None] = field(default_factory=dict)
 
@@ -53,11 +56,11 @@ class StepJudge:
 
         What stays open, as after a step that got stuck, is asked when that is judged.
         """
-        reference, checks = self.runner.reference, self.runner.checks
+        reference = self.runner.reference
         steps = takewhile(lambda step: step.name not in reference.layers, reference.exercise.steps)
         runs: list[RunningCheck] = []
         for step in steps:
-            own, _, standing = checks.by_purpose(step.name)
+            own, _, standing = self._by_purpose(step.name)
             runs += self._begin((*own, *standing), self._terms_alone(step))
         ask_together(run.conversation for run in runs)
 
@@ -87,6 +90,54 @@ class StepJudge:
                 return StepVerdict.of(step, checks, leaning=True)
         checks = self._leaned(step, before)
         return StepVerdict.of(step, checks, leaning=all(check.passes for check in checks))
+
+    def at_length(self, steps: tuple[StepVerdict, ...]) -> tuple[StepVerdict, ...]:
+        """Ask functions that pass with long axes, where no layer that passes has shown them so.
+
+        Large questions cost time. A layer is asked them in any case, and the functions with it. One
+        that fails here is judged anew.
+        """
+        shown = {name for step in steps for name in self._shown_by(step, steps)}
+        respondent = self.respondent
+        if not isinstance(respondent, ReadableRespondent) or respondent.may_fix_a_large_size:
+            shown = set()  # what fixes a size above those of the layer is asked with larger ones
+        functions = [step for step in steps if step.name in self.runner.reference.functions]
+        for step in functions:
+            alone = step.passes and not step.leaning
+            if alone and step.name not in shown and self._fails_at_length(step):
+                self._at_length.add(step.name)
+                self._alone.pop(step.name, None)
+        again = list(steps)
+        for place, step in enumerate(steps):
+            if step.name in self._at_length:
+                facts = self.runner.reference.exercise.step(step.name)
+                again[place] = self.judged(facts, again[:place], stuck=False)
+        return tuple(again)
+
+    def _shown_by(self, step: StepVerdict, steps: Sequence[StepVerdict]) -> tuple[str, ...]:
+        """Return the functions of the student's that a layer calls, and passes with."""
+        if step.name not in self.runner.reference.layers or not step.passes:
+            return ()
+        functions = self.runner.reference.functions_before(step.name)
+        missed = {each.name for each in steps if not each.passes or each.leaning}
+        wrong = tuple(name for name in functions if name in missed)
+        if step.leaning and not self._leaning.get((step.name, wrong)):
+            return ()
+        facts = self.runner.reference.exercise.step(step.name)
+        called = (name for name in functions if self._may_call(facts, (name,)))
+        return tuple(name for name in called if name not in wrong)
+
+    def _fails_at_length(self, step: StepVerdict) -> bool:
+        terms = self._terms_alone(self.runner.reference.exercise.step(step.name))
+        items = filter(is_shown_by_layer, self.runner.checks.of_step(step.name))
+        return any(map(_found, self._judged_runs(self._asked(items, terms))))
+
+    def _by_purpose(self, name: str) -> Purposes:
+        """Return the checks of a step that decide, those that only tell, and the standing ones."""
+        own, telling, standing = self.runner.checks.by_purpose(name)
+        if name not in self._at_length:
+            standing = [item for item in standing if not is_shown_by_layer(item)]
+        return own, telling, standing
 
     def leans_on(self, name: str) -> tuple[str, ...]:
         """Return the steps before one whose right answers could change what it does."""
@@ -123,7 +174,7 @@ class StepJudge:
 
     def _first(self, step: Step) -> list[pytest.Item]:
         """Return the first check of values of a step, if it has any."""
-        own, _, _ = self.runner.checks.by_purpose(step.name)
+        own, _, _ = self._by_purpose(step.name)
         return [item for item in own if not shares_inputs(item)][:1]
 
     def _tried(self, step: Step, wrong: tuple[str, ...]) -> tuple[CheckVerdict, ...]:
@@ -191,7 +242,7 @@ class StepJudge:
         return checks
 
     def _checks(self, step: Step, terms: CheckTerms) -> tuple[CheckVerdict, ...]:
-        own, telling, standing = self.runner.checks.by_purpose(step.name)
+        own, telling, standing = self._by_purpose(step.name)
         # While it leans on all steps before it, it will hardly pass: then the rest can wait.
         hopeful = not (terms.leaning_on and terms.names)
         runs = self._asked((*own, *standing) if hopeful else own, terms)

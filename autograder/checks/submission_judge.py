@@ -70,7 +70,8 @@ class SubmissionJudge:
             judged.append(judge.judged(step, judged, _stuck(judged) is not None))
             on_step(judged[-1])
         layers = self._runner.reference.layers
-        steps = without_blame(judge.charged(tuple(judged)), layers)
+        asked = tuple(judged) if _stuck(judged) else judge.at_length(tuple(judged))
+        steps = without_blame(judge.charged(asked), layers)
         whole = self._whole(steps, chain)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         told, remarks = self._told(earned, respondent)

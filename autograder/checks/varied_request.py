@@ -27,10 +27,12 @@ FAR_DOWN = {"float32": 1016.0, "float64": 2.0**14}
 
 
 def spread_out(scores: np.ndarray) -> np.ndarray:
-    """Rows that each hold very large and very small scores."""
+    """Rows that each hold very large and very small scores, the largest in another place each."""
     largest = LARGE[scores.dtype.name]
-    large = np.resize(np.array([largest, 0.0, -largest]), scores.shape[-1])
-    return (_rounded(scores) + large).astype(scores.dtype)
+    row = np.resize(np.array([largest, 0.0, -largest]), scores.shape[-1])
+    large = np.stack([np.roll(row, place) for place in range(scores.shape[-2])])
+    spread: np.ndarray = (_rounded(scores) + large).astype(scores.dtype)
+    return spread
 
 
 def far_down(scores: np.ndarray) -> np.ndarray:

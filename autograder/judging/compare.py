@@ -31,8 +31,9 @@ from autograder.judging.value_words import (
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
-# Scores at or below this are forbidden: their share after a softmax is 0 in every precision.
-FLOOR = -1e4
+# Scores at or below this are forbidden: their share after a softmax is 0 beside every score that a
+# check asks with. Those get below -1e4 (see `properties.LARGE_INPUTS`), which therefore is no mask.
+FLOOR = -1e5
 _DIGITS = (4, 6, 8, 10)  # of a number that is quoted
 
 CompareOne = Callable[[Value, np.ndarray, str, "str | None", "ResultSpec"], "Finding | None"]

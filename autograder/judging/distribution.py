@@ -145,6 +145,8 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
             off = float(array.mean()) / deviation
             return _Fault("mean", name, off, sentence, look=draw_words(array, mean, "mean"))
+    if len(arrays) > 1 and (together := _spread_together(arrays, deviation)):
+        return together
     tied = _tied(arrays)
     if tied is not None:
         return tied
@@ -174,6 +176,19 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             sentence = f"The numbers of `{name}` do not follow a normal distribution."
             return _Fault("normal", name, tails, sentence, look=draw_words(array, mean))
     return None
+
+
+def _spread_together(arrays: Mapping[str, np.ndarray], deviation: float) -> _Fault | None:
+    """Return the fault of a spread that only shows in all arrays together."""
+    numbers = np.concatenate([array.ravel() for array in arrays.values()])
+    spread = float(numbers.std())
+    if abs(spread / deviation - 1) < ERRORS / np.sqrt(2 * numbers.size):
+        return None
+    sentence = (
+        f"The standard deviation of all {numbers.size} numbers together is {spread:.3g}, but "
+        f"{deviation} is expected."
+    )
+    return _Fault("spread of all", "all", spread / deviation, sentence, numbers)
 
 
 def _is_normalized(array: np.ndarray, mean: float, deviation: float) -> bool:

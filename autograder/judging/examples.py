@@ -174,6 +174,7 @@ def _expectation(expectation: Expectation) -> dict[str, Any]:
             facts["gradients"] = [written_value(each, DIGITS) for each in expectation.gradients]
             facts["gradient_names"] = list(expectation.gradient_names)
             facts["observations"] = list(expectation.observations)
+            facts |= {"may_be_slow": True} if expectation.may_be_slow else {}
         case LinearLayers(expected):
             facts["expected"] = written_value(expected, DIGITS)
         case Refused():
@@ -252,7 +253,8 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
             gradients = tuple(read_value(each) for each in facts.get("gradients", ()))
             names = tuple(facts.get("gradient_names", ()))
             seen = tuple(facts.get("observations", ()))
-            return Agrees(read_value(facts["expected"]), form, gradients, names, seen)
+            slow = facts.get("may_be_slow", False)
+            return Agrees(read_value(facts["expected"]), form, gradients, names, seen, slow)
         case "distributed":
             shapes = tuple(np.zeros(shape) for shape in facts["shapes"])
             return Distributed(shapes, form, facts["mean"], facts["deviation"])

@@ -26,6 +26,9 @@ from autograder.protocol.wire import Value, arrays_in
 # A name that a student's process gives is quoted only when it can be an attribute's.
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _LONGEST_NAME, _MOST_NAMES = 60, 16
+# Of the usual sizes, the checks before it have been passed.
+_ONLY_LONG = "With shorter axes it is right. Is there a number in your code that fixes a size?"
+_SLOW = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
 
 
 class CheckFailed(Exception):
@@ -43,7 +46,8 @@ class Agrees:
     Nothing else has changed: neither the arguments nor a setting of the library. After a backward
     pass, `gradients` are expected, one for each of `gradient_names` (`Returned.gradients` says in
     which order); where None is expected, anything may arrive. `observations` are those that the
-    reference gives too.
+    reference gives too. If `may_be_slow`, code that does not come to an end within the time and
+    memory of a call is not wrong: nobody has asked for it to be fast.
     """
 
     expected: Value
@@ -51,6 +55,7 @@ class Agrees:
     gradients: tuple[Value, ...] = ()
     gradient_names: tuple[str, ...] = ()
     observations: tuple[str, ...] = ()
+    may_be_slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,11 @@ class Refused:
 
 
 Expectation = Agrees | Distributed | LinearLayers | Refused
+
+
+def may_be_slow(expectation: Expectation) -> bool:
+    """Say whether code that takes too long for so large a question is not wrong."""
+    return isinstance(expectation, Agrees) and expectation.may_be_slow
 
 
 def judge(
@@ -102,7 +112,11 @@ def _agrees(
     describe: bool,
 ) -> Finding | None:
     expected, form = expectation.expected, expectation.form
+    if expectation.may_be_slow and isinstance(reply, Failed) and reply.outcome in _SLOW:
+        return None
     finding = diagnose(reply, expected, form, candidates, request, describe)
+    if finding and not finding.misconception and expectation.may_be_slow and describe:
+        finding = replace(finding, look=f"{_ONLY_LONG} {finding.look}".strip())
     if isinstance(reply, Failed):
         return finding
     if finding:

@@ -249,6 +249,11 @@ class ReadableRespondent(Protocol):
         """Say whether `step` may call one of the `others`; True where the text does not tell."""
         ...
 
+    @property
+    def may_fix_a_large_size(self) -> bool:
+        """Whether the text holds a whole number of hundreds or more, as a fixed size would be."""
+        ...
+
 
 @runtime_checkable
 class ContinuingRespondent(Protocol):

@@ -33,6 +33,10 @@ from autograder.submission.step_calls import may_call
 _MOST_LOADS = 4
 _MOST_REMARKS = 3
 _OWN_PLACE = re.compile(r" \((?:cell \d+, )?line \d+\)$")  # a syntax error's; it is said anyway
+# 1024, 2 ** 10 and 1 << 10.
+_LARGE_SIZE = re.compile(
+    r"(?<![\w.])([1-9]\d{2,6}|[1-9]\d?_\d{3})(?![\w.])|(\*\*|<<)\s*([6-9]|[12]\d)\b"
+)
 # What code that does not finish does; for other outcomes, there is no reason to leave it out.
 _ENDLESS = {
     Outcome.TIMED_OUT: "takes longer than a submission may",
@@ -105,6 +109,12 @@ class Loaded:
     def may_call(self, step: str, others: Collection[str]) -> bool:
         """Say whether one step may call others; see `ReadableRespondent`."""
         return may_call(self._cells, step, others)
+
+    @property
+    def may_fix_a_large_size(self) -> bool:
+        """Whether the text holds a whole number of hundreds or more; see `ReadableRespondent`."""
+        lines = (line.partition("#")[0] for cell in self._cells for line in cell.split("\n"))
+        return any(map(_LARGE_SIZE.search, lines))
 
     def _explained(self, request: Request, reply: Reply) -> Reply:
         """Return a reply that says why what should be there is not, if that was seen."""

@@ -60,6 +60,7 @@ class _Statements:
     binding: dict[str, list[_Statement]]
     touched: frozenset[str]
     stored: frozenset[str]
+    named: dict[str, frozenset[str] | None]  # through each name that was looked at so far
 
 
 def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
@@ -76,7 +77,9 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
         if name in others:
             return True
         seen.add(name)
-        named = _named_through(name, statements)
+        if name not in statements.named:
+            statements.named[name] = _named_through(name, statements)
+        named = statements.named[name]
         if named is None:
             return True
         waiting |= named - seen
@@ -104,7 +107,7 @@ def _statements(cells: tuple[str, ...]) -> _Statements | None:
                 binding.setdefault(name, []).append(statement)
             touched |= names.touched
             stored |= names.stored
-    return _Statements(binding, frozenset(touched), frozenset(stored))
+    return _Statements(binding, frozenset(touched), frozenset(stored), {})
 
 
 def _named_through(name: str, statements: _Statements) -> frozenset[str] | None:

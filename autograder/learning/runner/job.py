@@ -21,6 +21,7 @@ from autograder.judging import stopped_code
 from autograder.judging.asking import AskedExample, is_asked_after, settled
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example
+from autograder.judging.expectation import may_be_slow
 from autograder.judging.inprocess import report
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.unreadable_code import not_python
@@ -171,6 +172,8 @@ class Job:
             with self._watchdog.limit(self._facts["seconds"]):
                 return self._questions.ask(example, self._names)
         except (StillRunning, TooMuchPrinted, Blocked) as error:
+            if isinstance(error, StillRunning) and may_be_slow(example.expectation):
+                return AskedExample(example, None, None)
             return AskedExample(example, None, self._stopped(example.step, error))
 
     def _stopped(self, step: str, error: StillRunning | TooMuchPrinted | Blocked) -> Finding:
