@@ -14,6 +14,7 @@ _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
 _ONLY_TELLS = pytest.StashKey[bool]()
 _SHARES_INPUTS = pytest.StashKey[bool]()
+_PROPERTIES = pytest.StashKey[tuple[str, ...]]()
 
 
 def step_of(item: pytest.Item) -> str | None:
@@ -69,6 +70,16 @@ def only_tells(item: pytest.Item) -> bool:
 def let_only_tell(item: pytest.Item) -> None:
     """Have a check run only where its step fails."""
     item.stash[_ONLY_TELLS] = True
+
+
+def properties_of(item: pytest.Item) -> tuple[str, ...]:
+    """Return what a standing check holds its step to, as an author switches it off."""
+    return item.stash.get(_PROPERTIES, ())
+
+
+def let_hold(item: pytest.Item, properties: tuple[str, ...]) -> None:
+    """Say what a standing check holds its step to."""
+    item.stash[_PROPERTIES] = properties
 
 
 def is_run_again(item: pytest.Item) -> bool:

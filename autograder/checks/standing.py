@@ -19,7 +19,13 @@ from autograder.checks.check_questions import UNFIT, QuestionSource, questions_o
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.checks.layouts import Layouts, layouts_in
-from autograder.checks.marks import is_run_again, let_only_tell, let_share_inputs, step_of
+from autograder.checks.marks import (
+    is_run_again,
+    let_hold,
+    let_only_tell,
+    let_share_inputs,
+    step_of,
+)
 from autograder.checks.reference import Reference
 from autograder.checks.sizes import SizePlan, Sizes, other_sizes, size_plan, smaller_sizes
 from autograder.checks.student import Student
@@ -171,7 +177,8 @@ class _HeldStep:
             ("eval", "train") if self._torch and self.is_class else (),
         )
         fitting = properties.fitting_pairs(self.values, draw, plan.equal)
-        return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
+        check = properties.in_every_use(self.values, use, fitting)
+        return [self._item("every_use", title, check, tuple(held))]
 
     def _smaller(self, draw: Draw, usual: Sizes) -> tuple[Sizes, ...]:
         """Return smaller sizes that one instance can be called with: those of the last axis.
@@ -208,7 +215,8 @@ class _HeldStep:
                 used=used,
             )
             check = properties.at_sizes(places, sized)
-            found.append(self._item(name, title, check))
+            varied = ("size_1",) * bool(single) + ("other_precision",) * bool(dtype)
+            found.append(self._item(name, title, check, varied))
         return found
 
     def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
@@ -249,7 +257,11 @@ class _HeldStep:
         except UNFIT:  # where it is asked with these sizes, it raises again and is reported
             return ()
 
-    def _item(self, name: str, title: str, check: properties.StandingCheck) -> pytest.Item:
+    def _item(
+        self, name: str, title: str, check: properties.StandingCheck, held: tuple[str, ...] = ()
+    ) -> pytest.Item:
+        """Return a check; `held` are the properties it is about, where its name is none of them."""
+
         def standing(student: Student, draw: Draw) -> None:
             check(student, draw)
 
@@ -260,6 +272,7 @@ class _HeldStep:
             originalname=f"{STANDING}{name.partition('[')[0]}",
             callobj=standing,
         )
+        let_hold(item, held or (name,))
         item.add_marker(pytest.mark.step(self._step.name))
         item.add_marker(pytest.mark.stays("every step is held to it"))
         if any(own.get_closest_marker("public") for own in self._items):

@@ -24,7 +24,9 @@ def written_value(value: Value, digits: int | None = None) -> Any:
     """Return a value as JSON; its numbers exactly, or rounded to `digits` that count."""
     if isinstance(value, np.ndarray):
         # As text, so that an array stays on one line.
-        return {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
+        facts = {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
+        # Nested lists say how many numbers there are along each axis, unless there are none.
+        return facts if value.size else {**facts, "shape": list(value.shape)}
     if isinstance(value, Seed):
         return {"seed": value.seed}
     if isinstance(value, Linear):
@@ -55,7 +57,8 @@ def read_value(facts: Any) -> Value:
         return facts
     if "numbers" in facts:
         numbers = _floats(json.loads(facts["numbers"]))
-        return np.array(numbers, dtype=facts["dtype"])
+        array = np.array(numbers, dtype=facts["dtype"])
+        return array.reshape(facts["shape"]) if "shape" in facts else array
     if "seed" in facts:
         return Seed(facts["seed"])
     if "opaque" in facts:
