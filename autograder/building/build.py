@@ -1,15 +1,15 @@
 """Builds an exercise: `solutions/<name>/` in, `assignments/<name>/` out.
 
 The files are made in memory, searched for leaks, and only then written, so a
-failed build changes nothing. The same solution gives the same bytes, which is how
-a stale assignment is noticed.
+failed build changes nothing. It tells all faults that it can find. The same solution
+gives the same bytes, which is how a stale assignment is noticed.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,14 @@ from autograder.building.public_facts import render_public
 from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
 from autograder.building.student_notebook import render_notebook
-from autograder.errors import KitError
+from autograder.errors import Faults, KitError
 from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, read_exercise
-from autograder.model.files import write_whole
+from autograder.model.files import write_all_whole
 
 EXAMPLES = "examples.json"
 Examples = Callable[[Path], str]
+# What lies beside a solution: made from its folder and the text of its worked examples.
+Beside = Callable[[Path, str], Mapping[str, str]]
 # Folders that tools leave behind; they are not part of an assignment.
 TRACES = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")
 
@@ -46,27 +48,34 @@ def build(
     leak, nothing is written and `KitError` is raised.
     """
     name, files = _render(solution_folder, examples, whole)
-    _write(assignments / name, files)
-    return tuple(assignments / name / file for file in files)
+    placed = {assignments / name / file: text for file, text in files.items()}
+    write_all_whole(placed)
+    return tuple(placed)
 
 
 def build_all(
-    solution_folders: Sequence[Path], assignments: Path, examples: Examples | None = None
+    solution_folders: Sequence[Path],
+    assignments: Path,
+    examples: Examples | None = None,
+    beside: Beside | None = None,
 ) -> dict[str, tuple[Path, ...]]:
     """Write the assignments of several exercises; return the paths of the files of each.
 
-    All are made before the first is written, so an error in one leaves every assignment as it was,
-    and what is written is written whole. Raises `KitError` as `build` does.
+    With `beside`, what it makes is written beside each solution, too. All is made before the first
+    file is written, so an error in one exercise leaves everything as it was. Raises `KitError` as
+    `build` does, with the faults of all exercises.
     """
-    made = dict(_render(folder, examples) for folder in solution_folders)
-    for name, files in made.items():
-        _write(assignments / name, files)
-    return {name: tuple(assignments / name / file for file in made[name]) for name in made}
-
-
-def _write(folder: Path, files: dict[str, str]) -> None:
-    for file, text in files.items():
-        write_whole(folder / file, text)
+    faults, made, placed = Faults(), dict[str, tuple[Path, ...]](), dict[Path, str]()
+    for folder in solution_folders:
+        with faults.noted():
+            name, files = _render(folder, examples)
+            own = {assignments / name / file: text for file, text in files.items()}
+            more = beside(folder, files[EXAMPLES]) if beside else {}
+            placed |= own | {folder / file: text for file, text in more.items()}
+            made[name] = tuple(own)
+    faults.refuse()
+    write_all_whole(placed)
+    return made
 
 
 def stale(
@@ -137,17 +146,21 @@ def _render(
             cure="give the folder and the exercise the same name",
         )
     solution = read_solution(exercise)
-    refuse_wrong_facts(exercise, solution)
-    cells = taught(exercise, solution, read_cells(solution), whole)
-    refuse_badly_folded(solution, (cell.source for cell in cells if not cell.code))
-    files = {
-        f"{exercise.name}.py": render_stub(exercise, cells),
-        f"{exercise.name}.ipynb": render_notebook(exercise, cells),
-        "README.md": render_checklist(exercise, solution),
-        MANIFEST: render_public(exercise),
-    }
-    if examples is not None:
-        files[EXAMPLES] = examples(whole or solution_folder)
+    faults, files = Faults(), dict[str, str]()
+    with faults.noted():
+        refuse_wrong_facts(exercise, solution)
+    with faults.noted():
+        cells = taught(exercise, solution, read_cells(solution), whole)
+        refuse_badly_folded(solution, (cell.source for cell in cells if not cell.code))
+        files[f"{exercise.name}.py"] = render_stub(exercise, cells)
+        files[f"{exercise.name}.ipynb"] = render_notebook(exercise, cells)
+    with faults.noted():
+        files["README.md"] = render_checklist(exercise, solution)
+        files[MANIFEST] = render_public(exercise)
+    with faults.noted():
+        if examples is not None:
+            files[EXAMPLES] = examples(whole or solution_folder)
+    faults.refuse()
     costs = solution_folder / MISTAKE_COSTS
     if exercise.plays and costs.is_file():
         files[MISTAKE_COSTS] = costs.read_text(encoding="utf-8")

@@ -12,17 +12,18 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from autograder.building.regions import Solution
-from autograder.errors import KitError
+from autograder.errors import Faults, KitError
 from autograder.model.exercise import MANIFEST, Exercise, Step
 
 
 def refuse_wrong_facts(exercise: Exercise, solution: Solution) -> None:
-    """Raise `KitError` for the first fact that is missing or cannot be meant."""
+    """Raise `KitError` for every fact that is missing or cannot be meant."""
     tree = ast.parse("\n".join(solution.lines))
-    wrong = [*_of_exercise(exercise), *_of_steps(exercise), *_of_names(exercise, tree)]
-    if wrong:
-        fact, cure = wrong[0]
-        raise KitError(fact, place=str(exercise.folder / MANIFEST), cure=cure)
+    faults, place = Faults(), str(exercise.folder / MANIFEST)
+    for fact, cure in (*_of_exercise(exercise), *_of_steps(exercise), *_of_names(exercise, tree)):
+        with faults.noted():
+            raise KitError(fact, place=place, cure=cure)
+    faults.refuse()
 
 
 def _of_exercise(exercise: Exercise) -> Iterator[tuple[str, str]]:

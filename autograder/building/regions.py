@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.errors import KitError
+from autograder.errors import Faults, KitError
 from autograder.model.exercise import MANIFEST, SOLUTION, Exercise
 from autograder.model.signature import Definition
 from autograder.submission.definitions import DefinitionNode, top_level
@@ -62,15 +62,19 @@ def read_solution(exercise: Exercise) -> Solution:
     spans = _spans(path, lines)
     regions = tuple(_region(path, lines, span, functions) for span in spans)
     covered = {region.function for region in regions}
+    faults = Faults()
     for name, function in functions:
         given = "." in name and GIVEN in lines[function.lineno - 1]
         if name not in covered and not given:
-            raise KitError(
-                f"{name} has no solution region, so it would be handed out solved",
-                place=f"{path}:{function.lineno}",
-                cure=f"put {BEGIN} and {END} around the student's part, "
-                f"or, for a method that students are given, {GIVEN!r} after its def",
-            )
+            with faults.noted():
+                raise KitError(
+                    f"{name} has no solution region, so it would be handed out solved",
+                    place=f"{path}:{function.lineno}",
+                    cure=f"put {BEGIN} and {END} around the student's part"
+                    + f", or, for a method that students are given, {GIVEN!r} after its def"
+                    * ("." in name),
+                )
+    faults.refuse()
     for name, node in definitions.items():
         if not any(region.function.split(".")[0] == name for region in regions):
             raise KitError(

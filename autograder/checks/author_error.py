@@ -9,9 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.checks.marks import step_of
+from autograder.checks.marks import properties_of, step_of
 from autograder.errors import KitError
-from autograder.judging.conditions import STANDING
 from autograder.model.exercise import GRADERS, SOLUTION, Exercise
 from autograder.model.machine_fault import fault_of
 from autograder.model.origin import at_its_origin
@@ -77,12 +76,11 @@ def wrong_checks(exercise: Exercise, fact: str, cure: str, line: str = "") -> Ki
 def failed_by_reference(exercise: Exercise, check: pytest.Item, finding: str) -> KitError:
     """Return the error on a reference that does not pass a check, its own or a standing one."""
     cure = "correct the check or the reference"
-    if check.name.startswith(STANDING):
-        name = check.name.removeprefix(STANDING).partition("[")[0]
-        cure += (
-            "; if this need not hold for the step, write below "
-            f'[grading.without.{step_of(check)}]: {name} = "the reason"'
-        )
+    if properties := properties_of(check):
+        which = "this need not hold" if len(properties) == 1 else "some of these need not hold"
+        lines = ", ".join(f'{name} = "the reason"' for name in properties)
+        head = f"[grading.without.{step_of(check)}]"
+        cure += f"; if {which} for the step, write below {head}: {lines}"
     return wrong_checks(exercise, f"the reference fails the check {check.name}: {finding}", cure)
 
 

@@ -31,7 +31,7 @@ def run_graders(plugin: GradingPlugin) -> None:
         raise KitError(
             f"pytest cannot run the checks ({exit_code!r})",
             place=str(graders),
-            cure="run pytest on the file's imports and correct what it says",
+            cure=f"run `python -m pytest --collect-only {graders}` and correct what it says",
         )
 
 

@@ -15,6 +15,7 @@ _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
 _ONLY_TELLS = pytest.StashKey[bool]()
 _SHARES_INPUTS = pytest.StashKey[bool]()
+_PROPERTIES = pytest.StashKey[tuple[str, ...]]()
 
 
 def step_of(item: pytest.Item) -> str | None:
@@ -75,6 +76,16 @@ def let_only_tell(item: pytest.Item) -> None:
 def is_shown_by_layer(item: pytest.Item) -> bool:
     """Say whether a check asks a function what a layer that is right has shown already."""
     return item.name == f"{STANDING}{SHOWN_BY_LAYER}"
+
+
+def properties_of(item: pytest.Item) -> tuple[str, ...]:
+    """Return what a standing check holds its step to, as an author switches it off."""
+    return item.stash.get(_PROPERTIES, ())
+
+
+def let_hold(item: pytest.Item, properties: tuple[str, ...]) -> None:
+    """Say what a standing check holds its step to."""
+    item.stash[_PROPERTIES] = properties
 
 
 def is_run_again(item: pytest.Item) -> bool:

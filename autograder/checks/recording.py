@@ -16,7 +16,7 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.checks.step_judge import KEPT
 from autograder.checks.unsendable import refuse_what_cannot_cross
 from autograder.checks.written_twice import refuse_checks_of_one_name
-from autograder.errors import KitError
+from autograder.errors import Faults, KitError
 from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.conditions import STANDING, without_conditions
 from autograder.judging.distribution import Distributed
@@ -35,27 +35,25 @@ def record_examples(folder: Path) -> str:
     """Return the text of the examples file of the exercise in `folder`.
 
     Raises `KitError` when a step has no public check, hence no worked example, or when a check
-    cannot be run, hands over what does not cross, or contradicts the annotations.
+    cannot be run, hands over what does not cross, or contradicts the annotations; it tells all of
+    these.
     """
     reference = read_reference(folder)
     refuse_checks_of_one_name(folder / GRADERS)
-    examples: list[Example] = []
-
-    def judge(plugin: GradingPlugin) -> None:
-        reference.forget()  # what was drawn while the checks were collected is not repeatable
-        for item in plugin.collected.marked("public"):
-            arrays.seed(0)  # every call draws new layers, but a build must be repeatable
-            plugin.recorded(item, reference, _recorder(reference, item, examples))
-
-    run_graders(GradingPlugin(reference, judge, public=True))
+    faults = Faults()
+    examples = _recorded(reference, faults)
+    faults.refuse()  # a check that does not run has written no example
     shown = {example.step for example in examples}
     for step in reference.exercise.steps:
         if step.name not in shown:
-            raise KitError(
-                f"the step {step.name} has no worked example",
-                place=str(folder / GRADERS),
-                cure="mark one of its checks as public, and let it compare: student(...).agrees()",
-            )
+            with faults.noted():
+                raise KitError(
+                    f"the step {step.name} has no worked example",
+                    place=str(folder / GRADERS),
+                    cure="mark one of its checks as public, and let it compare: "
+                    "student(...).agrees()",
+                )
+    faults.refuse()
     return write_examples(reference.exercise.name, examples)
 
 
@@ -67,19 +65,29 @@ def record_other_examples(folder: Path, step: str, seed: int) -> str:
     reference = read_reference(folder)
     grading = replace(reference.exercise.grading, public_seed=seed)
     drawn = replace(reference, exercise=replace(reference.exercise, grading=grading))
-    return write_examples(drawn.exercise.name, _recorded(drawn, step))
+    faults = Faults()
+    examples = _recorded(drawn, faults, step)
+    faults.refuse()
+    return write_examples(drawn.exercise.name, examples)
 
 
-def _recorded(reference: Reference, step: str = "") -> list[Example]:
-    """Return the worked examples of one step, or of all."""
+def _recorded(reference: Reference, faults: Faults, step: str = "") -> list[Example]:
+    """Return the worked examples of one step, or of all; note the faults of checks."""
     examples: list[Example] = []
 
     def judge(plugin: GradingPlugin) -> None:
         reference.forget()  # what was drawn while the checks were collected is not repeatable
+        sound: dict[str | None, bool] = {}
         for item in plugin.collected.marked("public"):
-            if step in ("", step_of(item)):
+            own = step_of(item)
+            # As in grading: a step that fails a check is held to nothing more.
+            held = not item.name.startswith(STANDING) or sound.get(own, True)
+            if step in ("", own) and held:
                 arrays.seed(0)  # every call draws new layers, but a build must be repeatable
-                plugin.recorded(item, reference, _recorder(reference, item, examples))
+                sound[own] = False
+                with faults.noted():
+                    plugin.recorded(item, reference, _recorder(reference, item, examples))
+                    sound[own] = True
 
     run_graders(GradingPlugin(reference, judge, public=True))
     return examples

@@ -22,6 +22,7 @@ from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import (
     SHOWN_BY_LAYER,
     is_run_again,
+    let_hold,
     let_only_tell,
     let_share_inputs,
     step_of,
@@ -196,7 +197,8 @@ class _HeldStep:
             ("eval", "train") if self._torch and self.is_class else (),
         )
         fitting = properties.fitting_pairs(self.values, draw, plan.equal)
-        return [self._item("every_use", title, properties.in_every_use(self.values, use, fitting))]
+        check = properties.in_every_use(self.values, use, fitting)
+        return [self._item("every_use", title, check, tuple(held))]
 
     def _smaller(self, draw: Draw, usual: Sizes) -> tuple[Sizes, ...]:
         """Return smaller sizes that one instance can be called with: those of the last axis.
@@ -233,7 +235,8 @@ class _HeldStep:
                 used=used,
             )
             check = properties.at_sizes(places, sized)
-            found.append(self._item(name, title, check))
+            varied = ("size_1",) * bool(single) + ("other_precision",) * bool(dtype)
+            found.append(self._item(name, title, check, varied))
         return found
 
     @cached_property
@@ -268,7 +271,7 @@ class _HeldStep:
             kinds["long_axes" if alone or not shown else SHOWN_BY_LAYER].append(each)
         title = "one axis much longer than the others"
         return [
-            self._item(name, title, properties.at_long_axes(questions))
+            self._item(name, title, properties.at_long_axes(questions), ("long_axes",))
             for name, questions in kinds.items()
             if questions
         ]
@@ -314,7 +317,11 @@ class _HeldStep:
         except UNFIT:  # where it is asked with these sizes, it raises again and is reported
             return ()
 
-    def _item(self, name: str, title: str, check: properties.StandingCheck) -> pytest.Item:
+    def _item(
+        self, name: str, title: str, check: properties.StandingCheck, held: tuple[str, ...] = ()
+    ) -> pytest.Item:
+        """Return a check; `held` are the properties it is about, where its name is none of them."""
+
         def standing(student: Student, draw: Draw) -> None:
             check(student, draw)
 
@@ -325,6 +332,7 @@ class _HeldStep:
             originalname=f"{STANDING}{name.partition('[')[0]}",
             callobj=standing,
         )
+        let_hold(item, held or (name,))
         item.add_marker(pytest.mark.step(self._step.name))
         item.add_marker(pytest.mark.stays("every step is held to it"))
         if any(own.get_closest_marker("public") for own in self._items):

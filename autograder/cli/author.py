@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from autograder.cli.kit import FOLDER, example, exercise_folders, out
-from autograder.errors import KitError
+from autograder.errors import Faults, KitError
 
 
 @click.command(epilog=example("attn build --check"))
@@ -19,24 +19,30 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     """Generate assignments/ from solutions/, and the lines to sort beside each solution."""
     from autograder.building.build import build_all, stale
     from autograder.checks.recording import record_examples
-    from autograder.ladder.making import stale_rungs, write_rungs_of
+    from autograder.ladder.making import made_rungs, stale_rungs
 
     target = assignments or solutions.parent / "assignments"
     folders = exercise_folders(solutions)
     if not check:
-        for name, written in build_all(folders, target, examples=record_examples).items():
+        without: list[str] = []
+
+        def beside(folder: Path, examples: str) -> dict[str, str]:
+            rungs = made_rungs(folder, examples)
+            without.extend(f"{folder.name}: {each}" for each in rungs.without)
+            return rungs.files
+
+        built = build_all(folders, target, examples=record_examples, beside=beside)
+        for name, written in built.items():
             out().print(f"{name}: {len(written)} files in {target / name}")
-        for folder in folders:
-            write_rungs_of(folder, target)
+        for sentence in without:
+            out().print(sentence, markup=False, soft_wrap=True)
         return
-    outdated = [
-        each
-        for folder in folders
-        for each in (
-            *stale(folder, target, examples=record_examples),
-            *stale_rungs(folder, target),
-        )
-    ]
+    faults, outdated = Faults(), list[str]()
+    for folder in folders:
+        with faults.noted():
+            outdated += stale(folder, target, examples=record_examples)
+            outdated += stale_rungs(folder, target)
+    faults.refuse()
     if outdated:
         raise KitError(
             f"{len(outdated)} generated files are stale: {'; '.join(outdated)}",

@@ -78,7 +78,8 @@ class Kit(click.Group):
         try:
             return super().invoke(ctx)
         except KitError as error:
-            _tell(error)
+            for each in error.each:
+                _tell(each)
         except (OSError, ImportError, MemoryError) as error:
             fault = fault_of(error)
             if fault is None:

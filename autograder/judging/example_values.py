@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,8 @@ from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 # Of results: two more than the strictest tolerance needs. Inputs are written exactly.
 DIGITS = 8
+# Nobody reads more than these: a larger array is written as its bytes, packed.
+MOST_NUMBERS = 4_096
 
 
 def written_values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
@@ -23,8 +27,13 @@ def written_values(values: Mapping[str, Value], digits: int | None = None) -> di
 def written_value(value: Value, digits: int | None = None) -> Any:
     """Return a value as JSON; its numbers exactly, or rounded to `digits` that count."""
     if isinstance(value, np.ndarray):
+        if value.size > MOST_NUMBERS:
+            packed = base64.b64encode(zlib.compress(value.tobytes(), 9)).decode("ascii")
+            return {"dtype": value.dtype.name, "packed": packed, "shape": list(value.shape)}
         # As text, so that an array stays on one line.
-        return {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
+        facts = {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
+        # Nested lists say how many numbers there are along each axis, unless there are none.
+        return facts if value.size else {**facts, "shape": list(value.shape)}
     if isinstance(value, Seed):
         return {"seed": value.seed}
     if isinstance(value, Linear):
@@ -53,9 +62,13 @@ def read_value(facts: Any) -> Value:
     """Return the value that was written as `facts`."""
     if not isinstance(facts, dict):
         return facts
+    if "packed" in facts:
+        content = zlib.decompress(base64.b64decode(facts["packed"]))
+        return np.frombuffer(content, facts["dtype"]).reshape(facts["shape"]).copy()
     if "numbers" in facts:
         numbers = _floats(json.loads(facts["numbers"]))
-        return np.array(numbers, dtype=facts["dtype"])
+        array = np.array(numbers, dtype=facts["dtype"])
+        return array.reshape(facts["shape"]) if "shape" in facts else array
     if "seed" in facts:
         return Seed(facts["seed"])
     if "opaque" in facts:

@@ -58,11 +58,7 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
     """Read the worked examples of an assignment; raise `KitError` when they cannot be read."""
     file = folder / FILE
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-        if facts["format_version"] != FORMAT_VERSION:
-            raise ValueError(f"format_version is {facts['format_version']}")
-        examples = facts["examples"]
-        return tuple(map(_example, filter(_is_asked, examples)))
+        return examples_in(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise KitError(
             "the worked examples are missing",
@@ -75,6 +71,14 @@ def read_examples(folder: Path) -> tuple[Example, ...]:
             place=str(file),
             cure=f"get {FILE} from the released assignment again",
         ) from None
+
+
+def examples_in(text: str) -> tuple[Example, ...]:
+    """Return the worked examples that `write_examples` has written; raise what it meets if not."""
+    facts = json.loads(text)
+    if facts["format_version"] != FORMAT_VERSION:
+        raise ValueError(f"format_version is {facts['format_version']}")
+    return tuple(map(_example, filter(_is_asked, facts["examples"])))
 
 
 def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:

@@ -5,6 +5,8 @@ watches the clock and interrupts the main thread. If the code cannot be interrup
 `except:` in a loop, a long call of a library), the line is reported and the process ends. The
 limit is in processor time, so the code is not blamed for a busy machine. Code that only waits may
 take three times as long.
+
+In a process that has to live on, as a kernel or a build, use `limited`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import FrameType
+from typing import Any
 
 WALL = 3.0  # the limit in wall time, as a multiple of the limit in processor time
 GRACE = 1.0  # seconds for interrupted code to end
@@ -115,3 +119,65 @@ class Watchdog:
                 self._end()
                 return
             time.sleep(TICK / 10)
+
+
+Tell = Callable[[FrameType, float], None]
+
+
+class GuestWatchdog(Watchdog):
+    """A watchdog that leaves the process alive, and what Ctrl-C does there as it is.
+
+    Code that cannot be interrupted is told of once, and tried again.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._told = False
+        self._before: Any = None
+        self._tell = tell
+        super().__init__(self._tell_once)
+
+    @contextlib.contextmanager
+    def limit(self, processor: float) -> Iterator[None]:
+        """Raise `StillRunning` in the body after `processor` seconds of processor time."""
+        self._told, self._before = False, signal.signal(signal.SIGINT, self._interrupted)
+        try:
+            with super().limit(processor):
+                yield
+        finally:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _listen(self) -> None:
+        pass  # only while there is a limit
+
+    def _end(self) -> None:
+        pass  # it is tried again
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        late = self._over is not None and self._limit is None
+        super()._interrupted(number, frame)
+        if late:  # our own signal, after the code has ended by itself
+            self._over = None
+        elif callable(self._before):  # the person's own interrupt
+            self._before(number, frame)
+
+    def _tell_once(self, frame: FrameType, seconds: float) -> None:
+        if not self._told:
+            self._told = True
+            self._tell(frame, seconds)
+
+
+@contextlib.contextmanager
+def limited(seconds: float, tell: Tell) -> Iterator[None]:
+    """Raise `StillRunning` in the body after `seconds` of processor time, in the main thread.
+
+    Elsewhere there is no limit: only the main thread can be interrupted. `tell` is called for code
+    that catches even that.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    with _guest(tell).limit(seconds) if main else contextlib.nullcontext():
+        yield
+
+
+@cache
+def _guest(tell: Tell) -> GuestWatchdog:
+    return GuestWatchdog(tell)

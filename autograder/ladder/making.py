@@ -15,18 +15,17 @@ from typing import Any
 
 from autograder.building.regions import Solution, read_solution
 from autograder.checks.reference import Reference, read_reference
-from autograder.errors import KitError
 from autograder.judging.examples import FILE as EXAMPLES
-from autograder.judging.examples import Example, read_examples
+from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
+from autograder.judging.stopped_code import still_running
+from autograder.judging.time_limit import StillRunning
 from autograder.ladder.gap import gapped_line
 from autograder.ladder.mistaken_lines import lines_of_mistakes, lines_with_exchanged_names
 from autograder.ladder.quiet_run import quiet_run
 from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, write_rungs
-from autograder.ladder.statements import ReferenceStep, reference_step
-from autograder.model.exercise import SOLUTION
-from autograder.model.files import write_whole
+from autograder.ladder.statements import NoRungs, ReferenceStep, reference_step
 from autograder.model.verdict import Finding, Outcome
 
 MOST_WRONG = 3
@@ -35,13 +34,26 @@ STRAY = ("AttributeError", "NameError", "TypeError", "UnboundLocalError", "Recur
 ENOUGH = 2  # wrong lines: with fewer from mistakes, names are exchanged
 
 
-def write_rungs_of(folder: Path, assignments: Path) -> None:
-    """Write the rungs of the exercise in `folder` beside its solution.
+@dataclass(frozen=True)
+class MadeRungs:
+    """The rungs of an exercise, and a sentence for each step that gets none."""
 
-    Its worked examples are those in `assignments`. Raises `KitError` when the solution does not
-    fit, or when they cannot be read.
+    exercise: str
+    rungs: tuple[Rungs, ...]
+    without: tuple[str, ...]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file that lies beside the solution, by its name."""
+        return {FILE: write_rungs(self.exercise, self.rungs)}
+
+
+def made_rungs(folder: Path, examples: str) -> MadeRungs:
+    """Return the rungs of the exercise in `folder`, whose examples file has the text `examples`.
+
+    They are a help that a step can do without: one whose lines cannot be sorted gets none.
     """
-    write_whole(folder / FILE, _text(folder, assignments))
+    return rungs_of(read_reference(folder), examples_in(examples))
 
 
 def stale_rungs(folder: Path, assignments: Path) -> tuple[str, ...]:
@@ -51,22 +63,22 @@ def stale_rungs(folder: Path, assignments: Path) -> tuple[str, ...]:
         return ()  # which is said of the worked examples
     file = folder / FILE
     there = file.read_text(encoding="utf-8") if file.is_file() else None
-    same = there == _text(folder, assignments)
+    examples = (assignments / name / EXAMPLES).read_text(encoding="utf-8")
+    same = there == made_rungs(folder, examples).files[FILE]
     return () if same else (f"{name}/{FILE} {'is missing' if there is None else 'differs'}",)
 
 
-def _text(folder: Path, assignments: Path) -> str:
-    reference = read_reference(folder)
-    examples = read_examples(assignments / reference.exercise.name)
-    return write_rungs(reference.exercise.name, rungs_of(reference, examples))
-
-
-def rungs_of(reference: Reference, examples: Sequence[Example]) -> tuple[Rungs, ...]:
-    """Return the rungs of every step that has some."""
-    solution = read_solution(reference.exercise)
-    steps = (step.name for step in reference.exercise.steps)
-    made = (_Maker(reference, solution, name, examples).made() for name in steps)
-    return tuple(each for each in made if len(each.lines) > 1)
+def rungs_of(reference: Reference, examples: Sequence[Example]) -> MadeRungs:
+    """Return the rungs of every step that can have some."""
+    exercise, solution = reference.exercise, read_solution(reference.exercise)
+    made, without = list[Rungs](), list[str]()
+    for step in exercise.steps:
+        try:
+            made.append(_Maker(reference, solution, step.name, examples).made())
+        except NoRungs as reason:
+            without.append(f"no lines to sort for {step.name}: {reason}")
+    rungs = tuple(each for each in made if len(each.lines) > 1)
+    return MadeRungs(exercise.name, rungs, tuple(without))
 
 
 def defined(names: Mapping[str, Any], step: str, code: str) -> dict[str, Any]:
@@ -89,7 +101,9 @@ class _Maker:
         step = reference_step(self.solution, self.name)
         true = tuple(each.line for each in step.statements)
         bare = Rungs(self.name, step.frame, true)
-        self._refuse_wrong_reference(bare)
+        finding = self._finding(bare.code(bare.true))
+        if finding:
+            raise NoRungs(f"put together from its own lines, it is refused. {finding.fact}")
         wrong = self._wrong(step, bare)
         # A learner sees every line of a part before those of the next.
         shown = sorted(
@@ -126,7 +140,7 @@ class _Maker:
                 continue
             seen.add(line.text)
             finding = self._finding(bare.code(bare.with_wrong(line)))
-            if finding and not (finding.outcome is Outcome.RAISED and _is_stray(finding)):
+            if finding and not _teaches_nothing(finding):
                 runs = finding.outcome is Outcome.WRONG_VALUES
                 own = bare.true[line.place].text
                 alike = SequenceMatcher(None, own, line.text, autojunk=False).ratio()
@@ -135,30 +149,27 @@ class _Maker:
 
     def _finding(self, code: str) -> Finding | None:
         """Return what the first example says against this code of the step, None if none does."""
-        library = self.reference.exercise.library
-        with quiet_run(library):
-            names = defined(vars(self.reference.module), self.name, code)
-            respondent = InProcess(names, library)
-            for example in self.examples:
-                if example.step == self.name:
-                    reply = respondent.ask(example.request)
-                    finding = judge(example.expectation, example.request, reply, (), False)
-                    if finding:
-                        return finding
+        exercise = self.reference.exercise
+        library, seconds = exercise.library, exercise.limits.seconds_per_call
+        try:
+            with quiet_run(library, seconds):
+                names = defined(vars(self.reference.module), self.name, code)
+                respondent = InProcess(names, library)
+                for example in self.examples:
+                    if example.step == self.name:
+                        reply = respondent.ask(example.request)
+                        finding = judge(example.expectation, example.request, reply, (), False)
+                        if finding:
+                            return finding
+        except StillRunning as error:
+            return still_running(self.name, error.seconds)
         return None
 
-    def _refuse_wrong_reference(self, bare: Rungs) -> None:
-        finding = self._finding(bare.code(bare.true))
-        if finding:
-            raise KitError(
-                f"{self.name}, put together from its own lines, is refused: {finding.fact}",
-                place=str(self.solution.path.parent / SOLUTION),
-                cure="write the solution in plain statements, one below the other",
-            )
 
-
-def _is_stray(finding: Finding) -> bool:
-    return any(name in finding.fact for name in STRAY)
+def _teaches_nothing(finding: Finding) -> bool:
+    """Say whether a line does not belong here at all, or would keep a learner waiting."""
+    stray = any(name in finding.fact for name in STRAY)
+    return finding.outcome is Outcome.TIMED_OUT or (finding.outcome is Outcome.RAISED and stray)
 
 
 def _spread(

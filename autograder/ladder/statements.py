@@ -23,9 +23,16 @@ _EXPONENT = re.compile(r"(?<=\de)([+-])0*(?=\d)")
 _GENERATOR = re.compile(r"\((\([^()].* for .*\))\)$")
 
 
+class NoRungs(Exception):
+    """A step whose lines cannot be sorted, for a reason that its author is told."""
+
+
 @dataclass(frozen=True)
 class StatementLine:
-    """A statement of the reference (of a compound one its first line), and the line of it."""
+    """A statement of the reference (of a compound one its first line), and the line of it.
+
+    The line `else:` has no statement of its own; its node is `pass`.
+    """
 
     node: ast.stmt
     line: PuzzleLine
@@ -50,8 +57,8 @@ def reference_step(solution: Solution, name: str) -> ReferenceStep:
     for region in regions:
         part = region.function.rpartition(".")[2]
         functions[part] = _function(node, part)
-        for statement, depth in _inside(functions[part], region):
-            line = PuzzleLine(part, INDENT * depth + written(statement), len(found))
+        for statement, text, depth in _inside(functions[part], region):
+            line = PuzzleLine(part, INDENT * depth + text, len(found))
             found.append(StatementLine(statement, line, depth))
     return ReferenceStep(_frame(solution, node, regions), tuple(found), functions)
 
@@ -61,16 +68,30 @@ def _function(node: ast.stmt, part: str) -> Definition:
     return next(each for each in inner if isinstance(each, Definition) and each.name == part)
 
 
-def _inside(function: Definition, region: Region) -> Iterator[tuple[ast.stmt, int]]:
+_Row = tuple[ast.stmt, str, int]  # a statement, its line, how deep it stands
+
+
+def _inside(function: Definition, region: Region) -> Iterator[_Row]:
     for statement in function.body:
         if region.begin < statement.lineno < region.end:
             yield from _flat(statement, 0)
 
 
-def _flat(statement: ast.stmt, depth: int) -> Iterator[tuple[ast.stmt, int]]:
-    yield statement, depth
+def _flat(statement: ast.stmt, depth: int, word: str = "") -> Iterator[_Row]:
+    """Give every line of a statement; `word` is what makes `elif` of `if`."""
+    text = written(statement)
+    if "\n" in text:
+        raise NoRungs(f"one of its statements has several lines, `{text.splitlines()[0]}`")
+    yield statement, word + text, depth
     for below in getattr(statement, "body", ()):
         yield from _flat(below, depth + 1)
+    match statement:
+        case ast.If(orelse=[ast.If() as other]):
+            yield from _flat(other, depth, "el")
+        case ast.If(orelse=[_, *_]) | ast.For(orelse=[_, *_]) | ast.While(orelse=[_, *_]):
+            yield ast.Pass(), "else:", depth
+            for below in statement.orelse:
+                yield from _flat(below, depth + 1)
 
 
 def _frame(solution: Solution, node: ast.stmt, regions: list[Region]) -> tuple[str, ...]:

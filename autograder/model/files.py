@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import unicodedata
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -90,11 +91,36 @@ def write_content(path: Path, content: bytes) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, content)
     except OSError as error:
-        raise KitError(
-            f"{path.name} cannot be written: {error.strerror}",
-            place=str(path.parent),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise _unwritable(path, error) from error
+
+
+def write_all_whole(files: Mapping[Path, str]) -> None:
+    """Write files as `write_whole` does, but none takes its place before all are on the disk.
+
+    So a full disk, or a folder that cannot be written to, leaves every file as it was.
+    """
+    parts = {_part_of(path): path for path in files}
+    path = next(iter(files), Path())
+    try:
+        for part, path in parts.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_new(part, file_content(files[path]), None)
+        for part, path in parts.items():
+            os.replace(part, path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        for part in parts:
+            with suppress(OSError):
+                _remove(part)
+
+
+def _unwritable(path: Path, error: OSError) -> KitError:
+    return KitError(
+        f"{path.name} cannot be written: {error.strerror}",
+        place=str(path.parent),
+        cure="name a folder that you may write to, on a disk with free space",
+    )
 
 
 def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
@@ -102,16 +128,21 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
 
     With a `mode`, these are its permissions, whatever this process gives to what it makes.
     """
-    # The name may be a student's, and as long as a name may be: what is added needs room.
-    kept = os.fsencode(path.name)
-    stem = path.name if len(kept) <= _LONGEST_STEM else hashlib.sha256(kept).hexdigest()
-    part = os.path.join(path.parent, f".{stem}.{os.getpid()}.part")
+    part = _part_of(path)
     try:
         _write_new(part, content, mode)
         os.replace(part, path)
     except BaseException:
         _remove(part)
         raise
+
+
+def _part_of(path: Path) -> str:
+    """Return where a file is until it is whole, beside its place."""
+    # The name may be a student's, and as long as a name may be: what is added needs room.
+    kept = os.fsencode(path.name)
+    stem = path.name if len(kept) <= _LONGEST_STEM else hashlib.sha256(kept).hexdigest()
+    return os.path.join(path.parent, f".{stem}.{os.getpid()}.part")
 
 
 def _write_new(part: str, content: bytes, mode: int | None) -> None:

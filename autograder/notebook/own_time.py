@@ -6,18 +6,14 @@ does it. Code that catches even that cannot be stopped from inside: then a sente
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache
+from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any
 
 from autograder.judging.inprocess import report
 from autograder.judging.stopped_code import at, still_running
-from autograder.judging.time_limit import StillRunning, Watchdog
+from autograder.judging.time_limit import StillRunning
+from autograder.judging.time_limit import limited as limited_guest
 from autograder.model.request import Failed, Reply, Request, Respondent
 from autograder.model.verdict import Outcome
 
@@ -25,44 +21,6 @@ BUSY = (
     "Your code is still running, and catches every attempt to stop it. In JupyterLab: Kernel, "
     "Restart Kernel. A bare `except:` inside of a loop does that."
 )
-
-
-class KernelWatchdog(Watchdog):
-    """A watchdog that leaves the kernel alive, and its Interrupt button as it is."""
-
-    def __init__(self) -> None:
-        self._told = False
-        self._before: Any = None
-        super().__init__(self._tell)
-
-    @contextmanager
-    def limit(self, processor: float) -> Iterator[None]:
-        """Raise `StillRunning` in the body after `processor` seconds of processor time."""
-        self._told, self._before = False, signal.signal(signal.SIGINT, self._interrupted)
-        try:
-            with super().limit(processor):
-                yield
-        finally:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _listen(self) -> None:
-        pass  # only while there is a limit
-
-    def _end(self) -> None:
-        pass  # it is tried again
-
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        late = self._over is not None and self._limit is None
-        super()._interrupted(number, frame)
-        if late:  # our own signal, after the code has ended by itself
-            self._over = None
-        elif callable(self._before):  # the learner's own interrupt
-            self._before(number, frame)
-
-    def _tell(self, frame: FrameType, seconds: float) -> None:
-        if not self._told:
-            self._told = True
-            print(BUSY, file=sys.stderr, flush=True)
 
 
 class InTime:
@@ -86,15 +44,13 @@ class InTime:
             return self._stopped
 
 
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise `StillRunning` in the body after `seconds` of processor time, in the main thread.
+def limited(seconds: float) -> AbstractContextManager[None]:
+    """Raise `StillRunning` in the body after `seconds` of processor time, in the main thread."""
+    return limited_guest(seconds, _tell)
 
-    Elsewhere there is no limit: only the main thread can be interrupted.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    with kernel_watchdog().limit(seconds) if main else nullcontext():
-        yield
+
+def _tell(frame: FrameType, seconds: float) -> None:
+    print(BUSY, file=sys.stderr, flush=True)
 
 
 def running_words(error: StillRunning) -> str:
@@ -102,9 +58,3 @@ def running_words(error: StillRunning) -> str:
     seen = report(error)
     where = at((seen.line, seen.code, ""))
     return f"your layer was still running after {error.seconds:g} s{where}, and was stopped."
-
-
-@cache
-def kernel_watchdog() -> KernelWatchdog:
-    """Return the one watchdog of this kernel; it works in the main thread."""
-    return KernelWatchdog()

@@ -37,7 +37,7 @@ def _gaps(exercise: Exercise, step: Step) -> Iterator[str]:
     if not test.examples:
         yield f"{name} is not written as typed into Python: begin its lines with >>>"
     said: list[str] = []
-    with quiet_run(exercise.library):
+    with quiet_run(exercise.library, exercise.limits.seconds_per_call):
         doctest.DocTestRunner(verbose=False).run(test, out=said.append)
     if said:
         found = " ".join("".join(said).split())

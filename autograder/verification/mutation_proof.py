@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.checks.marks import step_of
-from autograder.checks.recording import record_examples
-from autograder.judging.examples import FILE, Example, read_examples
 from autograder.verification.jury import Jury, definitions, name_of
 from autograder.verification.mutants.declared import read_declared, stale, undeclared
 from autograder.verification.mutants.figures import (
@@ -24,7 +21,7 @@ from autograder.verification.mutants.judged import Fate, JudgedMutant
 from autograder.verification.mutants.mutant import Mutant, mutants_of, spread
 from autograder.verification.mutants.pairs import sampled_pairs
 from autograder.verification.sandbox_sample import sandbox_gaps
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.trial import Trial, read_trial, recorded_examples
 
 QUICK = 2  # mutants of each kind in each step
 PAIRS = 20  # of each step
@@ -76,13 +73,6 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
         tuple(gaps),
         time.monotonic() - begun,
     )
-
-
-def recorded_examples(folder: Path) -> tuple[Example, ...]:
-    """Return the worked examples of an exercise, as a student reads them."""
-    with tempfile.TemporaryDirectory() as directory:
-        (Path(directory) / FILE).write_text(record_examples(folder), encoding="utf-8")
-        return read_examples(Path(directory))
 
 
 def _chosen(

@@ -16,8 +16,13 @@ from autograder.verification.naming import class_naming_gaps
 from autograder.verification.rung_proof import rung_gaps
 from autograder.verification.sandbox_proof import sandbox_gaps
 from autograder.verification.student_text import compose_texts
-from autograder.verification.trial import read_trial
-from autograder.verification.variants import LEAST_VARIANTS, read_variants, refusals
+from autograder.verification.trial import read_trial, recorded_examples
+from autograder.verification.variants import (
+    LEAST_VARIANTS,
+    read_variants,
+    refusals,
+    refused_at_home,
+)
 from autograder.verification.wording import word_gaps
 
 
@@ -85,12 +90,13 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
 
 
 def prove_accepted(folder: Path, seeds: int) -> Accepted:
-    """Prove that no correct variant is refused on any of `seeds` seeds."""
+    """Prove that no correct variant is refused, on any of `seeds` seeds or by a worked example."""
     begun = time.monotonic()
     trial = read_trial(folder)
     variants = read_variants(trial)
     few = f"there are only {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
     gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(trial, variants, seeds)
+    gaps += refused_at_home(trial, variants, recorded_examples(folder))
     gaps += missing_gaps(trial) + crossing_gaps(trial)
     gaps += sandbox_gaps(trial.reference.exercise, variants)
     name = trial.reference.exercise.name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograder.judging.time_limit import StillRunning
 from autograder.ladder.making import defined
 from autograder.ladder.quiet_run import quiet_run
 from autograder.ladder.rungs import FILE, GAP, Rungs, read_rungs
@@ -58,11 +59,14 @@ def _filling_gaps(trial: Trial, rungs: Rungs) -> Iterator[str]:
 
 def _refusing(trial: Trial, step: str, code: str) -> str:
     """Return the name of the first check that refuses this code of a step, "" if none does."""
-    library = trial.reference.exercise.library
-    with quiet_run(library):
-        made = defined(vars(trial.module), step, code)[step]
-        with trial.replaced({step: made}):
-            for check in trial.checks_of(step):
-                if trial.run(check, naming=False).finding:
-                    return str(check.name)
+    exercise = trial.reference.exercise
+    try:
+        with quiet_run(exercise.library, exercise.limits.seconds_per_submission):
+            made = defined(vars(trial.module), step, code)[step]
+            with trial.replaced({step: made}):
+                for check in trial.checks_of(step):
+                    if trial.run(check, naming=False).finding:
+                        return str(check.name)
+    except StillRunning:
+        return "the time limit"
     return ""

@@ -25,9 +25,11 @@ from autograder.checks.draw import Draw
 from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import by_purpose, step_of
 from autograder.checks.plugin import GradingPlugin
+from autograder.checks.recording import record_examples
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
 from autograder.judging.compare import arrays_of, comparable
+from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.judging.inprocess import InProcess
 from autograder.judging.precision import tolerance
@@ -216,3 +218,11 @@ def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None)
 
     run_graders(GradingPlugin(reference, keep))
     return Trial(reference, tuple(collected), hear=hear)
+
+
+def recorded_examples(folder: Path) -> tuple[Example, ...]:
+    """Return the worked examples of an exercise as a student reads them: written, and read again.
+
+    Raises `KitError` as `attn build` does.
+    """
+    return examples_in(record_examples(folder))

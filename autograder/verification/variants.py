@@ -1,15 +1,23 @@
-"""No false refusals: correct answers, written independently, pass every check on every seed."""
+"""No false refusals: correct answers, written independently, pass every check on every seed.
+
+And every worked example, as it is written down: a learner's check knows nothing else.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks.marks import step_of
 from autograder.checks.reference import load_module
 from autograder.errors import KitError
+from autograder.judging.asking import ask_examples
+from autograder.judging.examples import FILE, Example
+from autograder.judging.inprocess import InProcess
+from autograder.protocol import arrays
+from autograder.verification.mutants.quiet import quiet
 from autograder.verification.trial import Trial
 
 LEAST_VARIANTS = 10
@@ -72,6 +80,37 @@ def refusals(trial: Trial, variants: Iterable[Variant], seeds: int) -> tuple[str
         with trial.replaced(variant.steps):
             found += _refusals(trial, variant, seeds)
     return tuple(found)
+
+
+def refused_at_home(
+    trial: Trial, variants: Iterable[Variant], examples: Sequence[Example]
+) -> tuple[str, ...]:
+    """Ask the reference and every variant the worked examples; return a sentence per refusal."""
+    found: list[str] = []
+    for variant in (Variant("the reference", {}), *variants):
+        who = variant.name if not variant.steps else f"the correct variant {variant.name}"
+        with trial.replaced(variant.steps):
+            found += (
+                f"at home, {who} is refused by the example of {check} of {step}: {words} "
+                f"Correct that check, so that what {FILE} holds of it is enough to judge by."
+                for step, check, words in _refused_examples(trial, variant, examples)
+            )
+    return tuple(found)
+
+
+def _refused_examples(
+    trial: Trial, variant: Variant, examples: Sequence[Example]
+) -> Iterator[tuple[str, str, str]]:
+    exercise = trial.reference.exercise
+    for step in exercise.steps:
+        if variant.steps and not _concerned(trial, variant, step.name):
+            continue
+        with quiet():
+            arrays.seed(0)
+            asked = ask_examples(step, examples, InProcess(vars(trial.module), exercise.library))
+        for each in asked.asked:
+            if each.finding:
+                yield step.name, each.example.check, each.finding.message
 
 
 def _concerned(trial: Trial, variant: Variant, step: str | None) -> bool:

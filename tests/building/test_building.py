@@ -200,6 +200,49 @@ def test_an_error_in_one_exercise_leaves_the_assignments_of_all_as_they_were(
     assert {path: path.read_bytes() for path in assignments.rglob("*") if path.is_file()} == before
 
 
+def test_a_build_tells_the_faults_of_all_exercises_at_once(toy: Path, assignments: Path) -> None:
+    other = shutil.copytree(toy, toy.with_name("zoo"))
+    change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
+    change(other / "solution.py", "### END SOLUTION", "### END")
+    change(toy / "exercise.toml", "minutes = 5", "minutes = 0")
+    change(toy / "solution.py", "# # A toy", "# # A toy {{ missing }}")
+    with pytest.raises(KitError) as raised:
+        build_all([toy, other], assignments)
+    facts = [each.fact for each in raised.value.each]
+    assert facts == [
+        "gather takes 0 minutes",
+        "the prose asks for values, but there is no walkthrough.py",
+        "a solution region begins inside the one that begins at line 14",
+    ]
+    assert str(raised.value).count("cure:") == 3
+    assert not assignments.exists()
+
+
+def test_a_folder_that_cannot_be_written_to_leaves_every_file_as_it_was(
+    toy: Path, assignments: Path
+) -> None:
+    other = shutil.copytree(toy, toy.with_name("zoo"))
+    change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
+    assignments.mkdir()
+    (assignments / "zoo").write_text("a file where a folder belongs", encoding="utf-8")
+    with pytest.raises(KitError):
+        build_all([toy, other], assignments)
+    assert [path for path in (assignments / "toy").rglob("*") if path.is_file()] == []
+
+
+def test_what_lies_beside_a_solution_is_written_with_the_assignments_or_not_at_all(
+    toy: Path, assignments: Path
+) -> None:
+    def refused(folder: Path, examples: str) -> dict[str, str]:
+        raise KitError("no lines", place=examples, cure="none")
+
+    with pytest.raises(KitError):
+        build_all([toy], assignments, lambda folder: "{}", refused)
+    assert not assignments.exists()
+    build_all([toy], assignments, lambda folder: "{}", lambda folder, text: {"rungs.json": text})
+    assert (toy / "rungs.json").read_text(encoding="utf-8") == "{}"
+
+
 def test_an_unwritten_step_says_so_in_words(toy: Path, assignments: Path) -> None:
     build(toy, assignments)
     stub = run_stub(assignments / "toy")

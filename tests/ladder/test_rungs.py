@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder.ladder.making import stale_rungs, write_rungs_of
+from autograder.checks.recording import record_examples
+from autograder.ladder.making import MadeRungs, made_rungs, stale_rungs
 from autograder.ladder.rungs import FILE, GAP, PuzzleLine, Rungs, read_rungs, write_rungs
 from autograder.model.exercise import read_exercise
 from autograder.verification.rung_proof import rung_gaps
 from autograder.verification.trial import read_trial
 from support.copied_exercise import copy_exercise
+from support.fifth_exercise import fifth_exercise
 from support.learner_workspace import ROOT
 from support.written_exercise import changed
 
@@ -102,11 +104,86 @@ def test_a_mistake_that_no_example_refuses_is_not_offered(tmp_path: Path) -> Non
         copy,
         ("misconceptions.py", "class project_output:\n", f"class project_output:\n{harmless}\n"),
     )
-    write_rungs_of(copy, ROOT / "assignments")
-    offered = {line.mistake for line in read_rungs(copy / FILE)["project_output"].wrong}
+    examples = (ROOT / "assignments" / NUMPY / "examples.json").read_text(encoding="utf-8")
+    made = {each.step: each for each in made_rungs(copy, examples).rungs}
+    offered = {line.mistake for line in made["project_output"].wrong}
     assert offered and "harmless" not in offered
 
 
 def test_students_get_none_of_it() -> None:
     for name in EXERCISES:
         assert not (ROOT / "assignments" / name / FILE).exists()
+
+
+SCALES = "    first, second = (1.0, 1.0) if scales is None else scales\n"
+BRANCHES = """\
+    if scales is None:
+        first, second = 1.0, 1.0
+    elif len(scales) == 1:
+        first, second = scales[0], 1.0
+    else:
+        first, second = scales
+"""
+# Counts down to 0; with the line of the mistake in its place, it never gets there.
+COUNTING = """\
+    first, second = (1.0, 1.0) if scales is None else scales
+    left = 3
+    while left > 0:
+        left = left - 1
+    else:
+        eps = eps * 1
+"""
+STANDS_STILL = """
+    def stands_still(x, eps=1e-6, *, scales=None):
+        \"\"\"You return squares, and count.
+
+        What is missing?
+        \"\"\"
+        left = 3
+        left = left - 0
+        return (x * x).mean(axis=-1)
+"""
+
+
+def made_with(tmp_path: Path, *changes: tuple[str, str, str]) -> MadeRungs:
+    folder = fifth_exercise(tmp_path / "solutions", *changes)
+    return made_rungs(folder, record_examples(folder))
+
+
+def test_the_branches_of_a_solution_are_lines_to_sort_too(tmp_path: Path) -> None:
+    made = made_with(tmp_path, ("solution.py", SCALES, BRANCHES))
+    (spread,) = [each for each in made.rungs if each.step == "spread"]
+    texts = [line.text for line in spread.true]
+    assert texts[:3] == ["if scales is None:", "    first, second = (1.0, 1.0)", texts[2]]
+    assert texts[2] == "elif len(scales) == 1:" and "else:" in texts
+    assert made.without == ()
+
+
+def test_a_line_that_would_never_end_is_not_offered_and_the_build_goes_on(tmp_path: Path) -> None:
+    mistake = ("misconceptions.py", "class spread:\n", f"class spread:{STANDS_STILL}\n")
+    limit = ("exercise.toml", "[grading]", "[limits]\nseconds_per_call = 0.3\n\n[grading]")
+    made = made_with(tmp_path, ("solution.py", SCALES, COUNTING), mistake, limit)
+    (spread,) = [each for each in made.rungs if each.step == "spread"]
+    assert "    left = left - 1" in [line.text for line in spread.true]
+    assert "    left = left - 0" not in [line.text for line in spread.lines]
+    assert made.without == ()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "    try:\n        first, second = scales\n"
+        "    except TypeError:\n        first = second = 1.0\n",
+        "    def pair():\n        return scales or (1.0, 1.0)\n\n    first, second = pair()\n",
+        "    match scales:\n        case None:\n            first = second = 1.0\n"
+        "        case _:\n            first, second = scales\n",
+    ],
+    ids=["try", "function", "match"],
+)
+def test_a_step_whose_lines_cannot_be_sorted_has_none_and_its_author_is_told(
+    tmp_path: Path, written: str
+) -> None:
+    made = made_with(tmp_path, ("solution.py", SCALES, written))
+    assert "spread" not in [each.step for each in made.rungs] and len(made.rungs) == 2
+    (sentence,) = made.without
+    assert sentence.startswith("no lines to sort for spread: one of its statements has several")

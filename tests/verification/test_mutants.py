@@ -27,11 +27,10 @@ from autograder.verification.mutants.subject import Subject
 from autograder.verification.mutation_proof import (
     ProvedByMutants,
     prove_by_mutants,
-    recorded_examples,
 )
 from autograder.verification.run import mutant_table
 from autograder.verification.sandbox_sample import sandbox_gaps
-from autograder.verification.trial import read_trial
+from autograder.verification.trial import read_trial, recorded_examples
 from support.toy_exercise import GRADERS, toy
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +16,17 @@ from autograder.checks.reference import read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
+from autograder.judging.examples import examples_in
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 from autograder.reports.advice import chain_sentence, first_line
 from autograder.submission.reading import read_submission
 from autograder.verification.missing import crossing_gaps, missing_gaps
+from autograder.verification.mutation_proof import prove_by_mutants
 from autograder.verification.sandbox_proof import sandbox_gaps
-from autograder.verification.trial import read_trial
-from autograder.verification.variants import read_variants
+from autograder.verification.trial import read_trial, recorded_examples
+from autograder.verification.variants import read_variants, refused_at_home
 from support.fifth_exercise import SOLUTION, fifth_exercise
 
 CHAIN = "@pytest.mark.chain_of_steps"
@@ -60,6 +64,17 @@ def graded(folder: Path, *codes: str) -> tuple[Verdict, ...]:
     return grade_batch(folder, submissions)
 
 
+EMPTY = (
+    "graders.py",
+    CHAIN,
+    '@pytest.mark.step("spread")\n@PUBLIC(B=0)\n'
+    '@pytest.mark.parametrize("draw", [{"B": 0}], indirect=True)\n'
+    "def test_empty(student, draw):\n"
+    '    """no rows at all"""\n'
+    '    student(draw("B S D")).agrees()\n\n\n' + CHAIN,
+)
+
+
 def error_of(folder: Path) -> KitError:
     with pytest.raises(KitError) as raised:
         built(folder)
@@ -74,6 +89,50 @@ def test_a_fifth_exercise_is_built_and_its_right_answers_pass_in_the_sandbox(
     assert proved(folder) == ()
     trial = read_trial(folder)
     assert (*missing_gaps(trial), *crossing_gaps(trial)) == ()
+
+
+def test_an_axis_of_size_0_is_built_proved_and_right_at_home(tmp_path: Path) -> None:
+    folder = fifth_exercise(tmp_path / "solutions", EMPTY)
+    assert '"shape"' in built(folder)["examples.json"]
+    trial = read_trial(folder)
+    assert refused_at_home(trial, read_variants(trial), recorded_examples(folder)) == ()
+    assert not any("is refused" in gap for gap in prove_by_mutants(folder, every=False).gaps)
+
+
+def test_the_proof_asks_the_reference_and_the_variants_what_is_written_down(
+    tmp_path: Path,
+) -> None:
+    """What is lost on the way into the file, such as a digit, refuses right answers at home."""
+    folder = fifth_exercise(tmp_path / "solutions")
+    trial = read_trial(folder)
+    text = record_examples(folder)
+    facts = json.loads(text)
+    for example in facts["examples"]:
+        if example["check"] == "test_both":
+            example["expectation"]["expected"]["items"][1]["numbers"] = "[[1.0, 2.0]]"
+    gaps = refused_at_home(trial, read_variants(trial), examples_in(json.dumps(facts)))
+    assert [gap.partition(" is refused")[0] for gap in gaps] == [
+        "at home, the reference",
+        "at home, the correct variant Together",
+    ]
+    assert all("by the example of test_both of both: " in gap for gap in gaps)
+
+
+def test_the_cure_for_a_standing_check_is_a_property_that_can_be_switched_off(
+    tmp_path: Path,
+) -> None:
+    """In float32, the reference gives something else."""
+    rough = ("solution.py", "x.sum(axis=-1) * 2", "x.sum(axis=-1) * (x.dtype.itemsize // 4)")
+    folder = fifth_exercise(tmp_path / "solutions", rough)
+    cures = [each.cure for each in error_of(folder).each]
+    assert len(cures) == 2  # one for each step that it shows in, and not one for each check
+    for cure in cures:
+        head, where, lines = re.split(r"; .* write below (\[.*?\]): ", cure)
+        assert head == "correct the check or the reference"
+        written = f"{where}\n" + lines.replace(", ", "\n") + "\n\n[[steps]]"
+        text = (folder / "exercise.toml").read_text(encoding="utf-8")
+        (folder / "exercise.toml").write_text(text.replace("[[steps]]", written, 1))
+    assert "examples.json" in built(folder)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ def fitting_sizes(known: Sequence[Sizes]) -> tuple[dict[str, int], ...]:
     Each free axis is 1 once, then all of them; all are 3 and all are 4, where square sizes may
     hide a mistake; and they are larger than in the checks.
     """
-    base = dict(known[0])
-    products = _products([sizes for sizes in known if set(sizes) == set(base)])
+    # An axis of size 0 says nothing about the others: nothing times any size is nothing.
+    filled = [sizes for sizes in known if all(sizes.values())]
+    base = dict((filled or known)[0])
+    products = _products([sizes for sizes in filled if set(sizes) == set(base)])
     free = [axis for axis in base if axis not in products]
     chosen: list[dict[str, int]] = [{axis: 1} for axis in free]
     chosen += [dict.fromkeys(free, size) for size in (1, 3, 4)]
@@ -35,7 +37,7 @@ def _products(known: Iterable[Sizes]) -> dict[str, tuple[tuple[str, ...], int]]:
     """
     known = list(known)
     found: dict[str, tuple[tuple[str, ...], int]] = {}
-    axes = list(known[0])
+    axes = list(known[0]) if known else []
     for axis in axes:
         others = [
             other for other in axes if other != axis and axis not in found.get(other, ((),))[0]
