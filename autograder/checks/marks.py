@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from autograder.judging.conditions import STANDING
+from autograder.judging.conditions import LONG_AXES, STANDING
 
 Item = TypeVar("Item", bound=pytest.Item)
-SHOWN_BY_LAYER = "long_axes_alone"
+SHOWN_BY_LAYER = f"{LONG_AXES}_alone"
 _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
 _ONLY_TELLS = pytest.StashKey[bool]()

@@ -42,7 +42,7 @@ from autograder.checks.student import Student
 from autograder.checks.varied_request import enlarged_argument, takes_numbers
 from autograder.errors import KitError
 from autograder.judging.beyond_values import are_shares
-from autograder.judging.conditions import STANDING, conditions_of
+from autograder.judging.conditions import LONG_AXES, STANDING, conditions_of
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees
 from autograder.judging.layers import LinearLayers
@@ -55,7 +55,7 @@ _USES = {
     "memory_layout": "with its input in another order in memory",
     "gradients": "in a backward pass",
 }
-PROPERTIES = (*_USES, "other_precision", "size_1", "long_axes", "large_numbers", "own_draws")
+PROPERTIES = (*_USES, "other_precision", "size_1", LONG_AXES, "large_numbers", "own_draws")
 # A layer is not asked with a long axis where that takes larger weights than these.
 MOST_GIVEN = 50_000
 # What a function is asked with a long axis in any case holds no more numbers, in and out.
@@ -242,7 +242,7 @@ class _HeldStep:
     @cached_property
     def long_axes(self) -> Mapping[str, tuple[LongQuestion, ...]]:
         """Return the questions with one long axis each, by that axis."""
-        if not self.values or "long_axes" in self._without:
+        if not self.values or LONG_AXES in self._without:
             return {}
         sources = self.values
         if self.is_class:  # one form of its call, that with the most options, takes all its steps
@@ -263,15 +263,15 @@ class _HeldStep:
         A function that is right in such a layer is not asked alone (see `marks.is_shown_by_layer`).
         """
         asked = [each for found in self.long_axes.values() for each in found]
-        kinds: dict[str, list[LongQuestion]] = {"long_axes": [], SHOWN_BY_LAYER: []}
+        kinds: dict[str, list[LongQuestion]] = {LONG_AXES: [], SHOWN_BY_LAYER: []}
         for each in asked:
             alone = self.is_class or (
                 each.axis not in shown and each.given + each.expected <= MOST_ASKED
             )
-            kinds["long_axes" if alone or not shown else SHOWN_BY_LAYER].append(each)
+            kinds[LONG_AXES if alone or not shown else SHOWN_BY_LAYER].append(each)
         title = "one axis much longer than the others"
         return [
-            self._item(name, title, properties.at_long_axes(questions), ("long_axes",))
+            self._item(name, title, properties.at_long_axes(questions), (LONG_AXES,))
             for name, questions in kinds.items()
             if questions
         ]

@@ -18,6 +18,7 @@ from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
+from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
@@ -267,7 +268,8 @@ class StepJudge:
         findings = reconciled(
             [run.finding for run in seen], passed, lambda name: self._shows(name, passed)
         )
-        return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, findings))
+        last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, findings))
+        return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, last))
 
     def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
         return sorted(runs, key=lambda run: self.runner.checks.place_of(run.item))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.judging.answer_pair import AnswerForm
-from autograder.judging.conditions import STANDING, explained
+from autograder.judging.conditions import STANDING, beside_long_axes, explained
 from autograder.judging.diagnosis import same, told_by_cause
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
@@ -153,4 +153,5 @@ def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
         [PassedQuestion(example.request, example.expectation) for example in right],
         ruled_out.__contains__,
     )
-    return tuple(replace(each, finding=finding) for each, finding in zip(asked, findings))
+    told = (beside_long_axes(each.example.check, found) for each, found in zip(asked, findings))
+    return tuple(replace(each, finding=finding) for each, finding in zip(asked, told))

@@ -22,6 +22,7 @@ from autograder.protocol.wire import Value, arrays_in
 
 # Begins the names of the checks that every step is held to. They are asked once the author's own
 # checks of the step pass, since until then there is something more basic to look at.
+LONG_AXES = "long_axes"
 STANDING = "standing_"
 
 Judge = Callable[[Request, Expectation], Finding | None]
@@ -209,3 +210,11 @@ def _with_form(finding: Finding, words: _Words) -> Finding:
         return told_by_cause(finding, words.fact, words.look)
     seen = finding.evidence.bare if finding.evidence else finding
     return told_by_cause(replace(finding, right=""), words.at_all or words.fact, seen.message)
+
+
+def beside_long_axes(check: str, finding: Finding | None) -> Finding | None:
+    """Return a finding of a check with long axes, with what the checks before it have shown."""
+    if finding is None or finding.misconception or not check.startswith(STANDING + LONG_AXES):
+        return finding
+    look = "With shorter axes it is right. Is there a number in your code that fixes a size?"
+    return replace(finding, look=look)

@@ -26,8 +26,6 @@ from autograder.protocol.wire import Value, arrays_in
 # A name that a student's process gives is quoted only when it can be an attribute's.
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 _LONGEST_NAME, _MOST_NAMES = 60, 16
-# Of the usual sizes, the checks before it have been passed.
-_ONLY_LONG = "With shorter axes it is right. Is there a number in your code that fixes a size?"
 _SLOW = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
 
 
@@ -115,8 +113,6 @@ def _agrees(
     if expectation.may_be_slow and isinstance(reply, Failed) and reply.outcome in _SLOW:
         return None
     finding = diagnose(reply, expected, form, candidates, request, describe)
-    if finding and not finding.misconception and expectation.may_be_slow and describe:
-        finding = replace(finding, look=f"{_ONLY_LONG} {finding.look}".strip())
     if isinstance(reply, Failed):
         return finding
     if finding:
