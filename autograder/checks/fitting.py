@@ -27,7 +27,7 @@ LARGEST_AXIS = 2_048
 LARGEST_NUMBER = 2_048  # also the largest divisor: a number may be a size, or a step between two
 # Of the sizes of all axes and of all numbers, times the largest of them: what a result with one of
 # the axes twice has, as scores do.
-MOST_WORK = 1 << 23
+MOST_WORK = 1 << 25
 # Of the numbers in two arrays without named axes, which may be broadcast; of one, in itself.
 MOST_BROADCAST = 1 << 25
 MOST_ITEMS = 64  # in all tuples together

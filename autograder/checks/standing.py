@@ -39,6 +39,7 @@ from autograder.checks.sizes import (
     smaller_sizes,
 )
 from autograder.checks.student import Student
+from autograder.checks.substitution import unanswerable_steps
 from autograder.checks.varied_request import enlarged_argument, takes_numbers
 from autograder.errors import KitError
 from autograder.judging.beyond_values import are_shares
@@ -251,11 +252,17 @@ class _HeldStep:
             each
             for source in sources
             for each in long_questions(source, self._reference.exercise, self._public)
-            if not self.is_class or each.given <= MOST_GIVEN
+            if not self.is_class or self._can_be_long(each)
         ]
         return {
             axis: tuple(e for e in asked if e.axis == axis) for axis in {e.axis: 0 for e in asked}
         }
+
+    def _can_be_long(self, each: LongQuestion) -> bool:
+        """Say whether a layer is asked so: the reference must be able to answer for its steps."""
+        draw = self._drawn(self._reference.exercise, "sizes", {})
+        asked = each.source.question(draw, "sizes", each.sizes).request
+        return each.given <= MOST_GIVEN and not unanswerable_steps(self._reference, asked)
 
     def _at_long_axes(self, shown: frozenset[str]) -> list[pytest.Item]:
         """Return the check with long axes, and that for what a layer shows of a function.

@@ -7,6 +7,7 @@ is computed, in the trusted process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from autograder.checks.fitting import fitting_call
 from autograder.checks.reference import Reference
 from autograder.checks.written_values import written_values
 from autograder.judging.inprocess import copied, round_tripped
+from autograder.model.request import Request
 from autograder.protocol.arrays import Generators, held, to_library
 from autograder.protocol.autograd import weighted_sum
 from autograder.protocol.call import result_of
@@ -54,6 +56,30 @@ def reference_answer(
     answer = _answer(reference, step, wide[0], dict(zip(keywords, wide[1])), wide[2])
     with np.errstate(over="ignore"):  # what is too large for half precision is infinite in it
         return _cast(answer, SINGLE, HALF)
+
+
+def unanswerable_steps(reference: Reference, request: Request) -> tuple[str, ...]:
+    """Return the steps that the reference would not answer for while a class does `request`.
+
+    Of a hand-in whose step is wrong, a later one could then lose points for it. Raises KitError.
+    """
+    written = written_values(reference.exercise.folder)
+    found: list[str] = []
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)  # its annotations name the axes
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            given = round_tripped((arguments, tuple(keywords.values())), reference.exercise.library)
+            if fitting_call(function, given[0], dict(zip(keywords, given[1])), written) is None:
+                found.append(name)
+            return function(*arguments, **keywords)
+
+        return step
+
+    steps = {name: watched(name, each) for name, each in reference.functions.items()}
+    with reference.replaced(steps):
+        reference.ask(request)
+    return tuple(dict.fromkeys(found))
 
 
 def _answer(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from autograder.checks.marks import step_of
 from autograder.checks.reference import Reference
+from autograder.checks.substitution import unanswerable_steps
 from autograder.checks.unsendable import refuse_what_cannot_cross
 from autograder.errors import KitError
-from autograder.judging.conditions import STANDING
 from autograder.model.request import Reply, Request
 from autograder.verification.trial import Trial
 
@@ -26,11 +26,12 @@ def missing_gaps(trial: Trial) -> tuple[str, ...]:
 def crossing_gaps(trial: Trial) -> tuple[str, ...]:
     """Return a sentence for each check that hands over what does not reach a student's code.
 
+    Or that hands a class more than the reference would answer for in the place of a wrong step.
+
     Raises `KitError` when a check cannot be run.
     """
     found: list[str] = []
-    # A standing check hands over what these do, and is no author's to mend.
-    for check in (each for each in trial.checks if not each.name.startswith(STANDING)):
+    for check in trial.checks:
         watched = _Handing(trial.reference, check.name)
         if step_of(check):
             trial.run(check, naming=False, respondent=watched)
@@ -51,4 +52,10 @@ class _Handing:
             refuse_what_cannot_cross(self.check, request, self.reference)
         except KitError as error:
             self.lost = (f"{error.fact}: {error.cure}",)
+        if request.target in self.reference.layers:
+            self.lost += tuple(
+                f"{self.check} asks {request.target} what the reference does not answer for in the "
+                f"place of {step}, which would cost whoever has that wrong both: use smaller sizes"
+                for step in unanswerable_steps(self.reference, request)
+            )
         return self.reference.ask(request)

@@ -216,6 +216,16 @@ def test_one_mistake_costs_one_step_at_large_sizes_too(tmp_path: Path) -> None:
     assert [each.name for each in verdict.steps if not each.passes] == ["spread"], verdict.steps
 
 
+def test_sizes_that_the_reference_does_not_answer_for_are_a_gap(tmp_path: Path) -> None:
+    asked = (
+        "exercise.toml",
+        "sizes = { B = 2, S = 5, D = 3 }",
+        "sizes = { B = 2, S = 5, D = 2100 }",
+    )
+    gaps = crossing_gaps(read_trial(fifth_exercise(tmp_path / "solutions", asked)))
+    assert any("does not answer for in the place of spread" in gap for gap in gaps), gaps
+
+
 def function(x: object, *more: object, **named: object) -> None:
     """A step whose axes nobody has named."""
 
