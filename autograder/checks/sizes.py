@@ -32,6 +32,7 @@ LARGER = 3  # times the usual size
 LONG = (270, 272, 275, 276, 280, 288)
 # Of a step that is given nothing but sizes, as one that makes a mask is.
 LONG_ALONE = (1_040,)
+FEW_NUMBERS = 10_000  # in and out, with many sequences
 MOST_NUMBERS = 100_000  # of a long result, where its other axes can be smaller
 
 
@@ -121,10 +122,20 @@ def long_questions(
 def many_sequences(
     sources: Sequence[QuestionSource], exercise: Exercise, public: bool, count: int
 ) -> Sizes:
-    """Return `count` for the first axis, if the questions can be asked with that."""
+    """Return `count` for the first axis, if the questions can be asked with that.
+
+    Other axes are short where there would be many numbers.
+    """
     trials = _Trials(tuple(sources), exercise, public)
-    sizes = {axis: count for axis in list(trials.axes)[:1]}
-    return sizes if trials.fit(sizes) else {}
+    first, *others = trials.axes
+    found = {first: count}
+    if not trials.fit(found):
+        return {}
+    for axis in others:
+        shorter = {**found, axis: min(trials.axes[axis], 4)}
+        if sum(trials.numbers(found)) > FEW_NUMBERS and trials.fit(shorter):
+            found = shorter
+    return found
 
 
 def _joined(sizes: Sequence[Sizes]) -> Sizes:

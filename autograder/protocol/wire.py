@@ -21,6 +21,7 @@ import numpy as np
 
 MAGIC = b"ATN1"
 PREFIX = struct.Struct("<4sIQ")
+IMPORTING = b'{"importing": true}'  # the header with which a worker says so
 MAX_HEADER = 256 * 1024
 MAX_PAYLOAD = 64 * 1024 * 1024
 MAX_AXES = 8

@@ -21,10 +21,14 @@ _SHORTEST_WAIT = 0.01
 
 @dataclass
 class Allowance:
-    """What is left of what several workers may use together: seconds, and answers to questions."""
+    """What is left of what several workers may use together: seconds, and answers to questions.
+
+    `importing` are seconds beyond those of a call in which code imports a library.
+    """
 
     seconds: float
     questions: int = 0
+    importing: float = 20.0
 
 
 class Late(Exception):
@@ -35,10 +39,14 @@ class Budget:
     """A budget of `seconds` of processor time.
 
     `used` returns the seconds that a worker has used in its whole life, or None when it has ended.
+    There are `importing` seconds more once the worker says that it imports a library.
     """
 
-    def __init__(self, seconds: float, used: Callable[[], float | None]) -> None:
-        self._seconds, self._used = seconds, used
+    def __init__(
+        self, seconds: float, used: Callable[[], float | None], importing: float = 0.0
+    ) -> None:
+        self._seconds, self._used, self._importing = seconds, used, importing
+        self._own_seconds, self.imports = seconds, False
         self._begun = time.monotonic()
         self._next_look = _FIRST_LOOK * seconds  # in seconds since the beginning, as we count
         self._before: float | None = None
@@ -50,6 +58,18 @@ class Budget:
         """The seconds to charge: the processor time, but at least a third of the wait."""
         processor = self._waited if self._before is None else self._processor
         return max(processor, self._waited / _WALL) + self._on_our_side
+
+    def charge(self, allowance: Allowance) -> None:
+        """Take what was spent from an allowance; what a library took to load is not the code's."""
+        beyond = max(0.0, self.spent - self._own_seconds) if self.imports else 0.0
+        allowance.seconds -= self.spent - beyond
+        allowance.importing -= beyond
+
+    def wait_for_import(self) -> None:
+        """Give the worker more time, once: it imports a library, whose first use takes long."""
+        if not self.imports:
+            self.imports = True
+            self._seconds += max(0.0, self._importing)
 
     def left(self) -> float:
         """Return how many seconds to wait before asking again; raise `Late` when none are left."""

@@ -92,10 +92,19 @@ class Channel:
 
     def receive_unread(self, deadline: Deadline) -> tuple[bytes, bytes]:
         """Return header and payload of the next frame as they came; raise as `receive`."""
-        while (frame := self._incoming.take()) is None:
-            if not self._take_in():
+        while (frame := self._incoming.take()) is None or self._is_notice(frame[0], deadline):
+            if frame is None and not self._take_in():
                 self._wait(deadline)
         return frame
+
+    def _is_notice(self, head: bytes, deadline: Deadline) -> bool:
+        """Say whether a frame only says that a library is imported, which takes time."""
+        if head != wire.IMPORTING:
+            return False
+        if not isinstance(deadline, Budget) or deadline.imports:
+            raise wire.WireError("a library is imported twice")
+        deadline.wait_for_import()
+        return True
 
     def close(self) -> None:
         """Read what is left of the output, and close socket and pipe."""

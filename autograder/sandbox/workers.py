@@ -40,6 +40,8 @@ T = TypeVar("T")
 MOST_ANSWERED = 2_000
 TOO_OFTEN = "It calls the steps before it more often than can be answered, and was stopped."
 EARLIER_FIRST = "Mend those steps first: once they are right, it is judged with your own."
+IMPORTS = "It imports a part of a library while it runs, and was stopped after a longer wait."
+_IMPORTING = 10.0  # seconds more for one call in which a library is imported
 _SLOWER_TO_LOAD = 2.0
 _TO_END_BY_ITSELF = 1.0
 # Whatever else NumPy raises for a forged shape counts as a forgery too.
@@ -265,7 +267,11 @@ class Workers:
             return Failed(Outcome.TIMED_OUT, f"All steps together have used their {limit:g} s.")
         worker = self._worker
         assert worker is not None
-        budget = Budget(min(seconds, allowance.seconds), lambda: worker.process.used(worker.pid))
+        budget = Budget(
+            min(seconds, allowance.seconds),
+            lambda: worker.process.used(worker.pid),
+            min(_IMPORTING, allowance.importing),
+        )
         try:
             done = work(budget)
             budget.settle()
@@ -283,10 +289,11 @@ class Workers:
             return Failed(Outcome.TIMED_OUT, TOO_OFTEN, look=EARLIER_FIRST)
         except (channels.Late, channels.Flooded) as error:
             self.close()
-            late = isinstance(error, channels.Late)
-            return Failed(Outcome.TIMED_OUT if late else Outcome.OUTPUT_LIMIT)
+            if isinstance(error, channels.Flooded):
+                return Failed(Outcome.OUTPUT_LIMIT)
+            return Failed(Outcome.TIMED_OUT, IMPORTS if budget.imports else "")
         finally:
-            allowance.seconds -= budget.spent
+            budget.charge(allowance)
 
     def _post_mortem(self) -> Failed:
         worker, self._worker = self._worker, None

@@ -54,7 +54,7 @@ class HostChannel:
             try:
                 rest = rest[self._socket.send(rest, socket.MSG_DONTWAIT) :]
             except BlockingIOError:  # there is room when the host has read
-                self._ring()
+                self.ring()
                 self._room.poll()
 
     def _part(self) -> bytes:
@@ -62,12 +62,13 @@ class HostChannel:
         try:
             part = self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
         except BlockingIOError:
-            self._ring()
+            self.ring()
             part = self._socket.recv(_CHUNK)
         if not part:
             raise HostGone
         return part
 
-    def _ring(self) -> None:
+    def ring(self) -> None:
+        """Wake the host, to read what was sent."""
         with contextlib.suppress(BlockingIOError):  # it is full of rings that nobody has heard yet
             os.write(self._bell, b"\n")

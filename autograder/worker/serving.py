@@ -44,6 +44,7 @@ class Session:
         self._lines: dict[str, list[str]] = {}
         self._cells: list[tuple[str, str, int]] = []  # name, source, compiler flags
         self._host_answers = HostAnswers(channel, library_name)
+        self._late_imports = _LateImports(channel)
         sys.modules["submission"] = self._module
 
     def serve(self) -> NoReturn:
@@ -70,11 +71,14 @@ class Session:
 
     def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
         number, parts = header["id"], list[bytes]()
+        self._late_imports.told = False
         reply: dict[str, Any]
         if header["op"] == "load":
             sources = [payload.take(size).decode("utf-8") for size in header["cells"]]
             if header["packages"]:
                 ImportGuard(header["packages"], self._lines.keys()).install()
+                sys.meta_path.insert(0, self._late_imports)
+                self._late_imports.packages = frozenset(header["packages"])
             self._host_answers.drawing = frozenset(header["drawing"])
             reply = {"failures": self._load(sources)}
         elif header["op"] == "trace":
@@ -157,6 +161,25 @@ class Session:
 
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
         return wire.encode(crossing.from_library(value, self._library), parts)
+
+
+class _LateImports:
+    """Tells the host, once for each request, that a part of one of `packages` is imported.
+
+    A library may import its larger parts only when they are first used. See `sys.meta_path`.
+    """
+
+    def __init__(self, channel: HostChannel) -> None:
+        self._channel = channel
+        self.packages: frozenset[str] = frozenset()
+        self.told = False
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Leave the search to the others."""
+        if not self.told and name.partition(".")[0] in self.packages:
+            self.told = True
+            self._channel.send_encoded(wire.IMPORTING, [])
+            self._channel.ring()
 
 
 def _each(header: dict[str, Any]) -> list[tuple[dict[str, Any], wire.Payload]]:

@@ -117,3 +117,20 @@ def test_what_is_wrong_at_one_size_costs_the_step_that_does_it(
 @pytest.mark.parametrize("case", RIGHT)
 def test_a_right_answer_may_be_slow(verdicts: dict[str, Verdict], case: str) -> None:
     assert verdicts[case].points == verdicts[case].max_points, verdicts[case].steps
+
+
+@pytest.mark.slow  # PyTorch imports for seconds what this layer uses
+def test_a_layer_that_uses_what_pytorch_imports_late_keeps_its_points() -> None:
+    folder = SOLUTIONS / "torch_single_head"
+    solution = (folder / "solution.py").read_text(encoding="utf-8")
+    code = """
+from torch.utils.checkpoint import checkpoint
+
+class SingleHeadAttention(SingleHeadAttention):
+    def forward(self, x):
+        return checkpoint(super().forward, x, use_reentrant=False)
+"""
+    name = read_exercise(folder).name
+    handed_in = Submission("late", name, (f"{solution}\n\n{code}",), folder)
+    (verdict,) = grade_batch(folder, [handed_in], secret=b"of this test")
+    assert verdict.points == verdict.max_points, verdict.steps

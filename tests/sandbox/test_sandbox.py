@@ -369,6 +369,34 @@ def test_all_calls_together_have_a_time_limit(
     assert last.outcome is Outcome.TIMED_OUT and "0.6 s" in last.detail
 
 
+def test_what_a_library_imports_late_is_not_the_codes_own_time(
+    zygote: Observed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = replace(LIMITS, seconds_per_call=0.4, seconds_per_submission=0.6)
+    monkeypatch.setattr(zygote, "limits", limits)
+    busy = "    begun = time.process_time()\n    while time.process_time() - begun < 0.8: pass\n"
+    code = (
+        f"import time\ndef late():\n    import numpy.f2py\n{busy}    return 1\n"
+        f"def again():\n    import numpy.f2py\n{busy}    return 2\ndef f(): return 3"
+    )
+    with SandboxedStudent(zygote, (code,), packages=("numpy",), seed=1) as student:
+        assert returned(student.ask(Request("late"))).value == 1
+        assert returned(student.ask(Request("f"))).value == 3  # most of the 0.6 s is left
+        # By now it is imported, and a call has its own time only.
+        assert failed(student.ask(Request("again"))).outcome is Outcome.TIMED_OUT
+
+
+def test_code_that_says_without_end_that_it_imports_is_stopped(short: Observed) -> None:
+    code = """
+import sys
+def f():
+    channel = sys.meta_path[0]._channel
+    while True: channel.send_encoded(b'{"importing": true}', [])
+"""
+    with SandboxedStudent(short, (code,), packages=("numpy",), seed=1) as student:
+        assert failed(student.ask(Request("f"))).outcome is Outcome.PROTOCOL
+
+
 # --- time: of the processor, with three times as much on the wall as the end of it ----------------
 
 
