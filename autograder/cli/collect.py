@@ -60,7 +60,10 @@ def collect(
     known = read_class_list(roster, id_column) if roster else None
     chosen = Platform(platform) if platform else None
     around = next(place for place in (records, *records.absolute().parents) if place.is_dir())
-    with following(around), collected(download, known, chosen, exercise) as collection:
+    with (
+        following(around),
+        collected(download, known, chosen, exercise, destination.root) as collection,
+    ):
         delivered = deliver(collection, destination)
         how = "recognised" if chosen is None else "read as"
         out().print(f"{how}: {SHOWN[collection.platform]}")
@@ -144,6 +147,8 @@ def _told(
         _print(f"not taken: {one.person.name or 'somebody without a name'}: {one.reason}", True)
     for person in collection.empty:
         _print(f"not taken: {person.name}: nothing that was handed in could be unpacked", True)
+    for person, left in collection.too_large:
+        _print(f"not taken whole: {person.name}: {left.reason}; the rest is left out", True)
     reasons: dict[str, list[str]] = defaultdict(list)
     whose = False  # somebody's work, and nobody knows whose
     for left in collection.left_out:
@@ -153,7 +158,7 @@ def _told(
         whose |= work
         _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
     kept = any(arrival not in TAKEN for arrival in groups)
-    return bool(kept or whose or collection.unresolved or collection.empty)
+    return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
 
 
 def _print(line: str, bad: bool) -> None:

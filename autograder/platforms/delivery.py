@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from tempfile import mkdtemp
 
 from autograder.errors import KitError
 from autograder.model.files import write_whole
-from autograder.model.group_shared import share
+from autograder.platforms.archive import cannot_be_written, scratch_folder
 from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
 from autograder.platforms.csv_table import read_table
 from autograder.platforms.hand_in_files import TIMESTAMP
@@ -63,21 +62,12 @@ def deliver(
     Raise `KitError` when the folder cannot be written.
     """
     try:
-        destination.root.mkdir(parents=True, exist_ok=True)
-        staging = Path(mkdtemp(prefix=".attn-collect-", dir=destination.root))
-        share(staging)
-        try:
+        with scratch_folder(destination.root) as staging:
             return tuple(
                 (each, _deliver(each, destination, staging)) for each in collection.hand_ins
             )
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise KitError(
-            f"the hand-ins cannot be written: {error.strerror}",
-            place=str(destination.root),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise cannot_be_written(destination.root, error) from error
 
 
 def _deliver(hand_in: CollectedHandIn, destination: Destination, staging: Path) -> Arrival:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import stat
+import subprocess
+import warnings
 import zipfile
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -255,13 +258,59 @@ def test_one_student_cannot_use_up_what_is_there_for_all(
     monkeypatch.setattr(archive, "MOST_FILES_EACH", 2)
     files: dict[str, bytes | str] = {f"eve/{number}.py": "x" for number in range(4)}
     path = download(tmp_path / "c.zip", {**files, "ada/x.py": "ada"})
-    with (
-        archive.opened_zip(path) as opened,
-        archive.unpacked(opened, lambda parts: parts[0]) as found,
-    ):
-        taken = ["/".join(file.parts) for file in found.files]
-    assert taken == ["eve/0.py", "eve/1.py", "ada/x.py"]
-    assert {left.reason for left in found.left_out} == {"more than 2 files of one student"}
+    run = collect(path, tmp_path / "hw")
+    assert run.code == 1
+    assert "not taken whole: eve: more than 2 files of one student" in run.out
+    assert set(tree(tmp_path / "hw")) == {"eve/0.py", "eve/1.py", "ada/x.py"}
+    assert not_taken(tmp_path / "hw") == {"eve/2.py": "more than 2 files of one student"}
+
+
+@pytest.mark.parametrize("name", ["n{}", ".hidden{}", "folder{}/", "same"])
+def test_what_is_not_taken_is_counted_too_and_told_once(tmp_path: Path, name: str) -> None:
+    """Ten small zips that name 80,000 things, of which each would cost a line and memory."""
+    with zipfile.ZipFile(content := BytesIO(), "w") as made, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one name several times
+        for number in range(8_000):
+            made.writestr(name.format(number), b"")
+    stuffed = zipped({f"z{number}.zip": content.getvalue() for number in range(10)})
+    files: dict[str, bytes | str] = {"eve.zip": stuffed, "ada.py": "ada"}
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.code == 1 and tree(tmp_path / "hw")["ada/ada.py"] == "ada"
+    assert "not taken whole: eve: more than" in run.out
+    assert len(not_taken(tmp_path / "hw")) <= archive.MOST_NAMES_EACH
+    assert sum(row.startswith("more than") for row in not_taken(tmp_path / "hw").values()) == 1
+
+
+def test_tables_of_contents_are_measured_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "LONGEST_DIRECTORIES_EACH", 300)
+    several = zipped({f"{number}.zip": zipped({"x.py": "eve"}) for number in range(9)})
+    files: dict[str, bytes | str] = {"eve.zip": several, "ada.zip": zipped({"x.py": "ada"})}
+    run = collect(path := download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.code == 1 and "eve: zips with far too many files of one student" in run.out
+    assert tree(tmp_path / "hw") == {"ada/x.py": "ada"}
+    monkeypatch.setattr(archive, "LONGEST_DIRECTORY", 50)
+    run = collect(path, tmp_path / "hw2")
+    assert run.code == 2 and "holds far too many files for one class" in run.err
+
+
+def test_nothing_of_students_lies_outside_of_where_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a killed command left there is gone after the next one; another that runs keeps its."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    killed = tmp_path / "hw" / f".attn-collect-{ended.pid}-x"
+    running = tmp_path / "hw" / f".attn-collect-{os.getpid()}-x"
+    for folder in (killed, running):
+        folder.mkdir(parents=True)
+        (folder / "0").write_text("a student's")
+    run = collect(download(tmp_path / "c.zip", {"ada/x.py": "ada"}), tmp_path / "hw")
+    assert run.code == 0, run.out + run.err
+    assert set(tree(tmp_path / "hw")) == {"ada/x.py", f"{running.name}/0"}
 
 
 def test_names_from_macos_and_msdos_are_read_as_they_were_written(tmp_path: Path) -> None:
