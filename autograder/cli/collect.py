@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
     from autograder.platforms.delivery import Arrival, Destination
 
-PLATFORMS = ("canvas", "moodle", "gradescope", "github", "plain")
+PLATFORMS = (*("canvas", "moodle", "gradescope", "brightspace", "blackboard", "github", "plain"),)
 COLLECTED, NOT_TAKEN = "collected", "not-taken"
 _MOST = 5  # names of a kind
+_NOBODY = (
+    "nobody of the download is in the list, so its headings may be others than those that are read "
+    "here. They are: {headings}. Names are read below `name`, or `first_name` and `last_name`; "
+    "numbers and addresses below `student_id`, `login`, `sis_id` and `email`."
+)
 
 
 @click.command(epilog=example("attn collect submissions.zip --course my-course"))
@@ -45,7 +50,7 @@ def collect(
     platform: str | None,
     replace: bool,
 ) -> None:
-    """Unpack a platform's download: Canvas, Moodle, Gradescope, GitHub Classroom, or plain.
+    """Unpack a platform's download: Canvas, Moodle, Gradescope, Brightspace, Blackboard, GitHub.
 
     The hand-ins go into a folder for each student, ready for `attn grade`. What is not taken is
     listed, and then the command exits with 1.
@@ -70,6 +75,8 @@ def collect(
         if known:
             out().print(terminal_line(f"ids from the column {known.ids} of the list", 200))
         told = _told(collection, delivered)
+        if known and collection.unresolved and not collection.hand_ins:
+            _print(_NOBODY.format(headings=_some(known.headings, 12)), True)
         records.mkdir(parents=True, exist_ok=True)
         listed = records / f"{COLLECTED}{named}.csv"
         write_collected(listed, delivered, collection.platform)

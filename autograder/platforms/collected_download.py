@@ -170,12 +170,12 @@ def _by_owner(layout: DownloadLayout, found: Unpacked) -> tuple[list[_Owner], li
     for file in found.files:
         placed = layout.placed(file.parts)
         if placed is None or placed.typed:
-            metadata = file.parts == (*layout.outer, METADATA)
-            reason = "it says who handed in what" if metadata else TYPED if placed else NOBODYS
+            listing = layout.lists_others(file.parts)
+            reason = "it says who handed in what" if listing else TYPED if placed else NOBODYS
             left_out.append(LeftOut(file.parts, reason))
             continue
         owner = owners.setdefault(placed.owner, _Owner(placed, []))
-        owner.files.append(Delivered(file, placed.inner, placed.newer))
+        owner.files.append(Delivered(file, placed.inner, placed.newer, placed.attempt))
         if placed.late and not owner.placed.late:
             owner.placed = replace(owner.placed, late=True)
     return list(owners.values()), left_out

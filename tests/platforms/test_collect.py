@@ -43,6 +43,21 @@ GRADESCOPE = {
     "assignment_7_export/submission_71/numpy_single_head.py": "jane",
     "assignment_7_export/submission_72/numpy_single_head.py": "marie and emmy",
 }
+BRIGHTSPACE = {
+    "index.html": "<table>",
+    "111-67890 - Jane Doe - Nov 3, 2026 1105 AM/numpy_single_head.ipynb": "jane, first",
+    "111-67890 - Jane Doe - Nov 3, 2026 1250 PM/again.ipynb": "jane, second",
+    "111-67890 - Jane Doe - Nov 5, 2026 0905 AM/notes.txt": "jane's notes",
+    "222-67890 - Jürgen-Ernst Müller - 3 März, 2026 1159/hw.zip": zipped({"a/x.py": "jürgen"}),
+    "333-67890 - Jane Doe - Nov 3, 2026 1159 PM/x.py": "another Jane",
+}
+BLACKBOARD = {
+    "Home_work 3_jdoe1_attempt_2026-11-03-11-05-00.txt": "Name: Jane Doe (jdoe1)",
+    "Home_work 3_jdoe1_attempt_2026-11-03-11-05-00_numpy_single_head.ipynb": "jane, first",
+    "Home_work 3_jdoe1_attempt_2026-11-05-11-05-00.txt": "Name: Jane Doe (jdoe1)",
+    "Home_work 3_jdoe1_attempt_2026-11-05-11-05-00_again.ipynb": "jane, second",
+    "Home_work 3_mcurie_attempt_2026-11-04-11-05-00_x.py": "marie",
+}
 GITHUB = {
     "attention-ada/.github/workflows/x.yml": "hidden",
     "attention-ada/numpy_single_head/numpy_single_head.ipynb": "ada",
@@ -111,6 +126,57 @@ def test_a_group_in_gradescope_has_handed_in_for_each_of_its_members(tmp_path: P
     assert rows["4711"]["handed_in"] == "2026-04-26 17:34:00 UTC"
 
 
+def test_of_several_attempts_in_brightspace_the_last_with_work_in_it_counts(tmp_path: Path) -> None:
+    zip_file = download(tmp_path / "b.zip", BRIGHTSPACE)
+    run = collect(zip_file, tmp_path / "hw")
+    assert run.code == 0 and "recognised: Brightspace" in run.out, run.out + run.err
+    assert tree(tmp_path / "hw") == {
+        "jane_doe_111/again.ipynb": "jane, second",
+        "jane_doe_111/notes.txt": "jane's notes",
+        "jane_doe_333/x.py": "another Jane",
+        "jurgen_ernst_muller/x.py": "jürgen",
+    }
+    reasons = not_taken(tmp_path / "hw")
+    assert reasons["index.html"] == "it says who handed in what"
+    assert list(reasons.values()).count("a later attempt counts") == 1 and len(reasons) == 2
+    listed = tmp_path / "hw" / "collected.csv"
+    assert collect(zip_file, tmp_path / "again", "--roster", listed).code == 0
+    assert tree(tmp_path / "again") == tree(tmp_path / "hw")
+
+
+def test_a_blackboard_download_has_a_login_and_an_attempt_in_every_name(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student_id,username\nj1,JDoe1\nm1,mcurie\n", "utf-8")
+    zip_file = download(tmp_path / "b.zip", BLACKBOARD)
+    run = collect(zip_file, tmp_path / "hw", "--roster", roster)
+    assert run.code == 0 and "recognised: Blackboard" in run.out, run.out + run.err
+    assert tree(tmp_path / "hw") == {"j1/again.ipynb": "jane, second", "m1/x.py": "marie"}
+
+
+@pytest.mark.parametrize(
+    ("platform", "names"),
+    [
+        ("Brightspace", ["1234-678 - Jane Doe - 3. 11. 2026/x.py", "1235-678 - M C - 4. 11./x.py"]),
+        ("Blackboard", ["HW_jdoe1_attempt_2026_x.py", "HW_mcurie_attempt_2026_x.py"]),
+        ("Sakai", ["HW/Doe, Jane(jd)/Submission attachment(s)/x.py", "HW/grades.csv"]),
+        ("Sakai", ["HW/Doe, J(jd)/timestamp.txt", "HW/Doe, J(jd)/Submission attachment(s)/x.py"]),
+        ("Microsoft Teams", ["Submitted files/Jane Doe/HW/Version 2/x.py"]),
+        ("Schoology", ["Doe, Jane - 12/Revision 1 - On time/x.py"]),
+        ("ILIAS", ["Doe_Jane_jd_123/x.py", "Curie_Marie_mc_124/x.py"]),
+        ("Google Classroom", ["Jane Doe - x.py", "Anna-Marie Curie - y.ipynb"]),
+    ],
+)
+def test_what_looks_like_another_platform_is_refused_aloud(
+    tmp_path: Path, platform: str, names: list[str]
+) -> None:
+    """Its names would become students, and nobody would be found in the list of the class."""
+    zip_file = download(tmp_path / "x.zip", dict.fromkeys(names, "jane"))
+    run = collect(zip_file, tmp_path / "hw")
+    assert run.code == 2 and f"looks like a download of {platform}" in run.err, run.out
+    assert "add --platform plain" in run.err and not (tmp_path / "hw").exists()
+    assert collect(zip_file, tmp_path / "hw", "--platform", "plain").code in (0, 1)
+
+
 def test_repositories_of_github_classroom_are_known_by_what_they_share(tmp_path: Path) -> None:
     run = collect(download(tmp_path / "repos.zip", GITHUB), tmp_path / "hw")
     assert run.code == 0 and "recognised: GitHub Classroom" in run.out, run.out
@@ -152,6 +218,46 @@ def test_who_is_not_in_the_roster_or_not_alone_there_is_told_and_not_guessed(
     assert "curiemarie: several students have this name: mcurie, mcurie2" in run.out
     assert "noetheremmy: not in the list of the class" in run.out
     assert "curiemarie: several" in str(not_taken(tmp_path / "hw"))
+
+
+@pytest.mark.parametrize(
+    ("roster", "ids"),
+    [
+        ('"student_id", "name"\n"m1", "Jane Doe"\n"m2", "Marie Curie"\n"m3", "José Núñez"', "m"),
+        (
+            "\ufeffVorname;Nachname;Matrikelnummer;E-Mail\nJane;Doe;7001;j@x.de\nMarie;Curie;7002;m@x\n"
+            "José;Núñez;7003;n@x.de",
+            "700",
+        ),
+        (
+            "Name;Vorname;Studiengang;Matrikel\nDoe;Jane;Physik;7001\nCurie;Marie;Physik;7002\n"
+            "Núñez;José;Physik;7003",
+            "700",
+        ),
+        ("Numéro,Étudiant,Groupe\n7001,Jane Doe,A\n7002,Marie Curie,A\n7003,José Núñez,B", "700"),
+        (
+            "OrgDefinedId,Username,Last Name,First Name\n#7001,#jd,Doe,Jane\n"
+            "#7002,#mc,Curie,Marie\n#7003,#jn,Núñez,José",
+            "",
+        ),
+    ],
+)
+def test_a_list_is_read_in_other_languages_and_with_blanks_after_commas(
+    tmp_path: Path, roster: str, ids: str
+) -> None:
+    (tmp_path / "roster.csv").write_text(roster, "utf-8")
+    words = ("--roster", tmp_path / "roster.csv")
+    run = collect(download(tmp_path / "m.zip", MOODLE), tmp_path / "hw", *words)
+    assert run.code == 0, run.out + run.err
+    wanted = [f"{ids}{number}" for number in (1, 2, 3)] if ids else ["jd", "jn", "mc"]
+    assert sorted(name.split("/")[0] for name in tree(tmp_path / "hw")) == wanted
+
+
+def test_where_nobody_is_found_in_the_list_its_headings_are_named(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("Login,Kennung\njd,x9\nmc,x8\n", "utf-8")
+    words = ("--roster", tmp_path / "roster.csv")
+    run = collect(download(tmp_path / "m.zip", MOODLE), tmp_path / "hw", *words)
+    assert run.code == 1 and "They are: Login, Kennung. Names are read below `name`" in run.out
 
 
 def test_a_later_download_needs_a_word_before_it_replaces_what_is_there(tmp_path: Path) -> None:
