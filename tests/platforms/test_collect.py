@@ -43,7 +43,7 @@ GRADESCOPE = {
     "assignment_7_export/submission_71/numpy_single_head.py": "jane",
     "assignment_7_export/submission_72/numpy_single_head.py": "marie and emmy",
 }
-BRIGHTSPACE = {
+BRIGHTSPACE: dict[str, bytes | str] = {
     "index.html": "<table>",
     "111-67890 - Jane Doe - Nov 3, 2026 1105 AM/numpy_single_head.ipynb": "jane, first",
     "111-67890 - Jane Doe - Nov 3, 2026 1250 PM/again.ipynb": "jane, second",
