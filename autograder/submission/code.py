@@ -11,7 +11,8 @@ from pathlib import Path
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import file_name
 from autograder.submission.cells import (
-    notebook_cells,
+    cells_in,
+    notebook_facts,
     parsed,
     pieces,
     source_as_it_is,
@@ -31,6 +32,7 @@ from autograder.submission.file_text import (
 from autograder.submission.kit_calls import without_kit_calls
 from autograder.submission.magics import without_magics
 from autograder.submission.missing_step import not_run, without_copied_stubs
+from autograder.submission.newer_python import Version, needed_python, version_in
 
 # More is no longer quick to parse: a second at this size, half a minute at the largest source.
 MOST_LINES, MOST_MARKS = 20_000, 100_000
@@ -43,7 +45,8 @@ _PROSE = {"markdown": "a Markdown cell", "raw": "a raw cell"}
 class Code:
     """What one file holds: the code to run, remarks, and the steps that are not run.
 
-    `digest` is the SHA-256 of the file's bytes.
+    `digest` is the SHA-256 of the file's bytes. `needs` is the Python that a definition in it
+    needs, where that is newer than this one.
     """
 
     file: Path
@@ -51,16 +54,21 @@ class Code:
     remarks: tuple[str, ...]
     not_run: tuple[tuple[str, str], ...]
     digest: str = ""
+    needs: Version | None = None
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The code cells of a file, and the prose between them, each with the kind of its cell."""
+    """The code cells of a file, and the prose between them, each with the kind of its cell.
+
+    `python` is the version that a notebook says it was saved with.
+    """
 
     code: tuple[str, ...]
     prose: tuple[tuple[str, str], ...] = ()
     remarks: tuple[str, ...] = ()
     digest: str = ""
+    python: Version | None = None
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
@@ -86,7 +94,8 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     code, remarks = without_copied_stubs(kept, exercise)
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
     remarks = (*texts.remarks, *remarks)
-    return Code(file, code, remarks, not_run(unread, exercise), texts.digest)
+    needs = needed_python(code, {step.name for step in exercise.steps}, texts.python)
+    return Code(file, code, remarks, not_run(unread, exercise), texts.digest, needs)
 
 
 def not_the_file(file: Path, exercise: Exercise) -> str:
@@ -109,7 +118,8 @@ def _texts(read: Text, file: Path) -> Texts:
         remark = f"{name} is a marimo notebook: what its cells hold was read as plain Python."
         remarks = read.remarks if text == read.text else (*read.remarks, remark)
         return Texts((text,), (), remarks, read.digest)
-    cells = notebook_cells(read.text, name)
+    facts = notebook_facts(read.text, name)
+    cells = cells_in(facts, name)
     kinds, texts = [cell.get("cell_type") for cell in cells], list(map(source_as_it_is, cells))
     remarks = ()
     plain = texts
@@ -121,6 +131,7 @@ def _texts(read: Text, file: Path) -> Texts:
         tuple((place, text) for place, text in prose if place),
         (*read.remarks, *remarks),
         read.digest,
+        version_in(facts),
     )
 
 

@@ -32,7 +32,8 @@ class Submission:
     the steps that stand in text that is not run, such as a Markdown cell, each with a sentence.
     There are at most 20 remarks; remarks and sentences are clean lines of at most 500 characters.
     `digests` are the SHA-256 of the bytes of every file that was read, so that a later reader can
-    tell whether it has changed. No link below `root` was followed.
+    tell whether it has changed. No link below `root` was followed. What `needs` a Python that is
+    newer than this one, such as "3.12", cannot be judged here.
     """
 
     student: str
@@ -44,6 +45,7 @@ class Submission:
     not_run: tuple[tuple[str, str], ...] = ()
     digests: tuple[tuple[Path, str], ...] = ()
     root: Path | None = None
+    needs: str = ""
 
     @cached_property
     def code_hash(self) -> str:
@@ -53,7 +55,8 @@ class Submission:
         to a script, since messages count a notebook's lines by cell.
         """
         refused = self.rejected and [self.rejected.outcome, self.rejected.fact]
-        return hash_of([self.exercise, is_notebook(self.path), self.cells, self.not_run, refused])
+        why = refused or self.needs or None
+        return hash_of([self.exercise, is_notebook(self.path), self.cells, self.not_run, why])
 
 
 def hash_of(facts: object) -> str:
@@ -116,7 +119,8 @@ def _submission(choice: Choice, exercise: Exercise, student: str, root: Path) ->
     remarks = tuple(dict.fromkeys(map(_line, code.remarks)))[:MOST_REMARKS]
     not_run = tuple((name, _line(words)) for name, words in code.not_run)
     facts = (student, exercise.name, code.cells, code.file, remarks, None, not_run)
-    return Submission(*facts, choice.digests, root)
+    needs = "" if code.needs is None else f"{code.needs[0]}.{code.needs[1]}"
+    return Submission(*facts, choice.digests, root, needs)
 
 
 def _rejected(
