@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
     from autograder.platforms.delivery import Arrival, Destination
 
-PLATFORMS = ("canvas", "moodle", "gradescope", "github", "plain")
+PLATFORMS = (*("canvas", "moodle", "gradescope", "brightspace", "blackboard", "github", "plain"),)
 COLLECTED, NOT_TAKEN = "collected", "not-taken"
 _MOST = 5  # names of a kind
+_NOBODY = (
+    "nobody of the download is in the list, so its headings may be others than those that are read "
+    "here. They are: {headings}. Names are read below `name`, or `first_name` and `last_name`; "
+    "numbers and addresses below `student_id`, `login`, `sis_id` and `email`."
+)
 
 
 @click.command(epilog=example("attn collect submissions.zip --course my-course"))
@@ -45,7 +50,7 @@ def collect(
     platform: str | None,
     replace: bool,
 ) -> None:
-    """Unpack a platform's download: Canvas, Moodle, Gradescope, GitHub Classroom, or plain.
+    """Unpack a platform's download: Canvas, Moodle, Gradescope, Brightspace, Blackboard, GitHub.
 
     The hand-ins go into a folder for each student, ready for `attn grade`. What is not taken is
     listed, and then the command exits with 1.
@@ -60,13 +65,18 @@ def collect(
     known = read_class_list(roster, id_column) if roster else None
     chosen = Platform(platform) if platform else None
     around = next(place for place in (records, *records.absolute().parents) if place.is_dir())
-    with following(around), collected(download, known, chosen, exercise) as collection:
+    with (
+        following(around),
+        collected(download, known, chosen, exercise, destination.root) as collection,
+    ):
         delivered = deliver(collection, destination)
         how = "recognised" if chosen is None else "read as"
         out().print(f"{how}: {SHOWN[collection.platform]}")
         if known:
             out().print(terminal_line(f"ids from the column {known.ids} of the list", 200))
         told = _told(collection, delivered)
+        if known and collection.unresolved and not collection.hand_ins:
+            _print(_NOBODY.format(headings=_some(known.headings, 12)), True)
         records.mkdir(parents=True, exist_ok=True)
         listed = records / f"{COLLECTED}{named}.csv"
         write_collected(listed, delivered, collection.platform)
@@ -144,6 +154,8 @@ def _told(
         _print(f"not taken: {one.person.name or 'somebody without a name'}: {one.reason}", True)
     for person in collection.empty:
         _print(f"not taken: {person.name}: nothing that was handed in could be unpacked", True)
+    for person, left in collection.too_large:
+        _print(f"not taken whole: {person.name}: {left.reason}; the rest is left out", True)
     reasons: dict[str, list[str]] = defaultdict(list)
     whose = False  # somebody's work, and nobody knows whose
     for left in collection.left_out:
@@ -153,7 +165,7 @@ def _told(
         whose |= work
         _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
     kept = any(arrival not in TAKEN for arrival in groups)
-    return bool(kept or whose or collection.unresolved or collection.empty)
+    return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
 
 
 def _print(line: str, bad: bool) -> None:

@@ -6,6 +6,7 @@ settles it. It decides nothing itself: no mark follows from it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from autograder.submission.reading import Submission
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
 _BLANK = (Outcome.NOT_WRITTEN, Outcome.REJECTED, Outcome.INFRASTRUCTURE)
 _LIMITS = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
+_NEEDS = re.compile(r"it needs Python (\d+\.\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,9 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
         own = f"/{exercise.name}/" in details  # an error in what its author wrote
         cure = "Correct it there, then grade again." if own else "Grade again."
         why = f"a fault of the grader ({details})."
+        if found := _NEEDS.match(details):
+            why = f"{details}: a fault of the course, and no zero."
+            cure = f"Install the kit with Python {found[1]}, then grade again; or judge by hand."
         yield FollowUp("not_judged", students, why, cure, not_graded=True)
     for verdict in verdicts:
         who, finding = (verdict.student,), verdict.steps[0].finding

@@ -11,16 +11,19 @@ from autograder.cli.found_class import class_folder, found_class
 from autograder.cli.kit import out
 from autograder.cli.output import lasting_output
 from autograder.grading.class_task import GradingOptions
+from autograder.grading.graded_folder import hidden_hand_ins
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.head_start import give_head_start
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.rare_collection import collected_rarely
+from autograder.model.sanitize import terminal_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autograder.cli.class_results import GradedClass
     from autograder.grading.classroom import JudgingPool
+_HIDDEN = "not graded, since the name begins with a dot: {names}. Rename it, then grade again."
 
 
 @lasting_output()
@@ -48,6 +51,8 @@ def grade_path(
     lock = class_lock(path, lambda: say(WAITS))
     with ended_by_signals(), lock, collected_rarely():
         found = found_class(path, exercise, solutions, output)
+        if hidden := hidden_hand_ins(found.task.hand_ins[0].root or path):
+            say(_HIDDEN.format(names=terminal_line(", ".join(hidden), 300)), "bold red")
         with GraderPool(options.processes) as pool:
             give_head_start(found.task, pool, options)
             # Only now: grader processes start meanwhile.

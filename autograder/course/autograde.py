@@ -8,13 +8,16 @@ of the pipeline stays as it is. A course without `attn.toml` is graded as usual.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nbgrader.apps.api
 import nbgrader.apps.autogradeapp
@@ -40,9 +43,11 @@ from autograder.grading.grader_pool import Loss
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.group_shared import follow, share
+from autograder.model.sanitize import terminal_line
 from autograder.submission.reading import read_submission
 
 PREFIX = ".submissions-"
+_LONGEST_LINE = 2_000  # of a log
 
 
 def install() -> None:
@@ -53,9 +58,29 @@ def install() -> None:
     nbgrader.apps.api.GenerateFeedback = CourseFeedback
     # A course's configuration lists it by this name.
     nbgrader.preprocessors.AssignLatePenalties = AttemptLatePenalties
+    if not isinstance(logging.getLogRecordFactory(), DisplayedRecords):
+        logging.setLogRecordFactory(DisplayedRecords(logging.getLogRecordFactory()))
     if (Path.cwd() / FACTS).is_file():
         # What nbgrader collects and releases in a shared course is for each of its instructors.
         follow(Path.cwd())
+
+
+@dataclass(frozen=True)
+class DisplayedRecords:
+    """Makes records for logs that only display: nbgrader logs the names of students as they are."""
+
+    made: Callable[..., logging.LogRecord]
+
+    def __call__(self, *facts: Any, **more: Any) -> logging.LogRecord:
+        record = self.made(*facts, **more)
+        try:
+            lines = record.getMessage().split("\n")
+        except Exception:  # logging itself says what does not fit
+            return record
+        if not all(line.isprintable() for line in lines):
+            lines = [terminal_line(line, _LONGEST_LINE) for line in lines]
+            record.msg, record.args = "\n".join(lines), ()
+        return record
 
 
 class CourseAutograde(AnyName, Autograde):

@@ -159,10 +159,11 @@ def write_submission(
     copies = {own: own if own.isprintable() else script, script: script}
     right = {TIMESTAMP: _is_timestamp, SECRET: _is_secret}
     for name in (*copies, *right):
-        content = _bytes(folder / name, submission.root or folder)
+        place = (folder if name in right else submission.path.parent) / name
+        content = _bytes(place, submission.root or folder)
         if content is None:
             continue
-        read = (folder / name, digest_of(content)) in submission.digests
+        read = (place, digest_of(content)) in submission.digests
         if right[name](content) if name in right else read:
             (target / copies.get(name, name)).write_bytes(content)
     text = notebook_text(notebook, known)
@@ -181,6 +182,8 @@ def without_code(submission: Submission) -> Submission:
 
 def folder_of(submission: Submission) -> Path:
     """The folder that was handed in."""
+    if submission.folder:  # what counts may lie further down
+        return submission.folder
     path = submission.path
     # The target of a link was not handed in; it could be the solutions.
     return path if path.is_dir() and not path.is_symlink() else path.parent

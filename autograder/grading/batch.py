@@ -27,7 +27,12 @@ from autograder.grading.journal import Journal, judging_key
 from autograder.grading.journal_writer import JournalFault
 from autograder.grading.own_sandbox import begun_sandbox, entered_sandbox
 from autograder.grading.remarks import remarks_on
-from autograder.grading.unjudged import JudgedStep, infrastructure, without_judging
+from autograder.grading.unjudged import (
+    JudgedStep,
+    infrastructure,
+    needs_newer_python,
+    without_judging,
+)
 from autograder.grading.verdict_keeping import kept
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise, given_text, read_exercise
@@ -193,6 +198,8 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     exercise, zygote, secret = judging.reference.exercise, judging.zygote, judging.secret
     if submission.rejected:
         return without_judging(exercise, submission, submission.rejected)
+    if submission.needs:
+        return needs_newer_python(exercise, submission)
 
     # Of a right hand-in, nobody reads about slips.
     given = given_text(exercise.folder)

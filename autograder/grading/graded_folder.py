@@ -25,6 +25,8 @@ _OF_A_COURSE = (
     *("source", "release", "submitted", "autograded", "feedback", "graded"),
     *("downloaded", "exchange", "own-steps"),
 )
+# What programs keep in hidden files and folders of theirs.
+_OF_A_PROGRAM = ("._", ".ipynb_checkpoints", ".git", ".attn-", ".venv", ".Trash", ".~", ".part-")
 
 
 def is_course(folder: Path) -> bool:
@@ -59,6 +61,17 @@ def _handed_in(folder: Path) -> Path | None:
         if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):
             return path
     return None
+
+
+def hidden_hand_ins(folder: Path) -> tuple[str, ...]:
+    """Return the names of hidden files and folders that look handed in: nobody grades them."""
+    hidden = (path for path in sorted(folder.iterdir()) if path.name.startswith("."))
+    students = (path for path in hidden if not path.name.startswith(_OF_A_PROGRAM))
+    return tuple(
+        path.name
+        for path in students
+        if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path))))
+    )
 
 
 def _below(folder: Path) -> Iterator[Path]:

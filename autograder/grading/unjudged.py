@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Exercise, Step
@@ -39,6 +40,18 @@ def without_judging(exercise: Exercise, submission: Submission, finding: Finding
 def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> Verdict:
     """Return the verdict on a submission that we failed to judge."""
     return without_judging(exercise, submission, our_fault((detail,)))
+
+
+def needs_newer_python(exercise: Exercise, submission: Submission) -> Verdict:
+    """Return the verdict on a submission that only a newer Python can read: that is no zero.
+
+    Whoever wrote it was not told which Python grades, or the course would have it.
+    """
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    versions = f"needs Python {submission.needs}, and the grader has Python {here}"
+    finding = our_fault((f"it {versions}",))
+    look = f"A definition of yours {versions}. {finding.look}"
+    return without_judging(exercise, submission, replace(finding, look=look))
 
 
 def unfinished(

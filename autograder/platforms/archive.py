@@ -3,22 +3,29 @@
 Names, sizes and contents are hostile: whoever hands in a zip writes all three. So nothing is
 extracted under the name that it has. Every file gets a number in a folder of ours, is counted while
 it is unpacked, and whatever is not taken is kept in a list, with the reason. A zip inside the zip
-is unpacked where it lies, as if it were a folder.
+is unpacked where it lies, as if it were a folder. Names are counted too, whether they are taken or
+not: whoever hands in too much is ended there, and nothing more of theirs is looked at.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import struct
+import sys
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from os import SEEK_END
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
+from typing import BinaryIO
 
 from autograder.errors import KitError
+from autograder.model.group_shared import share
 from autograder.model.sanitize import clean_line
 from autograder.platforms.zip_entry import Parts, parts_of, problem_of_entry, problem_of_path
 
@@ -26,16 +33,19 @@ MB = 1024 * 1024
 # Of the whole download, of what one student handed in, and of one file.
 MOST_FILES, MOST_BYTES = 100_000, 8192 * MB
 MOST_FILES_EACH, MOST_BYTES_EACH = 5_000, 256 * MB
+MOST_NAMES_EACH = 20_000  # also of folders, and of what is not taken
 LARGEST, LARGEST_ZIP = 64 * MB, 64 * MB
 # A text shrinks to a twentieth, a bomb to a thousandth.
 MOST_RATIO, SMALL = 200, 4 * MB
 DEEPEST = 3  # zips inside zips
-LONGEST_DIRECTORY = 4 * MB  # the table of contents of a zip inside a zip, in bytes
+# Tables of contents, in bytes: that of the download, and those of all zips that one hands in.
+LONGEST_DIRECTORY, LONGEST_DIRECTORIES_EACH = 32 * MB, 4 * MB
 _PIECE = 1 << 16
+_SCRATCH = ".attn-collect-"
 # What the library raises about bytes that are no zip, or a damaged one.
 _NO_ZIP = (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error)
 _UNREADABLE = "it is called a zip, but cannot be read as one"
-_END, _END64_AT = b"PK\x05\x06", b"PK\x06\x07"
+_END, _END64, _END64_AT = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 
 OwnerOf = Callable[[Parts], str]
 
@@ -64,32 +74,48 @@ class LeftOut:
 
 @dataclass
 class Unpacked:
-    """The files of a download in their order, and what was left out."""
+    """The files of a download in their order, and what was left out.
+
+    `ended` says by owner where somebody's limit was reached: nothing after that was looked at.
+    """
 
     files: list[UnpackedFile] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    ended: dict[str, LeftOut] = field(default_factory=dict)
 
 
 class _Refused(Exception):
     """A member is not taken; the text says why."""
 
 
+class _Ended(_Refused):
+    """Its owner has reached a limit: nothing more of theirs is taken."""
+
+
 @contextmanager
 def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     """Open the zip that an instructor names; raise `KitError` when it is none."""
     try:
-        archive = zipfile.ZipFile(path)
+        with path.open("rb") as stream:
+            length = _directory_length(stream)
+        archive = zipfile.ZipFile(path) if length <= LONGEST_DIRECTORY else None
     except FileNotFoundError:
         raise KitError(
             "there is no such file", place=str(path), cure="name the zip that you downloaded"
         ) from None
-    except (*_NO_ZIP, IsADirectoryError) as error:
+    except (*_NO_ZIP, OSError) as error:
         raise KitError(
             f"{path.name} cannot be read as a zip file: {error}",
             place=str(path),
             cure="download it again, and name the zip itself; if the browser has unpacked it, "
             "pack the folder into a zip",
         ) from error
+    if archive is None:
+        raise KitError(
+            f"{path.name} holds far too many files for one class",
+            place=str(path),
+            cure="download fewer students at a time",
+        )
     with archive:
         yield archive
 
@@ -108,15 +134,58 @@ def holds_repositories(archive: zipfile.ZipFile) -> bool:
 
 
 @contextmanager
-def unpacked(archive: zipfile.ZipFile, owner_of: OwnerOf) -> Iterator[Unpacked]:
-    """Unpack everything that may be taken into a folder that is gone afterwards.
+def scratch_folder(root: Path) -> Iterator[Path]:
+    """Make a folder beside the hand-ins for what is on its way to them, and remove it afterwards.
+
+    So nothing of students lies elsewhere. What a command left there that was killed is removed,
+    too. Raise `KitError` when the folder cannot be written.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        for left in root.glob(f"{_SCRATCH}*"):
+            if not _is_in_use(left):
+                shutil.rmtree(left, ignore_errors=True)
+        folder = Path(mkdtemp(prefix=f"{_SCRATCH}{os.getpid()}-", dir=root))
+        share(folder)
+    except OSError as error:
+        raise cannot_be_written(root, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_in_use(folder: Path) -> bool:
+    """Whether the process that made a folder for what is on its way may still be at work."""
+    process = folder.name.removeprefix(_SCRATCH).split("-")[0]
+    if sys.platform == "win32":  # has no way to ask
+        return True
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except OSError:  # another user's
+        return True
+    return True
+
+
+def cannot_be_written(root: Path, error: OSError) -> KitError:
+    """Return the error of a folder for hand-ins that cannot be written."""
+    return KitError(
+        f"the hand-ins cannot be written: {error.strerror}",
+        place=str(root),
+        cure="name a folder that you may write to, on a disk with free space",
+    )
+
+
+def unpacked(archive: zipfile.ZipFile, owner_of: OwnerOf, folder: Path) -> Unpacked:
+    """Unpack everything that may be taken into an empty `folder`.
 
     `owner_of` says whose a path is, so that nobody uses up what is there for the others.
     """
-    with TemporaryDirectory(prefix="attn-collect-") as folder:
-        unpacking = _Unpacking(Path(folder), owner_of)
-        unpacking.take(archive, (), 0)
-        yield unpacking.result
+    unpacking = _Unpacking(folder, owner_of)
+    unpacking.take(archive)
+    return unpacking.result
 
 
 class _Unpacking:
@@ -125,49 +194,73 @@ class _Unpacking:
     def __init__(self, folder: Path, owner_of: OwnerOf) -> None:
         self.folder, self.owner_of = folder, owner_of
         self.result = Unpacked()
+        self.names: Counter[str] = Counter()
         self.files: Counter[str] = Counter()
         self.bytes: Counter[str] = Counter()
+        self.directories: Counter[str] = Counter()
         self.number = 0
 
-    def take(self, archive: zipfile.ZipFile, above: Parts, depth: int) -> None:
-        """Unpack a zip that lies at `above`; what cannot be taken is listed."""
+    def take(
+        self, archive: zipfile.ZipFile, above: Parts = (), depth: int = 0, owner: str | None = None
+    ) -> None:
+        """Unpack a zip that lies at `above`; what cannot be taken is listed.
+
+        All of a zip inside the download is its `owner`'s.
+        """
         last = {parts_of(info): info for info in archive.infolist()}
         for info in archive.infolist():
             own = parts_of(info)
-            if info.is_dir() or not own:
-                continue
             parts = (*above, *own)
+            whose = self.owner_of(parts) if owner is None else owner
+            if whose in self.result.ended:
+                continue
             try:
+                self.count_name(whose)
+                if info.is_dir() or not own:
+                    continue
                 if last[own] is not info:
                     raise _Refused("the zip holds a later file of the same name")
-                self.take_one(archive, info, parts, depth)
+                self.take_one(archive, info, parts, depth, whose)
+            except _Ended as refusal:
+                self.result.ended[whose] = LeftOut(parts, str(refusal))
             except _Refused as refusal:
                 self.result.left_out.append(LeftOut(parts, str(refusal)))
 
+    def count_name(self, owner: str) -> None:
+        self.names[owner] += 1
+        if self.names[owner] > MOST_NAMES_EACH:
+            raise _Ended(f"more than {MOST_NAMES_EACH} names of one student")
+
     def take_one(
-        self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, parts: Parts, depth: int
+        self,
+        archive: zipfile.ZipFile,
+        info: zipfile.ZipInfo,
+        parts: Parts,
+        depth: int,
+        owner: str,
     ) -> None:
         problem = problem_of_path(parts_of(info)) or problem_of_entry(info)
         if problem:
             raise _Refused(problem)
-        owner = self.owner_of(parts)
         place = self.folder / str(self.number)
         self.number += 1
-        self.count(owner)
+        self.count_file(owner)
         try:
             size = self.copy(archive, info, place, owner)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
             raise _Refused("it is damaged in the zip") from None
         if parts[-1].lower().endswith(".zip"):
-            self.take_inner(place, parts, depth + 1)
-            place.unlink()
+            try:
+                self.take_inner(place, parts, depth + 1, owner)
+            finally:
+                place.unlink()
         else:
             self.result.files.append(UnpackedFile(parts, place, size))
 
-    def count(self, owner: str) -> None:
+    def count_file(self, owner: str) -> None:
         self.files[owner] += 1
         if self.files[owner] > MOST_FILES_EACH:
-            raise _Refused(f"more than {MOST_FILES_EACH} files of one student")
+            raise _Ended(f"more than {MOST_FILES_EACH} files of one student")
         if self.files.total() > MOST_FILES:
             raise _Refused(f"more than {MOST_FILES} files in one download")
 
@@ -178,51 +271,57 @@ class _Unpacking:
             while piece := source.read(_PIECE):
                 size += len(piece)
                 self.bytes[owner] += len(piece)
-                problem = self.too_much(size, max(info.compress_size, 1), owner)
-                if problem:
+                try:
+                    self.refuse_too_much(size, max(info.compress_size, 1), owner)
+                except _Refused:
                     target.close()
                     place.unlink()
-                    raise _Refused(problem)
+                    raise
                 target.write(piece)
         return size
 
-    def too_much(self, size: int, packed: int, owner: str) -> str:
+    def refuse_too_much(self, size: int, packed: int, owner: str) -> None:
         if size > LARGEST:
-            return f"it is larger than {LARGEST // MB} MB"
+            raise _Refused(f"it is larger than {LARGEST // MB} MB")
         if size > SMALL and size > MOST_RATIO * packed:
-            return f"it is more than {MOST_RATIO} times as large as in the zip, as a zip bomb is"
+            raise _Refused(
+                f"it is more than {MOST_RATIO} times as large as in the zip, as a zip bomb is"
+            )
         if self.bytes[owner] > MOST_BYTES_EACH:
-            return f"more than {MOST_BYTES_EACH // MB} MB of one student"
+            raise _Ended(f"more than {MOST_BYTES_EACH // MB} MB of one student")
         if self.bytes.total() > MOST_BYTES:
-            return f"more than {MOST_BYTES // MB} MB in one download"
-        return ""
+            raise _Refused(f"more than {MOST_BYTES // MB} MB in one download")
 
-    def take_inner(self, place: Path, parts: Parts, depth: int) -> None:
+    def take_inner(self, place: Path, parts: Parts, depth: int, owner: str) -> None:
         if depth > DEEPEST:
             raise _Refused(f"a zip inside more than {DEEPEST} others")
-        _refuse_large_directory(place)
         try:
-            inner = zipfile.ZipFile(place)
+            with place.open("rb") as stream:
+                self.directories[owner] += _directory_length(stream)
+            if self.directories[owner] > LONGEST_DIRECTORIES_EACH:
+                raise _Ended("zips with far too many files of one student")
+            with zipfile.ZipFile(place) as inner:
+                self.take(inner, parts, depth, owner)
         except (*_NO_ZIP, OSError):  # also for a table of contents that lies before the file
             raise _Refused(_UNREADABLE) from None
-        try:
-            with inner:
-                self.take(inner, parts, depth)
-        except _NO_ZIP:
-            raise _Refused(_UNREADABLE) from None
 
 
-def _refuse_large_directory(place: Path) -> None:
-    """Refuse a zip whose table of contents would fill the memory, before anybody reads it."""
-    with place.open("rb") as stream:
-        stream.seek(max(0, place.stat().st_size - 65_557))
-        tail = stream.read()
+def _directory_length(stream: BinaryIO) -> int:
+    """Return how long a zip says that its table of contents is, before anybody reads it.
+
+    No library reads more of it than this.
+    """
+    size = stream.seek(0, SEEK_END)
+    stream.seek(max(0, size - 65_557 - 76))
+    tail = stream.read()
     at = tail.rfind(_END)
     if at < 0 or len(tail) < at + 22:
-        raise _Refused(_UNREADABLE)
+        raise zipfile.BadZipFile("it has no table of contents")
     (length,) = struct.unpack_from("<I", tail, at + 12)
-    if length > LONGEST_DIRECTORY or _END64_AT in tail[max(0, at - 20) : at]:
-        raise _Refused("it is a zip with far too many files")
+    long = at - 20 - 56  # where a zip larger than 4 GB, or one that claims to be, says it
+    if long >= 0 and tail.startswith(_END64, long) and tail.startswith(_END64_AT, at - 20):
+        (length,) = struct.unpack_from("<Q", tail, long + 40)
+    return int(length)
 
 
 def common_length(every: Sequence[str] | Sequence[tuple[str, ...]]) -> int:

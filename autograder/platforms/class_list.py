@@ -2,20 +2,23 @@
 
 Columns are found by their headings: those of nbgrader's own list (`id`, `first_name`, ...), of the
 gradebook that Canvas exports, of Moodle's grading worksheet, of the rosters of Gradescope and of
-GitHub Classroom, and of the list that `attn collect` writes.
+GitHub Classroom, of Brightspace's class list, and of the list that `attn collect` writes. Where
+headings are in another language, what the columns hold says which have the names and the numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.sanitize import clean_line
-from autograder.platforms.csv_table import CsvTable, read_table
+from autograder.platforms.csv_table import CsvTable, TableRow, read_table
 from autograder.platforms.identity import (
+    BRIGHTSPACE,
     CANVAS,
     EMAIL,
     GITHUB,
@@ -34,8 +37,13 @@ _HEADINGS = {
     **dict.fromkeys(("student id", "id", "nbgrader id", "studentid"), STUDENT),
     **dict.fromkeys(("canvas id", "canvas user id"), CANVAS),
     **dict.fromkeys(("moodle participant", "identifier"), MOODLE),
+    **dict.fromkeys(("brightspace id",), BRIGHTSPACE),
     **dict.fromkeys(
-        ("sis user id", "sis id", "sid", "id number", "idnumber", "student number"), SIS
+        (
+            *("sis user id", "sis id", "sid", "id number", "idnumber", "student number"),
+            *("orgdefinedid", "org defined id"),
+        ),
+        SIS,
     ),
     **dict.fromkeys(
         ("sis login id", "login", "login id", "lms user id", "username", "user"), LOGIN
@@ -45,6 +53,9 @@ _HEADINGS = {
 }
 _NAMES = ("name", "full name", "student name")
 _FIRST, _LAST = ("first name", "firstname"), ("last name", "lastname", "surname")
+_NAME = re.compile(r"[^\W\d_][^\d_@/\\:;]{0,120}")  # letters, and what may stand between them
+_NUMBER = re.compile(r"#?[A-Za-z]{0,3}\d{4,20}")
+_MOST_NAME_COLUMNS = 6
 _PARTICIPANT = re.compile(r"\D{0,60}?(\d{1,12})")
 _PARTICIPANT_WORD = re.compile(r"(\D{3,60}?)\s?\d{1,12}")
 # Where the list has no ids of its own, the students' ids are what it has first of these.
@@ -53,10 +64,14 @@ _IDS = (STUDENT, LOGIN, SIS, EMAIL, GITHUB, CANVAS)
 
 @dataclass(frozen=True)
 class Listed:
-    """One student of the list: the id in the course, and who that is."""
+    """One student of the list: the id in the course, and who that is.
+
+    `names` are others that this may be, run together, where no heading says which column has them.
+    """
 
     student: str
     identity: Identity
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -69,10 +84,14 @@ class Resolved:
 
 @dataclass(frozen=True)
 class ClassList:
-    """The students of a class; `ids` says in words which column their ids come from."""
+    """The students of a class; `ids` says in words which column their ids come from.
+
+    `headings` are those of the list.
+    """
 
     students: tuple[Listed, ...]
     ids: str = ""
+    headings: tuple[str, ...] = ()
 
     def find(self, person: Identity, *, by_name: bool = True) -> Resolved:
         """Return which student `person` is, by identifiers or else by the whole name."""
@@ -88,16 +107,19 @@ class ClassList:
     def _named(self, person: Identity) -> set[str]:
         wanted = spellings(person.name)
         others = (each for each in self.students if not each.identity.contradicts(person))
-        every = ((each.student, spellings(each.identity.name)) for each in others)
+        every = ((each.student, spellings(each.identity.name) | each.names) for each in others)
         return {student for student, known in every if wanted & known}
 
 
-def identities(table: CsvTable, *, worksheet: bool = False) -> tuple[Identity, ...]:
+def identities(
+    table: CsvTable, *, worksheet: bool = False, kinds: Mapping[int, str] | None = None
+) -> tuple[Identity, ...]:
     """Return who each row of a table is about, in order; the row of headings is left out.
 
-    `worksheet` says that it is Moodle's, whose headings may be in any language.
+    `worksheet` says that it is Moodle's, whose headings may be in any language. `kinds` says which
+    columns hold identifiers, if it is not for the headings to say.
     """
-    kinds = column_kinds(table)
+    kinds = column_kinds(table) if kinds is None else {**kinds}
     participants = _participants(table) if worksheet else None
     if participants is not None:
         kinds[participants] = MOODLE
@@ -106,7 +128,7 @@ def identities(table: CsvTable, *, worksheet: bool = False) -> tuple[Identity, .
     for row in table.rows[1:]:
         values: dict[str, frozenset[str]] = {}
         for number, kind in kinds.items():
-            value = plain(table.value(row, number))
+            value = plain(table.value(row, number)).removeprefix("#")  # as Brightspace writes them
             if kind == MOODLE and (match := _PARTICIPANT.fullmatch(value)):
                 value = match[1]
             if value:
@@ -152,24 +174,69 @@ def read_class_list(path: Path, id_column: str | None = None) -> ClassList:
     Raise `KitError` when no column holds ids, or one id belongs to two.
     """
     table = read_table(path)
-    column = _named_column(table, id_column) if id_column else _id_column(table)
-    merged: dict[str, Identity] = {}
-    for row, identity in zip(table.rows[1:], identities(table)):
-        student = table.value(row, column)
+    kinds = _kinds_of_list(table)
+    column = _named_column(table, id_column) if id_column else _id_column(table, kinds)
+    names = _possible_names(table, kinds)
+    merged: dict[str, Listed] = {}
+    for row, identity in zip(table.rows[1:], identities(table, kinds=kinds)):
+        student = table.value(row, column).removeprefix("#")
         if student:
             known = {**identity.identifiers}
             known[STUDENT] = known.get(STUDENT, frozenset()) | {plain(student)}
-            whole = Identity(identity.name, known)
-            if student in merged and _are_two(merged[student], identity):
-                names = (merged[student].name, identity.name)
+            whole = Listed(student, Identity(identity.name, known), names(row))
+            before = merged.get(student)
+            if before and _are_two(before.identity, identity):
+                both = (before.identity.name, identity.name)
                 raise KitError(
-                    f"the id {clean_line(student, 60)} belongs to two: {_some(names)}",
+                    f"the id {clean_line(student, 60)} belongs to two: {_some(both)}",
                     place=f"{path}, column {clean_line(table.headings[column], 80)}",
                     cure="correct the list, or name the column of the ids with --id-column",
                 )
-            merged[student] = _merged(merged[student], whole) if student in merged else whole
-    listed = tuple(Listed(student, identity) for student, identity in merged.items())
-    return ClassList(listed, table.headings[column])
+            merged[student] = _merged(before, whole) if before else whole
+    return ClassList(tuple(merged.values()), table.headings[column], table.headings)
+
+
+def _kinds_of_list(table: CsvTable) -> dict[int, str]:
+    """Return which columns hold identifiers; a number of each student's own is the register's."""
+    kinds = column_kinds(table)
+    if SIS in kinds.values() or STUDENT in kinds.values():
+        return kinds
+    for number in range(len(table.headings)):
+        values = [value for value in table.column(number) if value]
+        own = len(set(values)) == len(values) == len(table.rows) - 1
+        if number not in kinds and values and own and all(map(_NUMBER.fullmatch, values)):
+            return {**kinds, number: SIS}
+    return kinds
+
+
+def _possible_names(
+    table: CsvTable, kinds: Mapping[int, str]
+) -> Callable[[TableRow], frozenset[str]]:
+    """Return what gives the names that a row may hold, where no heading says which it is.
+
+    In German, the heading "Name" may stand over the family name alone.
+    """
+    named = [" ".join(table.value(row, at) for at in _name_columns(table)) for row in table.rows]
+    if sum(len(name.split()) > 1 for name in named[1:]) * 2 > len(named) - 1:
+        return lambda row: frozenset()
+    columns = [
+        number
+        for number in range(len(table.headings))
+        if number not in kinds and _holds_names([each for each in table.column(number) if each])
+    ][:_MOST_NAME_COLUMNS]
+    pairs = [*((at,) for at in columns), *combinations(columns, 2)]
+
+    def names(row: TableRow) -> frozenset[str]:
+        values = [" ".join(table.value(row, number) for number in pair) for pair in pairs]
+        whole = [spellings(value) for value in values if len(value.split()) > 1]
+        return frozenset().union(*whole)
+
+    return names
+
+
+def _holds_names(values: Sequence[str]) -> bool:
+    """Whether a column may hold names: words without digits."""
+    return bool(values) and all(map(_NAME.fullmatch, values))
 
 
 def list_of(students: Iterable[str]) -> ClassList:
@@ -189,12 +256,13 @@ def _are_two(one: Identity, other: Identity) -> bool:
     return bool(mine and theirs and not mine & theirs and not one.shares_with(others))
 
 
-def _merged(one: Identity, other: Identity) -> Identity:
+def _merged(one: Listed, other: Listed) -> Listed:
     """Return a student who stands in the list twice, for example in two sections."""
-    kinds = {*one.identifiers, *other.identifiers}
+    mine, theirs = one.identity.identifiers, other.identity.identifiers
     empty: frozenset[str] = frozenset()
-    values = {k: one.identifiers.get(k, empty) | other.identifiers.get(k, empty) for k in kinds}
-    return Identity(one.name or other.name, values)
+    values = {k: mine.get(k, empty) | theirs.get(k, empty) for k in {*mine, *theirs}}
+    identity = Identity(one.identity.name or other.identity.name, values)
+    return Listed(one.student, identity, one.names | other.names)
 
 
 def _heading(text: str) -> str:
@@ -220,8 +288,7 @@ def _named_column(table: CsvTable, name: str) -> int:
     )
 
 
-def _id_column(table: CsvTable) -> int:
-    kinds = column_kinds(table)
+def _id_column(table: CsvTable, kinds: Mapping[int, str]) -> int:
     for wanted in _IDS:
         for number, kind in sorted(kinds.items()):
             if kind == wanted and any(table.column(number)):

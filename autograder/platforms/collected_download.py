@@ -18,6 +18,7 @@ from autograder.platforms.archive import (
     holds_repositories,
     names_in,
     opened_zip,
+    scratch_folder,
     unpacked,
 )
 from autograder.platforms.class_list import ClassList
@@ -64,13 +65,18 @@ class Unresolved:
 
 @dataclass(frozen=True)
 class CollectedDownload:
-    """All that is in a download: who handed in what, and what could not be taken."""
+    """All that is in a download: who handed in what, and what could not be taken.
+
+    `empty` are those of whom nothing was taken. Of work that is `too_large`, what came before the
+    limit was taken.
+    """
 
     platform: Platform
     hand_ins: tuple[CollectedHandIn, ...]
     unresolved: tuple[Unresolved, ...]
     left_out: tuple[LeftOut, ...]
     empty: tuple[Identity, ...] = ()
+    too_large: tuple[tuple[Identity, LeftOut], ...] = ()
 
 
 @dataclass
@@ -83,9 +89,15 @@ class _Owner:
 
 @contextmanager
 def collected(
-    path: Path, roster: ClassList | None, platform: Platform | None, exercise: str | None
+    path: Path,
+    roster: ClassList | None,
+    platform: Platform | None,
+    exercise: str | None,
+    root: Path,
 ) -> Iterator[CollectedDownload]:
-    """Unpack the download at `path` for as long as the body runs; raise `KitError`.
+    """Unpack the download at `path`, below `root`, for as long as the body runs.
+
+    Raise `KitError` when it cannot be read, or `root` not be written.
 
     Without a `roster`, the platform's names become the ids.
     """
@@ -96,7 +108,8 @@ def collected(
         if layout.platform is Platform.GRADESCOPE:
             metadata = read_metadata(_metadata(archive, layout))
             layout, moments = replace(layout, people=metadata.people), metadata.handed_in
-        with unpacked(archive, layout.owner_of) as found:
+        with scratch_folder(root) as scratch:
+            found = unpacked(archive, layout.owner_of, scratch)
             yield _collection(layout, found, roster, moments, exercise)
 
 
@@ -137,9 +150,18 @@ def _collection(
                 files = tuple(each.file.parts for each in owner.files)
                 unresolved.append(Unresolved(person, reason, files))
     once, twice = _one_each(hand_ins)
-    left_out = [*found.left_out, *left_out]
+    left_out = [*found.left_out, *found.ended.values(), *left_out]
     empty = _empty(layout, left_out, owners)
-    return CollectedDownload(layout.platform, once, (*unresolved, *twice), tuple(left_out), empty)
+    unknown = (*unresolved, *twice)
+    return CollectedDownload(
+        layout.platform, once, unknown, tuple(left_out), empty, _too_large(layout, found)
+    )
+
+
+def _too_large(layout: DownloadLayout, found: Unpacked) -> tuple[tuple[Identity, LeftOut], ...]:
+    """Return whose work went beyond a limit, and where."""
+    ended = ((layout.placed(each.parts), each) for each in found.ended.values())
+    return tuple((person, each) for placed, each in ended if placed for person in placed.people)
 
 
 def _by_owner(layout: DownloadLayout, found: Unpacked) -> tuple[list[_Owner], list[LeftOut]]:
@@ -148,12 +170,12 @@ def _by_owner(layout: DownloadLayout, found: Unpacked) -> tuple[list[_Owner], li
     for file in found.files:
         placed = layout.placed(file.parts)
         if placed is None or placed.typed:
-            metadata = file.parts == (*layout.outer, METADATA)
-            reason = "it says who handed in what" if metadata else TYPED if placed else NOBODYS
+            listing = layout.lists_others(file.parts)
+            reason = "it says who handed in what" if listing else TYPED if placed else NOBODYS
             left_out.append(LeftOut(file.parts, reason))
             continue
         owner = owners.setdefault(placed.owner, _Owner(placed, []))
-        owner.files.append(Delivered(file, placed.inner, placed.newer))
+        owner.files.append(Delivered(file, placed.inner, placed.newer, placed.attempt))
         if placed.late and not owner.placed.late:
             owner.placed = replace(owner.placed, late=True)
     return list(owners.values()), left_out

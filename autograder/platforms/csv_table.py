@@ -21,6 +21,7 @@ MOST_CELLS = 5_000_000
 DELIMITERS = (",", ";", "\t")
 _NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)  # a first line that Excel understands
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_BLANKS = re.compile(r" *(?=\")")  # some write a blank after the comma, before the quote
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -159,7 +160,8 @@ def _rows(text: str, delimiter: str) -> tuple[TableRow, ...] | None:
     plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
     total = 0
     while at < len(text) or row:
-        start = at
+        blanks = _BLANKS.match(text, at)
+        start = at = blanks.end() if blanks else at
         quoted = _QUOTED.match(text, at)
         if text.startswith('"', at) and quoted is None:
             return None

@@ -12,18 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from tempfile import mkdtemp
 
 from autograder.errors import KitError
 from autograder.model.files import write_whole
-from autograder.model.group_shared import share
+from autograder.platforms.archive import cannot_be_written, scratch_folder
 from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
 from autograder.platforms.csv_table import read_table
 from autograder.platforms.hand_in_files import TIMESTAMP
-from autograder.platforms.identity import CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
+from autograder.platforms.identity import BRIGHTSPACE, CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
 from autograder.reports.grades_csv import cell
 
-_COLUMNS = (CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB)
+_COLUMNS = (CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE)
 
 
 class Arrival(enum.StrEnum):
@@ -63,21 +62,12 @@ def deliver(
     Raise `KitError` when the folder cannot be written.
     """
     try:
-        destination.root.mkdir(parents=True, exist_ok=True)
-        staging = Path(mkdtemp(prefix=".attn-collect-", dir=destination.root))
-        share(staging)
-        try:
+        with scratch_folder(destination.root) as staging:
             return tuple(
                 (each, _deliver(each, destination, staging)) for each in collection.hand_ins
             )
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise KitError(
-            f"the hand-ins cannot be written: {error.strerror}",
-            place=str(destination.root),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise cannot_be_written(destination.root, error) from error
 
 
 def _deliver(hand_in: CollectedHandIn, destination: Destination, staging: Path) -> Arrival:
@@ -166,13 +156,18 @@ def _earlier(path: Path, head: list[str], now: set[str]) -> list[list[str]]:
     if not path.exists():
         return []
     table = read_table(path)
-    if list(table.headings) != head:
+    own = set(table.headings) <= set(head)  # an older list may have fewer columns
+    if not own or table.headings[:1] != (head[0],) or "arrival" not in table.headings:
         raise KitError(
             f"{path.name} is there already, and is no list of an earlier download",
             place=str(path),
             cure="move it elsewhere, and run the same command again",
         )
-    rows = [[cell.value for cell in row] for row in table.rows[1:]]
+    at = [table.headings.index(name) if name in table.headings else None for name in head]
+    rows = [
+        ["" if number is None else table.value(row, number) for number in at]
+        for row in table.rows[1:]
+    ]
     return [row for row in rows if row[0] not in now]
 
 

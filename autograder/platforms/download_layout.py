@@ -11,23 +11,39 @@ What is known of each layout, and from where:
   number is the participant's, and "_" in a name becomes a space.
 - Gradescope, "Download Submissions": `assignment_N_export/submission_12345/...` with
   `submission_metadata.yml` beside them (see gradescope_metadata.py).
+- Brightspace, "Download" in a submission folder: one folder for each submission, such as
+  `12345-67890 - Full Name - Nov 3, 2026 1105 AM/name`, or the same before the name of a file. The
+  first number is the student's, the second the submission folder's; `index.html` lists them.
+- Blackboard, "Assignment File Download": `TITLE_LOGIN_attempt_2026-11-03-11-05-00_name`, and beside
+  each attempt the same with `.txt`, which says who handed in what.
 - GitHub Classroom's assistant and `gh classroom clone`: one folder `assignment-username` each.
 - plain: a folder, or a file, or a zip, named after its student.
+
+Others are known by their shape only, so that the names that they give are not taken for students.
 """
 
 from __future__ import annotations
 
 import enum
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.model.sanitize import clean_line
 from autograder.platforms.archive import common_length
-from autograder.platforms.identity import CANVAS, GITHUB, MOODLE, Identity
+from autograder.platforms.identity import (
+    BRIGHTSPACE,
+    CANVAS,
+    GITHUB,
+    LOGIN,
+    MOODLE,
+    Identity,
+)
 from autograder.platforms.zip_entry import Parts
-from autograder.submission.file_text import bare, is_submission
+from autograder.submission.file_text import SUFFIXES, bare, is_submission
 
 METADATA = "submission_metadata.yml"
 _CANVAS = re.compile(
@@ -44,6 +60,45 @@ _MOODLE = re.compile(
     r"(?P<name>.+?)(?:_(?P<user>\d+))?_assignsubmission_(?P<kind>[a-z0-9]+)_?(?P<rest>.*)", re.S
 )
 _GRADESCOPE = re.compile(r"submission_\d+")
+_BRIGHTSPACE = re.compile(
+    r"""
+    (?P<user>\d+)-\d+[ ]?-[ ]?(?P<name>.+?)[ ]?-[ ]?
+    (?: (?P<month>[^\W\d]{3,12})\.?[ ](?P<day>\d\d?)
+      | (?P<day2>\d\d?)\.?[ ](?P<month2>[^\W\d]{3,12})\.? )
+    ,?[ ](?P<year>\d{4}),?[ ](?P<hour>\d\d?)[:.]?(?P<minute>\d\d)[ ]?(?P<half>[AP]M)?
+    (?:[ ]?-[ ]?(?P<rest>.+))?
+    """,
+    re.S | re.I | re.X,
+)
+_BLACKBOARD = re.compile(
+    r"(?P<whose>.+?)_attempt_(?P<moment>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|\.txt)", re.S
+)
+# The first letters of months, in the languages that write them much as English does, and others.
+_MONTHS = (
+    *(
+        "jan ene gen jän",
+        "feb fev fév fèv",
+        "mar mär maa mrt",
+        "apr avr abr",
+        "may mai mei mag maj",
+    ),
+    *("jun juin giu", "jul juil lug", "aug aoû aou ago", "sep set", "oct okt ott out", "nov"),
+    "dec dez déc dic",
+)
+# Platforms that are not read, and forms that are not known: by what names at the top begin with, or
+# by a folder that lies somewhere in the path.
+_UNREAD_TOPS = {
+    "Brightspace": re.compile(r"\d{3,}-\d{3,} ?- ?."),
+    "Blackboard": re.compile(r".+_attempt_\d"),
+    "ILIAS": re.compile(r"(?:[^_]+_){3,6}\d+$"),
+    "Google Classroom": re.compile(r"(?:[^ ]+ ){2,5}- .+\.\w+$"),
+}
+_UNREAD_FOLDERS = {
+    "Sakai": re.compile(r"Submission attachment\(s\)$"),
+    "Microsoft Teams": re.compile(r"Version \d+$"),
+    "Schoology": re.compile(r"Revision \d+ - "),
+}
+_LISTS = (METADATA, "index.html", "grades.csv", "grades.xls", "grades.xlsx")
 
 
 class Platform(enum.StrEnum):
@@ -52,6 +107,8 @@ class Platform(enum.StrEnum):
     CANVAS = "canvas"
     MOODLE = "moodle"
     GRADESCOPE = "gradescope"
+    BRIGHTSPACE = "brightspace"
+    BLACKBOARD = "blackboard"
     GITHUB = "github"
     PLAIN = "plain"
 
@@ -60,6 +117,8 @@ SHOWN = {
     Platform.CANVAS: "Canvas",
     Platform.MOODLE: "Moodle",
     Platform.GRADESCOPE: "Gradescope",
+    Platform.BRIGHTSPACE: "Brightspace",
+    Platform.BLACKBOARD: "Blackboard",
     Platform.GITHUB: "GitHub Classroom",
     Platform.PLAIN: "no platform: files or folders named after students",
 }
@@ -70,8 +129,9 @@ class Placed:
     """Whose a file is, and where it lies in what they handed in.
 
     `owner` tells owners apart within the download. Several `people` hand in together. `newer` is
-    larger for what was handed in later, where that is known. `typed` is text that was typed into
-    the platform, which is no file of the student's.
+    larger for what was handed in later, where that is known. The `attempt` that it belongs to sorts
+    by its moment. `typed` is text that was typed into the platform, which is no file of the
+    student's.
     """
 
     owner: str
@@ -80,14 +140,15 @@ class Placed:
     newer: int = 0
     late: bool = False
     typed: bool = False
+    attempt: str = ""
 
 
 @dataclass(frozen=True)
 class DownloadLayout:
     """How a download is laid out.
 
-    `outer` are the folders around everything, `prefix` begins the names of repositories, `people`
-    are those whom Gradescope names, by folder.
+    `outer` are the folders around everything, `prefix` begins the names of repositories and of
+    Blackboard's files, `people` are those whom Gradescope names, by folder.
     """
 
     platform: Platform
@@ -102,6 +163,15 @@ class DownloadLayout:
         inside = parts[len(self.outer) :]
         return _PLACING[self.platform](self, inside)
 
+    def lists_others(self, parts: Parts) -> bool:
+        """Whether the platform wrote the file at `parts`, which says who handed in what."""
+        inside = parts[len(self.outer) :]
+        if self.platform is Platform.BLACKBOARD:
+            found = _BLACKBOARD.fullmatch(inside[0]) if len(inside) == 1 else None
+            return found is not None and found["rest"] is None
+        owned = (Platform.GRADESCOPE, Platform.BRIGHTSPACE)
+        return self.platform in owned and len(inside) == 1 and inside[0] in _LISTS
+
     def owner_of(self, parts: Parts) -> str:
         """Return whose the file is, for counting; "" for nobody's."""
         placed = self.placed(parts)
@@ -113,7 +183,8 @@ def recognised(
 ) -> DownloadLayout:
     """Return the layout of a download by the paths in it, or that of the `platform` named.
 
-    `repositories` says whether git's own files are in it. Raise `KitError` when there is no file.
+    `repositories` says whether git's own files are in it. Raise `KitError` when there is no file,
+    and when it looks like the download of a platform that is not read.
     """
     if not paths:
         raise KitError(
@@ -129,7 +200,11 @@ def recognised(
     if outer and (found is Platform.GITHUB or found is Platform.PLAIN) and alone:
         outer = outer[:-1]
         inside = [parts[len(outer) :] for parts in paths]
+    if found is Platform.PLAIN and platform is None:
+        _refuse_others(paths, inside)
     prefix = _prefix(inside) if found is Platform.GITHUB else ""
+    if found is Platform.BLACKBOARD:
+        prefix = _title(inside)
     return DownloadLayout(found, outer, prefix)
 
 
@@ -137,9 +212,34 @@ def _outer(paths: Sequence[Parts]) -> Parts:
     """Return the folders that lie around everything, but none that is a student's."""
     common: Parts = paths[0][: common_length([parts[:-1] for parts in paths])]
     for number, name in enumerate(common):
-        if _MOODLE.fullmatch(name) or _GRADESCOPE.fullmatch(name) or name.lower().endswith(".zip"):
+        own = any(each.fullmatch(name) for each in (_MOODLE, _GRADESCOPE, _BRIGHTSPACE))
+        if own or name.lower().endswith(".zip"):
             return common[:number]
     return common
+
+
+def _refuse_others(paths: Sequence[Parts], inside: Sequence[Parts]) -> None:
+    """Raise `KitError` for a platform that is not read: its names are no students' names."""
+    handed_in = (*SUFFIXES, ".zip")
+    work = [
+        (path, own[0])
+        for path, own in zip(paths, inside)
+        if bare(Path(path[-1])).suffix.lower() in handed_in
+    ]
+    counts: Counter[str] = Counter()
+    for path, top in work:
+        counts.update(name for name, shape in _UNREAD_TOPS.items() if shape.match(top))
+        counts.update(
+            name for name, shape in _UNREAD_FOLDERS.items() if any(map(shape.match, path[:-1]))
+        )
+    for name, count in counts.most_common(1):
+        if count * 2 > len(work):
+            raise KitError(
+                f"the zip looks like a download of {name}, in a form that is not read here",
+                place=clean_line("/".join(work[0][0]), 200),
+                cure="make a zip with one folder for each student, named after the student; if its "
+                "files and folders are named after students already, add --platform plain",
+            )
 
 
 def _looks_like_a_class(inside: Sequence[Parts]) -> bool:
@@ -155,6 +255,11 @@ def _platform(inside: Sequence[Parts], repositories: bool) -> Platform:
     # A platform names everything, and students name files in it: one name says nothing yet.
     files = {parts[0] for parts in inside if len(parts) == 1}
     canvas = sum(_canvas(name) is not None for name in files)
+    blackboard = sum(_BLACKBOARD.fullmatch(name) is not None for name in files)
+    if blackboard * 2 > len(tops) and blackboard >= canvas:
+        return Platform.BLACKBOARD
+    if sum(_brightspace(top) is not None for top in tops - {*_LISTS}) * 2 > len(tops - {*_LISTS}):
+        return Platform.BRIGHTSPACE
     moodle = sum(_MOODLE.fullmatch(top) is not None for top in tops)
     if moodle * 2 > len(tops) and moodle >= canvas:
         return Platform.MOODLE
@@ -168,6 +273,26 @@ def _prefix(inside: Sequence[Parts]) -> str:
     tops = sorted({parts[0] for parts in inside if len(parts) > 1})
     common = tops[0][: common_length(tops)] if len(tops) > 1 else ""
     return common[: common.rfind("-") + 1]
+
+
+def _title(inside: Sequence[Parts]) -> str:
+    """Return what stands before all students' names in Blackboard's files, up to a "_"."""
+    found = (_BLACKBOARD.fullmatch(parts[0]) for parts in inside)
+    before = sorted({match["whose"] for match in found if match})
+    common = before[0][: common_length(before)] if len(before) > 1 else before[0]
+    return common[: common.rfind("_") + 1]
+
+
+def _brightspace(name: str) -> tuple[re.Match[str], str] | None:
+    """Return the parts of a name in Brightspace's download, and its moment so that it sorts."""
+    found = _BRIGHTSPACE.fullmatch(name)
+    word = (found["month"] or found["month2"]).casefold() if found else ""
+    months = [at for at, begins in enumerate(_MONTHS) if word.startswith(tuple(begins.split()))]
+    if found is None or not months:
+        return None
+    day, half = int(found["day"] or found["day2"]), (found["half"] or "").upper()
+    hour = int(found["hour"]) % 12 + 12 * (half == "PM") if half else int(found["hour"])
+    return found, f"{found['year']}-{months[-1]:02}-{day:02} {hour:02}:{found['minute']}"
 
 
 def _canvas(name: str) -> re.Match[str] | None:
@@ -210,6 +335,25 @@ def _in_gradescope(layout: DownloadLayout, inside: Parts) -> Placed | None:
     return Placed(inside[0], people or (Identity.of(inside[0]),), inside[1:])
 
 
+def _in_brightspace(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    read = _brightspace(inside[0])
+    if read is None:
+        return None
+    found, moment = read
+    person = Identity.of(found["name"].strip(), **{BRIGHTSPACE: found["user"]})
+    inner = (*((found["rest"],) if found["rest"] else ()), *inside[1:])
+    return Placed(found["user"], (person,), inner, attempt=moment) if inner else None
+
+
+def _in_blackboard(layout: DownloadLayout, inside: Parts) -> Placed | None:
+    found = _BLACKBOARD.fullmatch(inside[0])
+    if found is None or found["rest"] is None:
+        return None
+    login = found["whose"].removeprefix(layout.prefix) or found["whose"]
+    person = Identity.of(login, **{LOGIN: login})
+    return Placed(login, (person,), (found["rest"], *inside[1:]), attempt=found["moment"])
+
+
 def _in_github(layout: DownloadLayout, inside: Parts) -> Placed | None:
     if len(inside) < 2:
         return None
@@ -230,6 +374,8 @@ _PLACING = {
     Platform.CANVAS: _in_canvas,
     Platform.MOODLE: _in_moodle,
     Platform.GRADESCOPE: _in_gradescope,
+    Platform.BRIGHTSPACE: _in_brightspace,
+    Platform.BLACKBOARD: _in_blackboard,
     Platform.GITHUB: _in_github,
     Platform.PLAIN: _in_plain,
 }

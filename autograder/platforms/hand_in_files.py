@@ -26,11 +26,15 @@ TIMESTAMP = "timestamp.txt"  # nbgrader's file beside a hand-in
 
 @dataclass(frozen=True)
 class Delivered:
-    """A file of a student's: its content, its path in what was handed in, and how new it is."""
+    """A file of a student's: its content, its path in what was handed in, and how new it is.
+
+    The `attempt` that it belongs to sorts by its moment, "" where the platform has none.
+    """
 
     file: UnpackedFile
     inner: Parts
     newer: int = 0
+    attempt: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ def laid_out(
     `numbered` says that the platform adds `-1` to the name of such a file, as Canvas does.
     Elsewhere, such a name is the student's own. `reserved` are names that no file gets.
     """
-    kept, replaced = _latest(delivered, exercise) if numbered else (list(delivered), [])
+    kept, replaced = _last_attempt(delivered)
+    if numbered:
+        kept, replaced = _latest(kept, exercise)
     common = common_length([each.inner[:-1] for each in kept])
     inner = {id(each): _names(each.inner[common:]) for each in kept}
     wanted = [each for each in kept if _counts(inner[id(each)], exercise)]
@@ -66,6 +72,16 @@ def laid_out(
     places = _Places(reserved)
     files = tuple((places.free(inner[id(each)]), each.file) for each in kept)
     return Laid(files, tuple(replaced))
+
+
+def _last_attempt(
+    delivered: Sequence[Delivered],
+) -> tuple[list[Delivered], list[tuple[UnpackedFile, str]]]:
+    """Return the files of the last attempt with a hand-in in it, and of those after it."""
+    work = [each.attempt for each in delivered if is_submission(Path(each.inner[-1]))]
+    last = max(work, default="")
+    older = [(each.file, "a later attempt counts") for each in delivered if each.attempt < last]
+    return [each for each in delivered if each.attempt >= last], older
 
 
 def _latest(

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 # The kinds of identifiers. STUDENT is the id that the course uses.
-STUDENT, CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB = (
+STUDENT, CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE = (
     *("student_id", "canvas_id", "moodle_participant", "sis_id", "login"),
-    *("email", "github_username"),
+    *("email", "github_username", "brightspace_id"),
 )
-KINDS = (STUDENT, CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB)
+KINDS = (STUDENT, CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE)
 _MOST_WORDS = 12
 
 
@@ -48,12 +48,12 @@ class Identity:
         )
 
     def contradicts(self, other: Identity) -> bool:
-        """Whether each has a number of its own in Canvas: whatever the names, these are two.
+        """Whether each has a number of its own on a platform: whatever the names, these are two.
 
         A number in Moodle is one for an assignment, so another says nothing.
         """
-        mine, theirs = self.identifiers.get(CANVAS), other.identifiers.get(CANVAS)
-        return bool(mine and theirs and not mine & theirs)
+        both = ((self.identifiers.get(k), other.identifiers.get(k)) for k in (CANVAS, BRIGHTSPACE))
+        return any(mine and theirs and not mine & theirs for mine, theirs in both)
 
     def one(self, kind: str) -> str:
         """Return the identifier of this kind; "" when there is none."""

@@ -38,11 +38,20 @@ def notebook_cells(text: str, name: str) -> list[dict[str, Any]]:
 
     Cells that are not JSON objects are left out.
     """
+    return cells_in(notebook_facts(text, name), name)
+
+
+def notebook_facts(text: str, name: str) -> dict[str, Any]:
+    """Return what the JSON of a notebook holds; raise `Unreadable`."""
     try:
         notebook = json.loads(text)
     except UNREADABLE as error:
         raise Unreadable(_no_json(text, name, error)) from None
-    facts = notebook if isinstance(notebook, dict) else {}
+    return notebook if isinstance(notebook, dict) else {}
+
+
+def cells_in(facts: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the cells of a notebook whose JSON was read; see `notebook_cells`."""
     sheets = facts.get("worksheets")
     cells = facts.get("cells")
     if isinstance(sheets, list):

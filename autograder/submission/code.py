@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import file_name
 from autograder.submission.cells import (
-    notebook_cells,
+    cells_in,
+    notebook_facts,
     parsed,
     pieces,
     source_as_it_is,
 )
+from autograder.submission.definitions import lines_of
 from autograder.submission.file_text import (
     LARGEST_SOURCE,
     Text,
@@ -29,9 +32,12 @@ from autograder.submission.file_text import (
 from autograder.submission.kit_calls import without_kit_calls
 from autograder.submission.magics import without_magics
 from autograder.submission.missing_step import not_run, without_copied_stubs
+from autograder.submission.newer_python import Version, needed_python, version_in
 
 # More is no longer quick to parse: a second at this size, half a minute at the largest source.
 MOST_LINES, MOST_MARKS = 20_000, 100_000
+_PACKED = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
+_EXPORTED = (".html", ".htm", ".pdf")
 _PROSE = {"markdown": "a Markdown cell", "raw": "a raw cell"}
 
 
@@ -39,7 +45,8 @@ _PROSE = {"markdown": "a Markdown cell", "raw": "a raw cell"}
 class Code:
     """What one file holds: the code to run, remarks, and the steps that are not run.
 
-    `digest` is the SHA-256 of the file's bytes.
+    `digest` is the SHA-256 of the file's bytes. `needs` is the Python that a definition in it
+    needs, where that is newer than this one.
     """
 
     file: Path
@@ -47,16 +54,21 @@ class Code:
     remarks: tuple[str, ...]
     not_run: tuple[tuple[str, str], ...]
     digest: str = ""
+    needs: Version | None = None
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The code cells of a file, and the prose between them, each with the kind of its cell."""
+    """The code cells of a file, and the prose between them, each with the kind of its cell.
+
+    `python` is the version that a notebook says it was saved with.
+    """
 
     code: tuple[str, ...]
     prose: tuple[tuple[str, str], ...] = ()
     remarks: tuple[str, ...] = ()
     digest: str = ""
+    python: Version | None = None
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
@@ -67,7 +79,8 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     name = file_name(file)
     if not is_submission(file) and file.is_file():
         raise Unreadable(
-            f"{name} is neither a notebook nor a .py file: "
+            not_the_file(file, exercise)
+            or f"{name} is neither a notebook nor a .py file: "
             f"hand in {exercise.name}.ipynb or {exercise.name}.py."
         )
     notebook = is_notebook(file)
@@ -81,16 +94,34 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     code, remarks = without_copied_stubs(kept, exercise)
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
     remarks = (*texts.remarks, *remarks)
-    return Code(file, code, remarks, not_run(unread, exercise), texts.digest)
+    needs = needed_python(code, {step.name for step in exercise.steps}, texts.python)
+    return Code(file, code, remarks, not_run(unread, exercise), texts.digest, needs)
+
+
+def not_the_file(file: Path, exercise: Exercise) -> str:
+    """Say what a file is in place of a notebook or a `.py`, where its name tells; else ""."""
+    name, kind = file_name(file), file.suffix.lower()
+    if kind in _PACKED:
+        return f"{name} is packed: unpack it, and hand in {exercise.name}.ipynb itself."
+    if kind in _EXPORTED:
+        return (
+            f"{name} shows a notebook, but is none: download the notebook itself from JupyterLab, "
+            f"and hand in {exercise.name}.ipynb."
+        )
+    return ""
 
 
 def _texts(read: Text, file: Path) -> Texts:
-    if not is_notebook(file):
-        return Texts((read.text,), (), read.remarks, read.digest)
     name = file_name(file)
-    cells = notebook_cells(read.text, name)
+    if not is_notebook(file):
+        text = without_marimo(read.text)
+        remark = f"{name} is a marimo notebook: what its cells hold was read as plain Python."
+        remarks = read.remarks if text == read.text else (*read.remarks, remark)
+        return Texts((text,), (), remarks, read.digest)
+    facts = notebook_facts(read.text, name)
+    cells = cells_in(facts, name)
     kinds, texts = [cell.get("cell_type") for cell in cells], list(map(source_as_it_is, cells))
-    remarks: tuple[str, ...] = ()
+    remarks = ()
     plain = texts
     if not is_plain("".join(texts)):
         plain, remarks = list(map(plain_text, texts)), _remarks(texts, name)
@@ -100,6 +131,7 @@ def _texts(read: Text, file: Path) -> Texts:
         tuple((place, text) for place, text in prose if place),
         (*read.remarks, *remarks),
         read.digest,
+        version_in(facts),
     )
 
 
@@ -133,3 +165,68 @@ def _python(text: str) -> tuple[str, str]:
         return text, ""
     plain = without_magics(text)
     return plain.text, plain.magic
+
+
+def without_marimo(text: str) -> str:
+    """Return a file of the notebook program marimo as plain Python; any other text as it is.
+
+    marimo keeps functions with a decorator, and cells as functions whose bodies are the code. The
+    lines keep their numbers.
+    """
+    tree = parsed(text) if "marimo" in text else None
+    apps = {name for node in tree.body for name in _apps(node)} if tree else set()
+    if tree is None or not apps:
+        return text
+    lines = text.split("\n")
+    for node in tree.body:
+        match node:
+            case ast.Import(names=[ast.alias(name="marimo")]):
+                _blank(lines, *lines_of(node))
+            case ast.Assign() if _apps(node):
+                _blank(lines, *lines_of(node))
+            case ast.With(items=[ast.withitem(context_expr=setup)]) if _part(setup, apps):
+                _unwrap(lines, node.lineno, node.body)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                for each in node.decorator_list:
+                    part = _part(each, apps)
+                    if part == "cell":
+                        _unwrap(lines, lines_of(node)[0], node.body)
+                    elif part:
+                        _blank(lines, each.lineno, each.end_lineno or each.lineno)
+    return "\n".join(lines)
+
+
+def _apps(node: ast.stmt) -> list[str]:
+    """Return the names that a statement gives an app of marimo."""
+    match node:
+        case ast.Assign(
+            targets=targets, value=ast.Call(func=ast.Attribute(value=ast.Name(), attr="App"))
+        ):
+            return [each.id for each in targets if isinstance(each, ast.Name)]
+    return []
+
+
+def _part(node: ast.expr, apps: Container[str]) -> str:
+    """Return what of an app an expression names: "cell" of `app.cell` and `app.cell(...)`."""
+    match node.func if isinstance(node, ast.Call) else node:
+        case ast.Attribute(value=ast.Name(id=app), attr=part) if app in apps:
+            return part
+    return ""
+
+
+def _unwrap(lines: list[str], start: int, body: Sequence[ast.stmt]) -> None:
+    """Put the body of a statement that begins in line `start` at the margin, in its place."""
+    first, last = lines_of(body[0])[0], lines_of(body[-1])[1]
+    if first == start:  # all in one line
+        return
+    _blank(lines, start, first - 1)
+    margin = " " * body[0].col_offset
+    for number in range(first - 1, last):
+        lines[number] = lines[number].removeprefix(margin)
+    for node in body:
+        if isinstance(node, ast.Return):
+            _blank(lines, *lines_of(node))
+
+
+def _blank(lines: list[str], first: int, last: int) -> None:
+    lines[first - 1 : last] = [""] * (last - first + 1)

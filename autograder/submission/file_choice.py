@@ -1,4 +1,7 @@
-"""Which of several files counts: the first that holds work, notebooks before scripts."""
+"""Which of several files counts: the first that holds work, notebooks before scripts.
+
+What lies in a folder further down is looked for only where there is nothing at the top.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,15 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.plain_file import NotPlain, opened
-from autograder.model.sanitize import file_name
-from autograder.submission.code import Code, read_code
+from autograder.model.sanitize import clean_line, file_name
+from autograder.submission.code import Code, not_the_file, read_code
 from autograder.submission.file_text import Unreadable, bare, is_notebook, is_submission
 from autograder.submission.missing_step import written
 
 # How many notebooks and scripts of a folder are read, and how many entries are looked at.
 MOST_FILES, MOST_ENTRIES = 10, 10_000
+DEEPEST, LONGEST_PLACE = 8, 200
+_COPIES = ".ipynb_checkpoints"  # where Jupyter keeps one of every notebook
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
 
 
@@ -39,6 +44,10 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
         code = _read(paths[0], exercise, root)
         return Choice(code, ((code.file, code.digest),))
     files = _candidates(paths, folders, exercise)
+    below: Sequence[Path] = ()
+    if not files:
+        below = _below(folders, root)
+        files = _candidates(below, {}, exercise)
     readable: list[Code] = []
     reasons: list[Unreadable] = []
     for file in files[:MOST_FILES]:
@@ -47,11 +56,16 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
         except Unreadable as reason:
             reasons.append(reason)
     if not readable:
-        raise reasons[0] if reasons else Unreadable(_nothing(paths[0], exercise))
+        raise reasons[0] if reasons else Unreadable(_nothing(paths, folders, exercise, root))
     several = len(readable) > 1  # else there is no choice
     worked = [code for code in readable if several and written(code.cells, exercise)]
     code = (worked or readable)[0]
     remarks = _remarks(code, worked, reasons, paths, exercise)
+    if below:
+        remarks.append(
+            f"{_place(code.file, paths)} was read, since there is nothing above it. Put the file "
+            "there itself when you hand in, without a folder around it."
+        )
     if len(files) > MOST_FILES:
         remarks.append(
             f"You handed in {len(files)} notebooks and .py files, but only {MOST_FILES} of them "
@@ -142,8 +156,57 @@ def _names(path: Path, root: Path) -> list[str] | None:
     return names
 
 
-def _nothing(folder: Path, exercise: Exercise) -> str:
+def _below(folders: Mapping[Path, Sequence[str]], root: Path) -> list[Path]:
+    """Return what lies in the nearest folders further down that hold a hand-in; else nothing."""
+    waiting = [path / name for path, names in folders.items() for name in names]
+    for _ in range(DEEPEST):
+        inside: list[Path] = []
+        for path in waiting:
+            if not _is_set_aside(path) and len(inside) <= MOST_ENTRIES:
+                inside += [path / name for name in _names_below(path, root)]
+        if any(is_submission(path) and not _is_set_aside(path) for path in inside):
+            return inside
+        waiting = inside[:MOST_ENTRIES]
+    return []
+
+
+def _is_set_aside(path: Path) -> bool:
+    """Whether a program keeps something of its own there, and no student a hand-in."""
+    return path.name.startswith(".") or path.name in ("__MACOSX", "__pycache__", "node_modules")
+
+
+def _names_below(path: Path, root: Path) -> list[str]:
+    """Return what is in a folder further down; nothing for a file, and where nobody can look."""
+    try:
+        return _names(path, root) or []
+    except Unreadable:
+        return []
+
+
+def _place(file: Path, paths: Sequence[Path]) -> str:
+    """Return where in a folder of `paths` a file lies, as one clean text."""
+    inside = next(file.relative_to(path) for path in paths if file.is_relative_to(path))
+    return clean_line(inside.as_posix(), LONGEST_PLACE)
+
+
+def _nothing(
+    paths: Sequence[Path],
+    folders: Mapping[Path, Sequence[str]],
+    exercise: Exercise,
+    root: Path,
+) -> str:
+    """Say that no hand-in is there, and what is there in its place."""
+    inside = [path / name for path, names in folders.items() for name in names]
+    for path in inside:
+        if path.name == _COPIES and any(is_submission(Path(x)) for x in _names_below(path, root)):
+            return (
+                f"There is only Jupyter's own copy of a notebook, in {_COPIES}, and it may be "
+                f"older than your work: hand in {exercise.name}.ipynb itself."
+            )
+    for path in (*inside, *(path for path in paths if path not in folders)):
+        if words := not_the_file(path, exercise):
+            return words
     return (
-        f"There is no notebook and no .py file in {file_name(folder)}: "
+        f"There is no notebook and no .py file in {file_name(paths[0])}: "
         f"hand in {exercise.name}.ipynb or {exercise.name}.py."
     )

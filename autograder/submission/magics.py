@@ -1,4 +1,4 @@
-"""Cells without what only IPython understands: `%magic`, `!command`, `name?`.
+"""Cells without what only IPython understands: `%magic`, `!command`, `name?`, pasted prompts.
 
 IPython's own transformer is not used. It tokenizes the whole text again for every magic, up
 to five hundred times; a hundred magics in 120 kB took minutes. That is too much for text that
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import dedent
 
 RUN_THEIR_BODY = ("%%capture", "%%prun", "%%time")
 _CELL_MAGIC = re.compile(r"(%%\w+)")
@@ -19,6 +20,11 @@ _HELP = re.compile(r"\s*(?:\?{1,2}.*|%{0,2}[\w.*]+(?:\[\d+\])?\s*\?{1,2}\s*)$")
 _NAMES = re.compile(r"[\w.,()\[\]*'\" \t]+")
 _TIMED = re.compile(r"(\s*)%time\s+(?=\S)")
 _LINE = re.compile(r"\s*[!%]")
+# What a session shows before the lines of a statement, where it is copied from.
+_PROMPTS = (
+    (re.compile(r"\s*>>>(?: |$)"), re.compile(r"\s*(?:>>>|\.\.\.)(?: |$)")),
+    (re.compile(r"\s*In \[\d+\]: ?"), re.compile(r"\s*(?:In \[\d+\]:|\.{3,}:) ?")),
+)
 _TOKEN = re.compile(r"'''|\"\"\"|['\"]|[()\[\]{}]|#.*")
 
 
@@ -36,12 +42,26 @@ def without_magics(cell: str) -> Plain:
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return Plain(cell)
+    lines = _at_the_margin(_without_prompts(lines, lines[first]))
     magic = _CELL_MAGIC.match(lines[first])
     if magic:
         if magic[1] not in RUN_THEIR_BODY:
             return Plain("", magic[1])
         lines[first] = ""
     return Plain("\n".join(_plain_lines(lines)))
+
+
+def _without_prompts(lines: list[str], first: str) -> list[str]:
+    """Return lines without the prompts of the session that they were copied from, if any."""
+    for begins, prompt in _PROMPTS:
+        if begins.match(first):
+            return [prompt.sub("", line, count=1) for line in lines]
+    return lines
+
+
+def _at_the_margin(lines: list[str]) -> list[str]:
+    """Return lines without the indentation that all of them have."""
+    return dedent("\n".join(lines)).split("\n")
 
 
 def _plain_lines(lines: list[str]) -> Iterator[str]:

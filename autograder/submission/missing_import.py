@@ -1,7 +1,8 @@
 """Imports that code uses and does not have: those that every student takes for granted.
 
 They are found in the text, so a name that only a function's body uses counts too. A session in a
-notebook may still know a module that the file never imports.
+notebook may still know a module that the file never imports. Of a package that is not there in
+class, decorators and annotations are left out: they are no part of what a step computes.
 """
 
 from __future__ import annotations
@@ -68,8 +69,96 @@ def absent_modules(trees: Iterable[ast.Module], library: str, given: str) -> dic
     }
 
 
+def without_absent(
+    cells: Sequence[str], library: str, given: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return cells without the decorators and annotations that need modules which are not there.
+
+    Lines keep their numbers. The remarks tell of decorators; annotations are not missed.
+    """
+    trees = [parsed(cell) for cell in cells]
+    absent = _absent_names([tree for tree in trees if tree], library, given)
+    if not absent:
+        return tuple(cells), ()
+    kept: list[str] = []
+    remarks: list[str] = []
+    for cell, tree in zip(cells, trees):
+        found = _decorators_and_annotations(tree) if tree else ()
+        needing = [(node, own) for node, own in found if _names_in(node) & absent.keys()]
+        kept.append(_cut(cell, needing) if needing else cell)
+        for node, is_decorator in needing:
+            if is_decorator:
+                module = absent[min(_names_in(node) & absent.keys())]
+                remarks.append(_remark_on_decorator(cell.split("\n")[node.lineno - 1], module))
+    return tuple(kept), tuple(dict.fromkeys(remarks))[:_MOST_MODULES]
+
+
+def _absent_names(trees: Sequence[ast.Module], library: str, given: str) -> dict[str, str]:
+    """Return the names that come from absent modules, and those that are set with their help."""
+    found = absent_modules(trees, library, given)
+    if not found:
+        return found
+    for node in (node for tree in trees for node in tree.body):
+        if isinstance(node, ast.Assign) and (used := _names_in(node.value) & found.keys()):
+            names = (each.id for each in node.targets if isinstance(each, ast.Name))
+            found |= dict.fromkeys(names, found[min(used)])
+    defined = {node.name for tree in trees for node in top_level(tree)}
+    return {name: module for name, module in found.items() if name not in defined}
+
+
+def _decorators_and_annotations(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield every decorator (True) and every annotation (False), none inside another."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from ((each, True) for each in node.decorator_list)
+                arguments = node.args
+                every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+                every += tuple(filter(None, (arguments.vararg, arguments.kwarg)))
+                yield from ((each.annotation, False) for each in every if each.annotation)
+                if node.returns:
+                    yield node.returns, False
+            case ast.ClassDef():
+                yield from ((each, True) for each in node.decorator_list)
+            case ast.AnnAssign():
+                yield node.annotation, False
+
+
+def _names_in(node: ast.expr) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _cut(cell: str, nodes: Iterable[tuple[ast.expr, bool]]) -> str:
+    """Return a cell without these decorators, and with `...` in place of these annotations."""
+    lines = [line.encode() for line in cell.split("\n")]
+    for node, is_decorator in sorted(nodes, key=_place, reverse=True):
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        if is_decorator:  # it begins its line
+            lines[first : last + 1] = [b""] * (last + 1 - first)
+            continue
+        before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
+        text = before + b"(..." + b"\n" * (last - first) + b")" + after
+        lines[first : last + 1] = text.split(b"\n")
+    return b"\n".join(lines).decode()
+
+
+def _place(found: tuple[ast.expr, bool]) -> tuple[int, int]:
+    return found[0].lineno, found[0].col_offset
+
+
+def _remark_on_decorator(line: str, module: str) -> str:
+    decorator, needed = clean_line(line.strip(), LONGEST_NAME), clean_line(module, LONGEST_NAME)
+    return (
+        f"`{decorator}` needs `{needed}`, which is not there when your code is graded: what it "
+        "decorates was judged without it."
+    )
+
+
 def remarks_on_absent(cells: Iterable[str], exercise: Exercise, given: str) -> tuple[str, ...]:
-    """Return a remark on every module that a step uses and that is not there in class."""
+    """Return a remark on every module that a step uses and that is not there in class.
+
+    The cells are those that `without_absent` gives.
+    """
     trees = [tree for cell in cells if (tree := parsed(cell))]
     absent = absent_modules(trees, exercise.library, given)
     names = {step.name for step in exercise.steps}

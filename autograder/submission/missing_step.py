@@ -24,7 +24,7 @@ from autograder.submission.definitions import (
     top_level,
 )
 
-_ALIKE, _LONGEST_NAME = 0.7, 60
+_ALIKE, _LONGEST_NAME, _LONGEST_LINE = 0.7, 60, 100
 _OTHERS_DEF = ("function", "func", "fun", "fn", "sub", "define")  # what other languages write
 
 
@@ -133,6 +133,50 @@ def without_copied_stubs(
     there = f"{listed} {'is' if len(set(copied)) == 1 else 'are'} there more than once"
     words = f"Your code counts. But {there}, and the last copy is not written: delete it."
     return tuple(kept), (words,)
+
+
+def repeated(cells: Iterable[str], exercise: Exercise) -> dict[str, str]:
+    """Return a sentence for every step that is set more than once, and not alike: which counts."""
+    names = {step.name for step in exercise.steps}
+    texts: dict[str, list[list[str]]] = {name: [] for name in names}
+    for cell in cells:
+        tree = parsed(cell)
+        for node in tree.body if tree else ():
+            own = {node.name} if isinstance(node, DefinitionNode) else _replaced(node)
+            if (found := names & own) and not _is_unfilled(node):
+                first, last = lines_of(node)
+                lines = [line.strip() for line in cell.split("\n")[first - 1 : last]]
+                for name in found:
+                    texts[name].append([line for line in lines if line])
+    return {
+        name: _repeated(name, found)
+        for name, found in texts.items()
+        if any(one != found[0] for one in found)
+    }
+
+
+def _replaced(node: ast.stmt) -> set[str]:
+    """Return the names that a statement sets without using what they stood for."""
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+        used = {each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)}
+        return _assigned(node) - used
+    return _assigned(node)
+
+
+def _repeated(name: str, texts: Sequence[Sequence[str]]) -> str:
+    before = {line for text in texts[:-1] for line in text}
+    lines = [line for line in texts[-1] if line not in before]
+    inside = [line for line in lines if not line.startswith(("def ", "class ", "@"))]
+    own = next(iter((*inside, *lines)), "")
+    which = f", the one with the line `{clean_line(own, _LONGEST_LINE)}`" if own else ""
+    return (
+        f"`{name}` is there {len(texts)} times, and the last one counts{which}. Keep the one that "
+        "you want, and delete the others."
+    )
+
+
+def _is_unfilled(node: ast.stmt) -> bool:
+    return isinstance(node, DefinitionNode) and is_stub(node)
 
 
 def _without(cell: str, nodes: Sequence[DefinitionNode]) -> str:

@@ -32,7 +32,9 @@ class Submission:
     the steps that stand in text that is not run, such as a Markdown cell, each with a sentence.
     There are at most 20 remarks; remarks and sentences are clean lines of at most 500 characters.
     `digests` are the SHA-256 of the bytes of every file that was read, so that a later reader can
-    tell whether it has changed. No link below `root` was followed.
+    tell whether it has changed. No link below `root` was followed. What `needs` a Python that is
+    newer than this one, such as "3.12", cannot be judged here. `folder` is what was handed in, if
+    that is a folder.
     """
 
     student: str
@@ -44,6 +46,8 @@ class Submission:
     not_run: tuple[tuple[str, str], ...] = ()
     digests: tuple[tuple[Path, str], ...] = ()
     root: Path | None = None
+    needs: str = ""
+    folder: Path | None = None
 
     @cached_property
     def code_hash(self) -> str:
@@ -53,7 +57,8 @@ class Submission:
         to a script, since messages count a notebook's lines by cell.
         """
         refused = self.rejected and [self.rejected.outcome, self.rejected.fact]
-        return hash_of([self.exercise, is_notebook(self.path), self.cells, self.not_run, refused])
+        why = refused or self.needs or None
+        return hash_of([self.exercise, is_notebook(self.path), self.cells, self.not_run, why])
 
 
 def hash_of(facts: object) -> str:
@@ -83,7 +88,8 @@ def read_one_of(
     """
     try:
         below = root or paths[0].parent
-        return _submission(chosen(paths, exercise, below), exercise, student, below)
+        folder = paths[0] if len(paths) == 1 else None
+        return _submission(chosen(paths, exercise, below), exercise, student, below, folder)
     except Unreadable as reason:
         return _rejected(paths, exercise, student, str(reason), reason.__cause__, root)
     except OSError as error:
@@ -111,12 +117,16 @@ def unreadable(
     return _rejected(paths, exercise, student, fact, error, root)
 
 
-def _submission(choice: Choice, exercise: Exercise, student: str, root: Path) -> Submission:
+def _submission(
+    choice: Choice, exercise: Exercise, student: str, root: Path, handed_in: Path | None
+) -> Submission:
     code = choice.code
     remarks = tuple(dict.fromkeys(map(_line, code.remarks)))[:MOST_REMARKS]
     not_run = tuple((name, _line(words)) for name, words in code.not_run)
     facts = (student, exercise.name, code.cells, code.file, remarks, None, not_run)
-    return Submission(*facts, choice.digests, root)
+    needs = "" if code.needs is None else f"{code.needs[0]}.{code.needs[1]}"
+    folder = None if handed_in == code.file else handed_in
+    return Submission(*facts, choice.digests, root, needs, folder)
 
 
 def _rejected(

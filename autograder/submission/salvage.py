@@ -20,7 +20,12 @@ from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.reference_answers import AnswerOfReference
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.file_text import is_notebook
-from autograder.submission.missing_import import missing_imports, packages_of, remark_on_imports
+from autograder.submission.missing_import import (
+    missing_imports,
+    packages_of,
+    remark_on_imports,
+    without_absent,
+)
 from autograder.submission.partial_cell import (
     bound_names,
     definitions_of,
@@ -66,9 +71,10 @@ class Loaded:
         given = given_text(exercise.folder)
         self._packages = packages_of(exercise.library, given)
         self._drawing = tuple(step.name for step in exercise.steps if step.random)
-        imports = missing_imports(submission.cells, exercise.library, given)
-        self._put_back = (remark_on_imports(imports),) if imports else ()
-        self._cells = ("\n".join(imports), *submission.cells) if imports else submission.cells
+        cells, remarks = without_absent(submission.cells, exercise.library, given)
+        imports = missing_imports(cells, exercise.library, given)
+        self._put_back = (*remarks, *((remark_on_imports(imports),) if imports else ()))
+        self._cells = ("\n".join(imports), *cells) if imports else cells
         self._remarks: list[str] = []
         self._not_defined: dict[str, ExceptionReport] = {}
         self._student = self._started()

@@ -34,8 +34,9 @@ class Slip:
     """A slip in a step: told where a check ended in one of `outcomes` and says what `seen` matches.
 
     `seen` is a regular expression for what the check says. Without `fact`, the check's own words
-    stay, and only `look` is new. `becomes` is the outcome that it really is. With `all_right`, it
-    is the cause only where no step before is wrong.
+    stay, and only `look` is new; `beside` says that the check's own stays before it. `becomes` is
+    the outcome that it really is. With `all_right`, it is the cause only where no step before is
+    wrong.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -44,6 +45,7 @@ class Slip:
     look: str = ""
     becomes: Outcome | None = None
     all_right: bool = False
+    beside: bool = False
 
     def explains(self, finding: Finding, wrong: Collection[str]) -> bool:
         """Whether it causes what a check saw, where the steps `wrong` are wrong by themselves."""
@@ -193,7 +195,8 @@ def _explained(check: CheckVerdict, slips: Sequence[Slip], wrong: Collection[str
     if finding is None or slip is None:
         return check
     if not slip.fact:
-        told = replace(finding, look=slip.look)
+        before = finding.look if slip.beside else ""
+        told = replace(finding, look=f"{before} {slip.look}".strip())
     else:
         outcome = slip.becomes or finding.outcome
         bare = f"{finding.fact} {finding.look}".strip()

@@ -17,7 +17,7 @@ from autograder.submission.dropped_result_slips import dropped_result_slips
 from autograder.submission.file_text import is_notebook
 from autograder.submission.handed_over import handed_over_slips
 from autograder.submission.missing_import import absent_modules
-from autograder.submission.missing_step import misplaced
+from autograder.submission.missing_step import misplaced, repeated
 from autograder.submission.name_slips import name_slips
 from autograder.submission.overwriting_slips import overwriting_slips
 from autograder.submission.precision_slips import precision_slips
@@ -25,6 +25,7 @@ from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words
 
 _UNTRAINED = (Outcome.RAISED, Outcome.WRONG_TYPE, Outcome.WRONG_VALUES)
+_WRONG = (*_UNTRAINED, Outcome.WRONG_SHAPE, Outcome.TIMED_OUT)
 _UNGRADED = r"require grad|grad_fn|gradient"
 _SWITCHES = ("set_grad_enabled", "inference_mode")
 
@@ -61,6 +62,8 @@ def slips_in(
         found[step.name] += _absent_names(step, absent, known)
         found[step.name] += name_slips(step, known)
         found[step.name] += overwriting_slips(step)
+    for name, look in repeated(submission.cells, exercise).items():
+        found[name].append(Slip(_WRONG, "", "", look, beside=True))
     elsewhere = misplaced(submission.cells, exercise, originals) | dict(submission.not_run)
     for name, look in elsewhere.items():
         found[name].append(Slip((Outcome.NOT_WRITTEN,), rf"`{name}`", "", look))

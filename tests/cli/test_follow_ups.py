@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.unjudged import infrastructure, unfinished, without_judging
+from autograder.grading.unjudged import (
+    infrastructure,
+    needs_newer_python,
+    unfinished,
+    without_judging,
+)
 from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp, write_follow_ups
@@ -68,6 +74,23 @@ def test_who_was_not_judged_comes_first_and_one_fault_of_ours_is_told_once() -> 
         ("not_accepted", ("carl",), UNREADABLE.fact),
         ("judged_in_part", ("dora",), "judged only in part. Judging was stopped."),
     ]
+
+
+def test_code_for_a_newer_python_is_a_fault_of_the_course_and_told_with_its_cure() -> None:
+    ada = replace(submission("ada"), needs="3.99")
+    judged = needs_newer_python(EXERCISE, ada)
+    here = ".".join(map(str, sys.version_info[:2]))
+    (told,) = find_follow_ups(EXERCISE, [judged], [ada], ClassGradebook())
+    assert told.kind == "not_judged" and told.not_graded
+    assert told.reason == (
+        f"it needs Python 3.99, and the grader has Python {here}: a fault of the course, and no "
+        "zero."
+    )
+    assert told.cure.startswith("Install the kit with Python 3.99, then grade again")
+    assert judged.infrastructure and judged.points == 0
+    finding = judged.steps[0].finding
+    assert finding is not None and "through no fault of yours" in finding.fact
+    assert "needs Python 3.99" in finding.look and "brackets" not in finding.message
 
 
 def test_a_file_that_was_not_read_and_a_remark_are_told_apart() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import stat
+import subprocess
+import warnings
 import zipfile
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -39,6 +42,21 @@ GRADESCOPE = {
     ),
     "assignment_7_export/submission_71/numpy_single_head.py": "jane",
     "assignment_7_export/submission_72/numpy_single_head.py": "marie and emmy",
+}
+BRIGHTSPACE: dict[str, bytes | str] = {
+    "index.html": "<table>",
+    "111-67890 - Jane Doe - Nov 3, 2026 1105 AM/numpy_single_head.ipynb": "jane, first",
+    "111-67890 - Jane Doe - Nov 3, 2026 1250 PM/again.ipynb": "jane, second",
+    "111-67890 - Jane Doe - Nov 5, 2026 0905 AM/notes.txt": "jane's notes",
+    "222-67890 - Jürgen-Ernst Müller - 3 März, 2026 1159/hw.zip": zipped({"a/x.py": "jürgen"}),
+    "333-67890 - Jane Doe - Nov 3, 2026 1159 PM/x.py": "another Jane",
+}
+BLACKBOARD = {
+    "Home_work 3_jdoe1_attempt_2026-11-03-11-05-00.txt": "Name: Jane Doe (jdoe1)",
+    "Home_work 3_jdoe1_attempt_2026-11-03-11-05-00_numpy_single_head.ipynb": "jane, first",
+    "Home_work 3_jdoe1_attempt_2026-11-05-11-05-00.txt": "Name: Jane Doe (jdoe1)",
+    "Home_work 3_jdoe1_attempt_2026-11-05-11-05-00_again.ipynb": "jane, second",
+    "Home_work 3_mcurie_attempt_2026-11-04-11-05-00_x.py": "marie",
 }
 GITHUB = {
     "attention-ada/.github/workflows/x.yml": "hidden",
@@ -108,6 +126,57 @@ def test_a_group_in_gradescope_has_handed_in_for_each_of_its_members(tmp_path: P
     assert rows["4711"]["handed_in"] == "2026-04-26 17:34:00 UTC"
 
 
+def test_of_several_attempts_in_brightspace_the_last_with_work_in_it_counts(tmp_path: Path) -> None:
+    zip_file = download(tmp_path / "b.zip", BRIGHTSPACE)
+    run = collect(zip_file, tmp_path / "hw")
+    assert run.code == 0 and "recognised: Brightspace" in run.out, run.out + run.err
+    assert tree(tmp_path / "hw") == {
+        "jane_doe_111/again.ipynb": "jane, second",
+        "jane_doe_111/notes.txt": "jane's notes",
+        "jane_doe_333/x.py": "another Jane",
+        "jurgen_ernst_muller/x.py": "jürgen",
+    }
+    reasons = not_taken(tmp_path / "hw")
+    assert reasons["index.html"] == "it says who handed in what"
+    assert list(reasons.values()).count("a later attempt counts") == 1 and len(reasons) == 2
+    listed = tmp_path / "hw" / "collected.csv"
+    assert collect(zip_file, tmp_path / "again", "--roster", listed).code == 0
+    assert tree(tmp_path / "again") == tree(tmp_path / "hw")
+
+
+def test_a_blackboard_download_has_a_login_and_an_attempt_in_every_name(tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student_id,username\nj1,JDoe1\nm1,mcurie\n", "utf-8")
+    zip_file = download(tmp_path / "b.zip", BLACKBOARD)
+    run = collect(zip_file, tmp_path / "hw", "--roster", roster)
+    assert run.code == 0 and "recognised: Blackboard" in run.out, run.out + run.err
+    assert tree(tmp_path / "hw") == {"j1/again.ipynb": "jane, second", "m1/x.py": "marie"}
+
+
+@pytest.mark.parametrize(
+    ("platform", "names"),
+    [
+        ("Brightspace", ["1234-678 - Jane Doe - 3. 11. 2026/x.py", "1235-678 - M C - 4. 11./x.py"]),
+        ("Blackboard", ["HW_jdoe1_attempt_2026_x.py", "HW_mcurie_attempt_2026_x.py"]),
+        ("Sakai", ["HW/Doe, Jane(jd)/Submission attachment(s)/x.py", "HW/grades.csv"]),
+        ("Sakai", ["HW/Doe, J(jd)/timestamp.txt", "HW/Doe, J(jd)/Submission attachment(s)/x.py"]),
+        ("Microsoft Teams", ["Submitted files/Jane Doe/HW/Version 2/x.py"]),
+        ("Schoology", ["Doe, Jane - 12/Revision 1 - On time/x.py"]),
+        ("ILIAS", ["Doe_Jane_jd_123/x.py", "Curie_Marie_mc_124/x.py"]),
+        ("Google Classroom", ["Jane Doe - x.py", "Anna-Marie Curie - y.ipynb"]),
+    ],
+)
+def test_what_looks_like_another_platform_is_refused_aloud(
+    tmp_path: Path, platform: str, names: list[str]
+) -> None:
+    """Its names would become students, and nobody would be found in the list of the class."""
+    zip_file = download(tmp_path / "x.zip", dict.fromkeys(names, "jane"))
+    run = collect(zip_file, tmp_path / "hw")
+    assert run.code == 2 and f"looks like a download of {platform}" in run.err, run.out
+    assert "add --platform plain" in run.err and not (tmp_path / "hw").exists()
+    assert collect(zip_file, tmp_path / "hw", "--platform", "plain").code in (0, 1)
+
+
 def test_repositories_of_github_classroom_are_known_by_what_they_share(tmp_path: Path) -> None:
     run = collect(download(tmp_path / "repos.zip", GITHUB), tmp_path / "hw")
     assert run.code == 0 and "recognised: GitHub Classroom" in run.out, run.out
@@ -149,6 +218,46 @@ def test_who_is_not_in_the_roster_or_not_alone_there_is_told_and_not_guessed(
     assert "curiemarie: several students have this name: mcurie, mcurie2" in run.out
     assert "noetheremmy: not in the list of the class" in run.out
     assert "curiemarie: several" in str(not_taken(tmp_path / "hw"))
+
+
+@pytest.mark.parametrize(
+    ("roster", "ids"),
+    [
+        ('"student_id", "name"\n"m1", "Jane Doe"\n"m2", "Marie Curie"\n"m3", "José Núñez"', "m"),
+        (
+            "\ufeffVorname;Nachname;Matrikelnummer;E-Mail\nJane;Doe;7001;j@x.de\nMarie;Curie;7002;m@x\n"
+            "José;Núñez;7003;n@x.de",
+            "700",
+        ),
+        (
+            "Name;Vorname;Studiengang;Matrikel\nDoe;Jane;Physik;7001\nCurie;Marie;Physik;7002\n"
+            "Núñez;José;Physik;7003",
+            "700",
+        ),
+        ("Numéro,Étudiant,Groupe\n7001,Jane Doe,A\n7002,Marie Curie,A\n7003,José Núñez,B", "700"),
+        (
+            "OrgDefinedId,Username,Last Name,First Name\n#7001,#jd,Doe,Jane\n"
+            "#7002,#mc,Curie,Marie\n#7003,#jn,Núñez,José",
+            "",
+        ),
+    ],
+)
+def test_a_list_is_read_in_other_languages_and_with_blanks_after_commas(
+    tmp_path: Path, roster: str, ids: str
+) -> None:
+    (tmp_path / "roster.csv").write_text(roster, "utf-8")
+    words = ("--roster", tmp_path / "roster.csv")
+    run = collect(download(tmp_path / "m.zip", MOODLE), tmp_path / "hw", *words)
+    assert run.code == 0, run.out + run.err
+    wanted = [f"{ids}{number}" for number in (1, 2, 3)] if ids else ["jd", "jn", "mc"]
+    assert sorted(name.split("/")[0] for name in tree(tmp_path / "hw")) == wanted
+
+
+def test_where_nobody_is_found_in_the_list_its_headings_are_named(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("Login,Kennung\njd,x9\nmc,x8\n", "utf-8")
+    words = ("--roster", tmp_path / "roster.csv")
+    run = collect(download(tmp_path / "m.zip", MOODLE), tmp_path / "hw", *words)
+    assert run.code == 1 and "They are: Login, Kennung. Names are read below `name`" in run.out
 
 
 def test_a_later_download_needs_a_word_before_it_replaces_what_is_there(tmp_path: Path) -> None:
@@ -255,13 +364,59 @@ def test_one_student_cannot_use_up_what_is_there_for_all(
     monkeypatch.setattr(archive, "MOST_FILES_EACH", 2)
     files: dict[str, bytes | str] = {f"eve/{number}.py": "x" for number in range(4)}
     path = download(tmp_path / "c.zip", {**files, "ada/x.py": "ada"})
-    with (
-        archive.opened_zip(path) as opened,
-        archive.unpacked(opened, lambda parts: parts[0]) as found,
-    ):
-        taken = ["/".join(file.parts) for file in found.files]
-    assert taken == ["eve/0.py", "eve/1.py", "ada/x.py"]
-    assert {left.reason for left in found.left_out} == {"more than 2 files of one student"}
+    run = collect(path, tmp_path / "hw")
+    assert run.code == 1
+    assert "not taken whole: eve: more than 2 files of one student" in run.out
+    assert set(tree(tmp_path / "hw")) == {"eve/0.py", "eve/1.py", "ada/x.py"}
+    assert not_taken(tmp_path / "hw") == {"eve/2.py": "more than 2 files of one student"}
+
+
+@pytest.mark.parametrize("name", ["n{}", ".hidden{}", "folder{}/", "same"])
+def test_what_is_not_taken_is_counted_too_and_told_once(tmp_path: Path, name: str) -> None:
+    """Ten small zips that name 80,000 things, of which each would cost a line and memory."""
+    with zipfile.ZipFile(content := BytesIO(), "w") as made, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one name several times
+        for number in range(8_000):
+            made.writestr(name.format(number), b"")
+    stuffed = zipped({f"z{number}.zip": content.getvalue() for number in range(10)})
+    files: dict[str, bytes | str] = {"eve.zip": stuffed, "ada.py": "ada"}
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.code == 1 and tree(tmp_path / "hw")["ada/ada.py"] == "ada"
+    assert "not taken whole: eve: more than" in run.out
+    assert len(not_taken(tmp_path / "hw")) <= archive.MOST_NAMES_EACH
+    assert sum(row.startswith("more than") for row in not_taken(tmp_path / "hw").values()) == 1
+
+
+def test_tables_of_contents_are_measured_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "LONGEST_DIRECTORIES_EACH", 300)
+    several = zipped({f"{number}.zip": zipped({"x.py": "eve"}) for number in range(9)})
+    files: dict[str, bytes | str] = {"eve.zip": several, "ada.zip": zipped({"x.py": "ada"})}
+    run = collect(path := download(tmp_path / "c.zip", files), tmp_path / "hw")
+    assert run.code == 1 and "eve: zips with far too many files of one student" in run.out
+    assert tree(tmp_path / "hw") == {"ada/x.py": "ada"}
+    monkeypatch.setattr(archive, "LONGEST_DIRECTORY", 50)
+    run = collect(path, tmp_path / "hw2")
+    assert run.code == 2 and "holds far too many files for one class" in run.err
+
+
+def test_nothing_of_students_lies_outside_of_where_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a killed command left there is gone after the next one; another that runs keeps its."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    killed = tmp_path / "hw" / f".attn-collect-{ended.pid}-x"
+    running = tmp_path / "hw" / f".attn-collect-{os.getpid()}-x"
+    for folder in (killed, running):
+        folder.mkdir(parents=True)
+        (folder / "0").write_text("a student's")
+    run = collect(download(tmp_path / "c.zip", {"ada/x.py": "ada"}), tmp_path / "hw")
+    assert run.code == 0, run.out + run.err
+    assert set(tree(tmp_path / "hw")) == {"ada/x.py", f"{running.name}/0"}
 
 
 def test_names_from_macos_and_msdos_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 import symtable
 import time
 from itertools import count
+from typing import Any
 
 import pytest
 
 from autograder.model.exercise import given_text, read_exercise
-from autograder.submission.missing_import import missing_imports
+from autograder.submission.missing_import import missing_imports, without_absent
 from support.broken.case import EXERCISE, ROOT
 
 GIVEN = given_text(EXERCISE.folder)
@@ -76,3 +77,50 @@ def test_a_very_long_line_is_looked_at_once(begin: str) -> None:
     start = time.process_time()
     missing_imports([begin + " " * 1_000_000 + "!"], "numpy", GIVEN)
     assert time.process_time() - start < 1  # twice as much for each letter would be hours
+
+
+WITH_ABSENT = """from beartype import beartype
+import torchtyping as tt
+from jaxtyping import jaxtyped
+from numba import njit as jit
+fast = jit(cache=True)
+
+
+@jaxtyped(
+    typechecker=beartype
+)
+@fast
+def softmax(é: tt.TensorType["B"], x: int = 2, *rest: tt.A) -> tt.TensorType[
+    "B",
+    "S",
+]:
+    y: tt.B = 1
+    return x
+"""
+
+
+def test_decorators_and_annotations_of_absent_packages_are_left_out() -> None:
+    (cell,), remarks = without_absent([WITH_ABSENT], "numpy", GIVEN)
+    body = "\n".join(cell.split("\n")[7:])
+    names: dict[str, Any] = {}
+    exec(body, names)
+    assert names["softmax"](0) == 2
+    assert cell.count("\n") == WITH_ABSENT.count("\n") and "x: int = 2" in body
+    assert {remark.split(", which")[0] for remark in remarks} == {
+        "`@fast` needs `numba`",
+        "`@jaxtyped(` needs `beartype`",
+    }
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import functools\n@functools.cache\ndef softmax(x): return x",
+        "from numba import njit\ndef njit(f): return f\n@njit\ndef softmax(x): return x",
+        "try:\n  from numba import njit\nexcept ImportError:\n  njit = id\n@njit\ndef f(): pass",
+        "import einops\ndef softmax(x): return einops.rearrange(x)",
+        "import numba\n@numba.njit\ndef (",
+    ],
+)
+def test_what_is_there_or_is_needed_for_the_result_stays(cell: str) -> None:
+    assert without_absent([cell], "numpy", GIVEN) == ((cell,), ())

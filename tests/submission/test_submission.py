@@ -15,7 +15,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Outcome
 from autograder.submission.cells import MOST_CELLS, parsed, pieces
-from autograder.submission.code import MOST_LINES, MOST_MARKS
+from autograder.submission.code import MOST_LINES, MOST_MARKS, without_marimo
 from autograder.submission.file_text import (
     LARGEST_FILE,
     LARGEST_NOTEBOOK,
@@ -24,7 +24,7 @@ from autograder.submission.file_text import (
 )
 from autograder.submission.kit_calls import without_kit_calls
 from autograder.submission.magics import without_magics
-from autograder.submission.missing_step import misplaced, written
+from autograder.submission.missing_step import misplaced, repeated, written
 from autograder.submission.reading import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -559,6 +559,82 @@ def test_what_a_command_would_give_is_there_and_empty() -> None:
     assert (names["files"], names["x"], names["y"]) == ([], None, 2)
 
 
+PASTED = [
+    ">>> def f(x):\n...     return x\n...\n>>> y = f(2)",
+    ">>> def f(x):\n...     return x\n\n>>> y = f(2)",
+    "\n>>> def f(x):\n...     '''Twice.'''\n...     return x\n>>> y = f(2)",
+    "In [3]: def f(x):\n   ...:     return x\n   ...: \n   ...: y = f(2)",
+    "    def f(x):\n        return x\n\n    y = f(2)",
+    "  >>> def f(x):\n  ...     return x\n  >>> y = f(2)",
+]
+
+
+@pytest.mark.parametrize("cell", PASTED)
+def test_prompts_and_indentation_that_were_pasted_are_no_code_as_in_ipython(cell: str) -> None:
+    theirs: dict[str, object] = {}
+    exec(TransformerManager().transform_cell(cell), theirs)
+    ours: dict[str, object] = {}
+    plain = without_magics(cell).text
+    exec(plain, ours)
+    assert ours["y"] == theirs["y"] == 2 and plain.count("\n") == cell.count("\n")
+
+
+MARIMO = '''import marimo
+
+__generated_with = "0.17.0"
+app = marimo.App(width="medium")
+
+with app.setup:
+    import numpy as np
+
+
+@app.function(hide_code=True)
+def softmax(scores):
+    return np.exp(scores)
+
+
+@app.cell
+def _(
+    mo,
+):
+    text = """one
+    two"""
+
+    def scale_scores(attention_scores, embedding_dimension):
+        return attention_scores
+    return scale_scores, text
+
+
+@app.class_definition
+class SingleHeadAttention:
+    x = 1
+
+
+if __name__ == "__main__":
+    app.run()
+'''
+
+
+def test_a_file_of_marimo_is_read_as_plain_python_and_that_is_told(handed: Handed) -> None:
+    submission = handed(MARIMO)
+    assert submission.remarks == (
+        f"{NAME}.py is a marimo notebook: what its cells hold was read as plain Python.",
+    )
+    names: dict[str, Any] = {}
+    exec("\n".join(submission.cells), names)
+    assert names["softmax"](0) == 1 and names["text"] == "one\ntwo"
+    assert names["scale_scores"](3, 1) == 3 and names["SingleHeadAttention"].x == 1
+    line = MARIMO.split("\n").index("    return np.exp(scores)")
+    assert submission.cells[0].split("\n")[line] == "    return np.exp(scores)"
+
+
+@pytest.mark.parametrize(
+    "text", ["import marimo\nx = 1", "@app.cell\ndef f(): pass  # marimo", "x = 'marimo"]
+)
+def test_what_only_names_marimo_stays_as_it_is(text: str) -> None:
+    assert without_marimo(text) == text
+
+
 @pytest.mark.parametrize("magic", ["%%time", "%%capture out", "%%prun -l 5"])
 def test_a_cell_that_is_timed_is_run(handed: Handed, exercise: Exercise, magic: str) -> None:
     submission = handed(notebook(code(f"{magic}\n{SOFTMAX}")), f"{NAME}.ipynb")
@@ -818,3 +894,91 @@ def test_an_answer_below_the_stub_is_nothing_to_remark_on(handed: Handed) -> Non
 def test_what_cannot_be_read_is_not_equal_to_what_is_empty(handed: Handed) -> None:
     hashes = {handed(text, f"{NAME}.ipynb").code_hash for text in ("", "{", notebook())}
     assert len(hashes) == 3
+
+
+# --- a step that is there more than once --------------------------------------------------------
+
+
+def told_of_softmax(handed: Handed, exercise: Exercise, *texts: str) -> str:
+    cells = handed(notebook(*map(code, texts)), f"{NAME}.ipynb").cells
+    return repeated(cells, exercise).get("softmax", "")
+
+
+def test_of_a_step_that_is_there_twice_the_one_that_counts_is_told(
+    handed: Handed, exercise: Exercise
+) -> None:
+    again = "def softmax(scores):\n    return scores / 2"
+    assert told_of_softmax(handed, exercise, SOFTMAX, SCALE, again, SCALE) == (
+        "`softmax` is there 2 times, and the last one counts, the one with the line "
+        "`return scores / 2`. Keep the one that you want, and delete the others."
+    )
+
+
+@pytest.mark.parametrize("other", ["from scipy.special import softmax", "softmax = np.exp"])
+def test_a_step_is_also_replaced_by_an_import_or_a_name(
+    handed: Handed, exercise: Exercise, other: str
+) -> None:
+    told = told_of_softmax(handed, exercise, SOFTMAX, other)
+    assert f"the last one counts, the one with the line `{other}`" in told and is_sentence(told)
+
+
+@pytest.mark.parametrize("other", [SOFTMAX, "softmax = jit(softmax)", "x = softmax", "x = 1"])
+def test_a_step_that_is_written_once_is_not_told_as_there_twice(
+    handed: Handed, exercise: Exercise, other: str
+) -> None:
+    assert told_of_softmax(handed, exercise, SOFTMAX, other) == ""
+
+
+# --- where the file lies ------------------------------------------------------------------------
+
+
+def in_folder(folder: Path, files: dict[str, str], exercise: Exercise) -> Submission:
+    for name, text in files.items():
+        (folder / "anna" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "anna" / name).write_text(text)
+    return read_submission(folder / "anna", exercise, "anna")
+
+
+def test_a_hand_in_further_down_is_read_where_there_is_none_at_the_top(
+    tmp_path: Path, exercise: Exercise
+) -> None:
+    files = {f"a/b/{NAME}.py": SOFTMAX, "a/b/c/deeper.py": SCALE, ".venv/x.py": "x = 1"}
+    submission = in_folder(tmp_path, {**files, "notes.txt": "mine"}, exercise)
+    assert submission.cells == (SOFTMAX,) and submission.path.name == f"{NAME}.py"
+    assert submission.remarks[0].startswith(f"a/b/{NAME}.py was read, since there is nothing above")
+    submission = in_folder(tmp_path, {"top.py": SCALE}, exercise)
+    assert submission.cells == (SCALE,)
+
+
+def test_no_link_is_followed_to_what_lies_further_down(tmp_path: Path, exercise: Exercise) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / f"{NAME}.py").write_text(SOFTMAX)
+    (tmp_path / "anna").mkdir()
+    (tmp_path / "anna" / "link").symlink_to(tmp_path / "secret")
+    submission = read_submission(tmp_path / "anna", exercise, "anna")
+    assert submission.rejected and "There is no notebook" in submission.rejected.fact
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        (f".ipynb_checkpoints/{NAME}-checkpoint.ipynb", "There is only Jupyter's own copy"),
+        ("homework.zip", "homework.zip is packed: unpack it"),
+        (f"{NAME}.html", f"{NAME}.html shows a notebook, but is none"),
+        ("notes.txt", "There is no notebook and no .py file in anna"),
+        ("__MACOSX/x.py", "There is no notebook and no .py file in anna"),
+    ],
+)
+def test_what_was_handed_in_in_place_of_the_file_is_named(
+    tmp_path: Path, exercise: Exercise, file: str, told: str
+) -> None:
+    submission = in_folder(tmp_path, {file: "{}"}, exercise)
+    assert submission.rejected is not None and submission.rejected.fact.startswith(told)
+    assert f"{NAME}.ipynb" in submission.rejected.fact and is_sentence(submission.rejected.fact)
+
+
+@pytest.mark.parametrize("name", ["anna.zip", "anna.pdf"])
+def test_a_file_that_is_no_hand_in_is_named_for_what_it_is(handed: Handed, name: str) -> None:
+    rejected = handed("PK", name).rejected
+    assert rejected is not None and rejected.fact.startswith(f"{name} ")
+    assert "neither" not in rejected.fact

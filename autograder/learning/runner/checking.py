@@ -30,6 +30,7 @@ from autograder.submission.missing_import import (
     packages_of,
     remark_on_imports,
     remarks_on_absent,
+    without_absent,
 )
 from autograder.submission.parameter_words import by_parameter_name
 from autograder.submission.reading import Submission
@@ -132,7 +133,7 @@ class Checking:
         limits = self.exercise.limits
         return {
             "file": str(self.submission.path.resolve()),
-            "cells": self.submission.cells,
+            "cells": self._kept[0],
             "names": self.names,
             "imports": self._imports,
             "given": parameters_handed_out(self._given),
@@ -151,9 +152,14 @@ class Checking:
         return handed_out(self.exercise)
 
     @cached_property
+    def _kept(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The learner's code as it is judged in class, and remarks on what is left out there."""
+        return without_absent(self.submission.cells, self.exercise.library, self._given)
+
+    @cached_property
     def _imports(self) -> tuple[str, ...]:
         """The lines of import that the learner's code lacks."""
-        return missing_imports(self.submission.cells, self.exercise.library, self._given)
+        return missing_imports(self._kept[0], self.exercise.library, self._given)
 
     @property
     def _packages(self) -> tuple[str, ...]:
@@ -169,7 +175,8 @@ class Checking:
     def _said(self) -> tuple[str, ...]:
         """The remarks on imports: those put back, and those that are not there in class."""
         back = (remark_on_imports(self._imports),) if self._imports else ()
-        return (*back, *remarks_on_absent(self.submission.cells, self.exercise, self._given))
+        cells, left_out = self._kept
+        return (*back, *left_out, *remarks_on_absent(cells, self.exercise, self._given))
 
     def _take(self, message: dict[str, Any]) -> None:
         """Process a message of the child."""

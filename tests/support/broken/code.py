@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from autograder.model.verdict import Outcome
 from support.broken.case import NOTEBOOK, STEPS, Work, broken, new_cell, text
 
@@ -334,3 +336,37 @@ def hints_that_are_names_of_nothing(work: Work) -> None:
 @broken(says="was added for the check")
 def answers_only(work: Work) -> None:
     work.write("\n\n\n".join(work.answers[step] for step in STEPS))
+
+
+@broken(says="`@jaxtyped(typechecker=beartype)` needs `beartype`, which is not there")
+def decorator_of_an_absent_package(work: Work) -> None:
+    lines = "from beartype import beartype\nfrom jaxtyping import jaxtyped\n"
+    decorated = f"{lines}@jaxtyped(typechecker=beartype)\ndef softmax("
+    work.write(work.script.replace("def softmax(", decorated))
+
+
+@broken(says="No module named 'torchtyping'")
+def annotation_of_an_absent_package(work: Work) -> None:
+    change = 'from torchtyping import TensorType\ndef softmax(scores: TensorType["B"]'
+    work.write(re.sub(r"def softmax\(\s*scores: [^)]*", change, work.script, count=1))
+
+
+@broken(loses="softmax", says=("there 2 times, and the last one counts", "scores = 0 * scores"))
+def step_written_again_below(work: Work) -> None:
+    again = "def softmax(scores):\n    scores = 0 * scores\n    return scores"
+    work.write(f"{work.script}\n\n{again}\n")
+
+
+@broken()
+def prompts_of_a_session(work: Work) -> None:
+    def pasted(answer: str) -> str:
+        first, *rest = answer.split("\n")
+        return "\n".join([f">>> {first}", *(f"... {line}" for line in rest)])
+
+    work.save(work.edited("scale_scores", pasted))
+
+
+@broken(says="is a marimo notebook: what its cells hold was read as plain Python")
+def notebook_of_marimo(work: Work) -> None:
+    decorated = re.sub(r"^def ", "@app.function\ndef ", work.script, flags=re.MULTILINE)
+    work.write(f"import marimo\n\napp = marimo.App()\n\n\n{decorated}")

@@ -230,3 +230,25 @@ def name_in_other_letters(work: Work) -> None:
 @broken(student="o'brien & daughter, anna")
 def name_with_marks(work: Work) -> None:
     work.save(work.cells)
+
+
+@broken(says_of_folder="homework/numpy_single_head.ipynb was read")
+def one_folder_further_down(work: Work) -> None:
+    (work.folder / "homework").mkdir()
+    work.save(work.cells, f"homework/{NOTEBOOK}")
+
+
+@broken(loses="everything", ends=REJECTED, says="There is only Jupyter's own copy")
+def only_the_checkpoint(work: Work) -> None:
+    (work.folder / ".ipynb_checkpoints").mkdir()
+    work.save(work.cells, f".ipynb_checkpoints/{NAME}-checkpoint.ipynb")
+
+
+@broken(
+    loses="everything",
+    ends=REJECTED,
+    says="hand in",
+    says_of_folder="homework.zip is packed: unpack",
+)
+def packed_file(work: Work) -> None:
+    work.write(b"PK\x03\x04\x00", "homework.zip")

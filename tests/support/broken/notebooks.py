@@ -80,7 +80,7 @@ def all_code_in_one_cell(work: Work) -> None:
     work.save([new_cell("\n".join(code))])
 
 
-@broken(loses="scale_scores", says=("unexpected indent", "Everything else that you define counts"))
+@broken(loses="scale_scores", says=("outside function", "Everything else that you define counts"))
 def cell_split_in_a_function(work: Work) -> None:
     """As the editor's "split cell" leaves it, when the cursor stood in the last line."""
     cells = []
