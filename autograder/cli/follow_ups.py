@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import Exercise
-from autograder.model.symbols import mark, number
-from autograder.model.verdict import Outcome, Verdict
+from autograder.model.symbols import mark, number, why_not_graded
+from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
 from autograder.reports.roll import shown_names
@@ -21,7 +21,7 @@ from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
-_BLANK = (Outcome.NOT_WRITTEN, Outcome.REJECTED, Outcome.INFRASTRUCTURE)
+_BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)
 _LIMITS = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
 
 
@@ -69,6 +69,7 @@ def _found(
 ) -> tuple[FollowUp, ...]:
     return (
         *_not_judged(exercise, verdicts),
+        *_in_part(verdicts),
         *_files(hand_ins),
         *_scripts(hand_ins, gradebook),
         *_by_hand(verdicts, hand_ins, gradebook),
@@ -84,23 +85,24 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
     told = []
     for verdict in verdicts:
         if verdict.infrastructure:
-            failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
-            details = "; ".join(failed.finding.details) if failed.finding else ""
-            told.append((verdict.student, details))
-    for details, students in _by_reason(told):
-        own = f"/{exercise.name}/" in details  # an error in what its author wrote
+            told.append((verdict.student, why_not_graded(verdict)))
+    for why, students in _by_reason(told):
+        own = f"/{exercise.name}/" in why  # an error in what its author wrote
         cure = "Correct it there, then grade again." if own else "Grade again."
-        why = f"a fault of the grader ({details})."
         yield FollowUp("not_judged", students, why, cure, not_graded=True)
     for verdict in verdicts:
-        who, finding = (verdict.student,), verdict.steps[0].finding
-        if verdict.infrastructure:
-            continue
-        if finding and finding.outcome is Outcome.REJECTED:
-            yield FollowUp("not_accepted", who, finding.fact, "", not_graded=True)
-        elif stopped := stopped_at(verdict):
+        if not (verdict.graded or verdict.infrastructure):
+            why = why_not_graded(verdict)
+            yield FollowUp("not_accepted", (verdict.student,), why, "", not_graded=True)
+
+
+def _in_part(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
+    """Whose judging was stopped: the mark is for what was judged before."""
+    for verdict in verdicts:
+        if stopped := stopped_at(verdict):
             why = f"judged only in part. {stopped.fact}"
-            yield FollowUp("judged_in_part", who, why, "", not_graded=True)
+            cure = "The mark is for what was judged before; look at the rest yourself."
+            yield FollowUp("judged_in_part", (verdict.student,), why, cure)
 
 
 def _files(hand_ins: Iterable[_HandIn]) -> Iterator[FollowUp]:

@@ -75,7 +75,7 @@ def _refuse_other_points(
     """Raise `KitError` when the gradebook has automatic points that these verdicts do not give."""
     for verdict in verdicts:
         entry = entry_of(verdict, gradebook.entries)
-        if entry is None or verdict.infrastructure:
+        if entry is None or not verdict.graded:
             continue
         points = entry.automatic
         if not math.isclose(points, verdict.points):

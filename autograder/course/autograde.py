@@ -30,6 +30,7 @@ from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
 from autograder.course.late_penalty import AttemptLatePenalties
+from autograder.course.preprocessors import SaveGrades
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
 from autograder.course.verdict_cells import finished
@@ -51,8 +52,9 @@ def install() -> None:
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
     nbgrader.apps.api.GenerateFeedback = CourseFeedback
-    # A course's configuration lists it by this name.
+    # A course's configuration lists them by these names.
     nbgrader.preprocessors.AssignLatePenalties = AttemptLatePenalties
+    nbgrader.preprocessors.SaveAutoGrades = SaveGrades
     if (Path.cwd() / FACTS).is_file():
         # What nbgrader collects and releases in a shared course is for each of its instructors.
         follow(Path.cwd())

@@ -9,11 +9,11 @@ from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Exercise, Step
 from autograder.model.symbols import our_fault
 from autograder.model.verdict import (
+    NOT_JUDGED,
     NOT_RUN,
     ChainVerdict,
     CheckVerdict,
     Finding,
-    Outcome,
     StepVerdict,
     Verdict,
 )
@@ -84,6 +84,5 @@ def _verdict(
 
 
 def _ended(step: Step, finding: Finding) -> StepVerdict:
-    known = finding.outcome in (Outcome.REJECTED, Outcome.INFRASTRUCTURE)
-    name, title = _READ if known else _STOPPED
+    name, title = _READ if finding.outcome in NOT_JUDGED else _STOPPED
     return StepVerdict.of(step, (CheckVerdict.of(name, title, finding),))

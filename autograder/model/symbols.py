@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.model.verdict import Finding, Outcome, StepVerdict
+from autograder.model.verdict import NOT_JUDGED, Finding, Outcome, StepVerdict, Verdict
 
 RIGHT, WRONG, ABSENT = "✓", "✗", "·"
 # Above the code of a third hint.
@@ -125,6 +125,18 @@ def our_fault(details: tuple[str, ...], subject: str = "It could not be judged")
     """Return the finding on what failed on our side; `details` are for the instructor."""
     look = "Your instructor has been told."
     return Finding(Outcome.INFRASTRUCTURE, not_your_fault(subject), look=look, details=details)
+
+
+def why_not_graded(verdict: Verdict) -> str:
+    """Return why there is no mark, in sentences for the instructor; "" when there is one."""
+    failed = [step for step in verdict.steps if step.outcome in NOT_JUDGED]
+    ours = [step for step in failed if step.outcome is Outcome.INFRASTRUCTURE]
+    if ours:
+        details = "; ".join(ours[0].finding.details) if ours[0].finding else ""
+        return f"a fault of the grader ({details})." if details else "a fault of the grader."
+    if not failed:
+        return ""
+    return failed[0].finding.fact if failed[0].finding else mark(failed[0].outcome).sentence
 
 
 def not_your_fault(subject: str) -> str:

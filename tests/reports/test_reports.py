@@ -777,7 +777,7 @@ def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
     assert text.count("Line 14 is not valid Python.") == 1
     assert "Step by step" not in text
     row = next(line for line in printed([judged], 120).splitlines() if line.startswith("anna"))
-    assert " 0/22 Line 14 is not valid Python." in row
+    assert " ?/22 Line 14 is not valid Python." in row
 
 
 def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:
