@@ -52,7 +52,7 @@ def report_class(
     """Write and print the results of a class again, as the journal and the gradebook have them now.
 
     With `mistake`, named as on the class page, `words` for everybody who made it are kept first;
-    empty ones take away those that are there. Raises `KitError` when somebody is not judged yet, or
+    empty ones take away those that are there. Raises `KitError` when nobody is judged yet, or
     nobody has made the mistake.
     """
     path = class_folder(place.path)

@@ -22,14 +22,13 @@ from autograder.grading.journal_writer import JournalFault
 from autograder.grading.judged_class import IncomingVerdicts, JudgedClass
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start
+from autograder.grading.unjudged import not_yet_judged
 from autograder.grading.watched_process import Bounds
 from autograder.model.lazy_sequence import LazySequence
-from autograder.model.sanitize import terminal_line
 from autograder.model.value_file import ValueFile
 from autograder.sandbox.preconditions import demand_linux
 from autograder.submission.reading import Submission
 
-_MOST_NAMED = 5
 _UNBOUNDED = Bounds(0.0, 0.0)  # nobody's hand-in is in it
 
 
@@ -86,8 +85,9 @@ def grade_task(
 def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Iterator[JudgedClass]:
     """Read a class that was graded before, with its verdicts; nobody is judged.
 
-    The class can be read until the block ends. Raises `KitError` when somebody has not been
-    judged, or has handed in something else since.
+    The class can be read until the block ends. Who has not been judged as it is now, for example
+    since that failed or a new hand-in has come, has no mark. Raises `KitError` when that is so of
+    everybody who could be judged.
     """
     journal = Journal(task.output / JOURNAL)
     if not journal.path.exists():
@@ -98,13 +98,12 @@ def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Ite
         digest = exercise_hash(task.exercise.folder)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
         _take_kept(journal, task, digest, submissions, replace(options, again=False), incoming)
-        if left := incoming.missing:
-            names = ", ".join(map(incoming.student, left[:_MOST_NAMED]))
-            shown, more = terminal_line(names, 300), ", ..." if len(left) > _MOST_NAMED else ""
-            changed = (
-                f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
-            )
-            raise _not_judged(task, f"{changed} ({shown}{more})")
+        known = len(submissions) - len(incoming.missing)
+        left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
+        if not known and any(each.infrastructure for each in left):
+            raise _not_judged(task, "nobody in this class has been judged by the checks of now")
+        for verdict in left:
+            incoming.add(verdict)
         yield incoming.whole_class()
 
 

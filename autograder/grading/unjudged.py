@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Exercise, Step
-from autograder.model.symbols import our_fault
+from autograder.model.symbols import NOT_YET, our_fault
 from autograder.model.verdict import (
     NOT_JUDGED,
     NOT_RUN,
@@ -39,6 +39,15 @@ def without_judging(exercise: Exercise, submission: Submission, finding: Finding
 def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> Verdict:
     """Return the verdict on a submission that we failed to judge."""
     return without_judging(exercise, submission, our_fault((detail,)))
+
+
+def not_yet_judged(exercise: Exercise, submission: Submission) -> Verdict:
+    """Return the verdict on a submission that is not judged here, and has not been as it is now.
+
+    What could not be read is rejected again, for the same reason.
+    """
+    finding = submission.rejected or our_fault((NOT_YET,), "It is not judged yet")
+    return without_judging(exercise, submission, finding)
 
 
 def unfinished(

@@ -16,6 +16,7 @@ RIGHT, WRONG, ABSENT = "✓", "✗", "·"
 # Above the code of a third hint.
 SIMILAR = "Similar code, for another job:"
 HIDDEN = "In a course, hidden graders ask the same with other inputs, after you hand in."
+NOT_YET = "it has not been judged as it is now"
 OUR_FAULT = "The fault is on our side and costs you nothing."
 UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words
 # What to look for in code that does not return.
@@ -133,6 +134,8 @@ def why_not_graded(verdict: Verdict) -> str:
     ours = [step for step in failed if step.outcome is Outcome.INFRASTRUCTURE]
     if ours:
         details = "; ".join(ours[0].finding.details) if ours[0].finding else ""
+        if details == NOT_YET:
+            return f"{NOT_YET}."
         return f"a fault of the grader ({details})." if details else "a fault of the grader."
     if not failed:
         return ""

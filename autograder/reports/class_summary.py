@@ -77,7 +77,7 @@ def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
     left = [verdict for verdict in roll if not verdict.graded]
     ours = [verdict for verdict in left if verdict.infrastructure]
     if ours:
-        yield f"Not judged, through a fault of ours: {_names(ours)}. Grade again."
+        yield f"Not judged: {_names(ours)}. Grade again."
     if unread := [verdict for verdict in left if not verdict.infrastructure]:
         yield f"Not graded, since nothing could be read: {_names(unread)}."
 

@@ -152,6 +152,32 @@ def test_before_anybody_changes_a_mark_only_the_open_question_is_told(course: Co
     assert "in the gradebook than" not in said and "*" not in said
 
 
+def test_what_cannot_be_read_has_no_mark_until_somebody_enters_one(
+    course: Course, book: Gradebook, tmp_path: Path
+) -> None:
+    course.submitted(NAME, "empty").mkdir(parents=True)
+    assert grade(course).returncode == 1
+    table = tmp_path / "gradebook.csv"
+    head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,25\r\n"
+    table.write_text(f'{head}"A",1,empty,A,\r\n', encoding="utf-8")
+    export = ("export", "canvas", course.directory, "--into", table, "--to", tmp_path / "filled")
+    run = attn(*export)
+    assert run.code == 1 and "empty: no mark" in run.out and "no notebook and no .py" in run.out
+    run = report(course)
+    assert run.code == 1, run.out
+    page = (course.graded(NAME) / "feedback" / "empty.html").read_text(encoding="utf-8")
+    delivered = course.feedback(NAME, "empty") / f"{NAME}.html"
+    assert "Not graded yet" in page and "Not graded yet" in delivered.read_text(encoding="utf-8")
+
+    cells = [f"check_{step.name}" for step in course.exercise(NAME).steps]
+    for cell in (*cells, QUESTION):
+        by_hand(book, cell, "empty", manual_score=1.0)
+    run = report(course)
+    assert shown(course, "empty", run.out) == same("12/25")
+    assert "empty: no mark" not in attn(*export).out
+    assert (tmp_path / "filled").read_text().endswith('"A",1,empty,A,12\n')
+
+
 def test_points_by_hand_the_late_policy_and_the_best_attempt_count_everywhere(
     course: Course, book: Gradebook
 ) -> None:
