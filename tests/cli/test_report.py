@@ -172,16 +172,13 @@ def test_a_report_judges_nobody(homework: Path) -> None:
     assert page(homework, "ada") == before
 
 
-BROKEN = {
-    "empty": lambda folder: (folder / "empty").mkdir(),
-    "no_notebook": lambda folder: (folder / "no_notebook.ipynb").write_text("no JSON"),
-    "link": lambda folder: (folder / "link.py").symlink_to(folder / "ada.py"),
-}
+BROKEN = ("empty", "no_notebook", "link")
 
 
 def test_no_hand_in_keeps_a_class_from_its_report_or_its_words(homework: Path) -> None:
-    for make in BROKEN.values():
-        make(homework)
+    (homework / "empty").mkdir()
+    (homework / "no_notebook.ipynb").write_text("no JSON", encoding="utf-8")
+    (homework / "link.py").symlink_to(homework / "ada.py")
     assert attn("grade", homework).code == 1
     with (homework / "ben.py").open("a", encoding="utf-8") as file:
         file.write("\nmore = 1\n")
