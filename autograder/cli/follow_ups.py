@@ -7,7 +7,7 @@ settles it. It decides nothing itself: no mark follows from it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.grading.unjudged import stopped_at
@@ -16,10 +16,12 @@ from autograder.model.symbols import mark, number, why_not_graded
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
+from autograder.reports.misunderstandings import of_any_hand_in
 from autograder.reports.roll import shown_names
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
+_DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
 _BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)
 _LIMITS = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
@@ -220,14 +222,20 @@ def _remarks(verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn]) -> Iterat
         for remark in verdict.remarks
         if remark not in told_of_files.get(verdict.student, ())
     ]
-    for remark, students in _by_reason(told):
+    for remark, students in _by_reason(told, of_any_hand_in):
         yield FollowUp("remark", students, remark, "That is what the page tells them.")
 
 
-def _by_reason(told: Iterable[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Return each reason with its students, those of the most students first."""
-    students: dict[str, list[str]] = defaultdict(list)
+def _by_reason(
+    told: Iterable[tuple[str, str]], kind: Callable[[str], str] = str
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return each reason with its students, those of the most students first.
+
+    Of reasons that are of one `kind`, the first stands for all, and it is said that others differ.
+    """
+    students: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for student, reason in told:
-        students[reason].append(student)
-    for reason, names in sorted(students.items(), key=lambda each: -len(each[1])):
-        yield reason, tuple(dict.fromkeys(names))
+        students[kind(reason)].append((student, reason))
+    for found in sorted(students.values(), key=lambda each: -len(each)):
+        first, differ = found[0][1], len({reason for _, reason in found}) > 1
+        yield f"{first}{_DIFFER if differ else ''}", tuple(dict.fromkeys(name for name, _ in found))

@@ -44,7 +44,7 @@ def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> V
 def not_yet_judged(exercise: Exercise, submission: Submission) -> Verdict:
     """Return the verdict on a submission that is not judged here, and has not been as it is now.
 
-    What could not be read is rejected again, for the same reason.
+    What could not be read is rejected again, as when it was graded.
     """
     finding = submission.rejected or our_fault((NOT_YET,), "It is not judged yet")
     return without_judging(exercise, submission, finding)

@@ -63,10 +63,11 @@ def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]
         yield f"{count(len(graded), 'student')} graded; the exercise gives no points."
     elif graded:
         full = sum(points >= most for points, most in graded)
+        alike = len({most for _, most in graded}) == 1  # else the points are of different sums
+        of = f" of {number(graded[0][1])}" if alike else ""
         yield (
             f"{count(len(graded), 'student')} graded, {full} with full points; the median is "
-            f"{number(statistics.median(points for points, _ in graded))} of "
-            f"{number(graded[0][1])} points."
+            f"{number(statistics.median(points for points, _ in graded))}{of} points."
         )
     changed = sum(bool(changes_of(verdict, entries)) for verdict in roll)
     if changed:

@@ -194,6 +194,21 @@ def test_no_hand_in_keeps_a_class_from_its_report_or_its_words(homework: Path) -
     assert SHOWN in page(homework, "ben")
 
 
+def test_one_syntax_error_of_a_class_is_one_mistake(tmp_path: Path) -> None:
+    folder = tmp_path / "homework"
+    folder.mkdir()
+    unclosed = "def softmax(scores):\n{}    weights = np.exp((scores)\n    return weights\n"
+    for number, student in enumerate(CLASS):
+        text = written(NAME, softmax=unclosed.format("    more = 1\n" * number))
+        (folder / f"{student}.py").write_text(text, encoding="utf-8")
+    assert attn("grade", folder).code == 0
+    class_page = page(folder, "index")
+    assert class_page.count("<h3>Without a name") == 1 and "4 students</span></h3>" in class_page
+    waiting = json.loads((results(folder) / "needs-you.json").read_text())["needs_you"]
+    (remark,) = (each for each in waiting if "never closed" in each["reason"])
+    assert remark["students"] == sorted(CLASS)
+
+
 def test_where_nobody_is_judged_by_the_checks_of_now_the_cure_works(
     homework: Path, tmp_path: Path
 ) -> None:
