@@ -60,7 +60,10 @@ def report_class(
     with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
         found = found_class(path, place.exercise, place.solutions, output)
         task, records = found.task, found.opened_records()
-        with GraderPool(options.processes) as pool, kept_task(task, pool, options) as judged:
+        with (
+            GraderPool(options.processes) as pool,
+            kept_task(task, pool, options, console) as judged,
+        ):
             if mistake:
                 _tell(task, judged.outlines, mistake, words, console)
             gradebook = records.read()

@@ -50,7 +50,7 @@ def grade_task(
     digest = exercise_hash(exercise.folder)  # while grader processes start
     if (judges is None and not journal.path.exists()) or sys.platform != "linux":
         _demand_protection(task, pool, options)  # a refusal leaves nothing behind
-    claim_output(task.output, task.graded, exercise.name, named=task.output_named)
+    _claim(task, console)
     if broken := journal.prepare():
         console.print(Text(broken, style="yellow"))
     with ValueFile(task.output) as file:
@@ -82,7 +82,9 @@ def grade_task(
 
 
 @contextmanager
-def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Iterator[JudgedClass]:
+def kept_task(
+    task: ClassTask, pool: GraderPool, options: GradingOptions, console: Console
+) -> Iterator[JudgedClass]:
     """Read a class that was graded before, with its verdicts; nobody is judged.
 
     The class can be read until the block ends. Who has not been judged as it is now, for example
@@ -92,7 +94,7 @@ def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Ite
     journal = Journal(task.output / JOURNAL)
     if not journal.path.exists():
         raise _not_judged(task, "this class has not been graded yet")
-    claim_output(task.output, task.graded, task.exercise.name, named=task.output_named)
+    _claim(task, console)
     with ValueFile(task.output) as file:
         submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
         digest = exercise_hash(task.exercise.folder)
@@ -105,6 +107,13 @@ def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Ite
         for verdict in left:
             incoming.add(verdict)
         yield incoming.whole_class()
+
+
+def _claim(task: ClassTask, console: Console) -> None:
+    named, secret = task.output_named, task.secret
+    copied = claim_output(task.output, task.graded, task.exercise.name, named=named, secret=secret)
+    if copied:
+        console.print(Text(copied, style="yellow"))
 
 
 def _not_judged(task: ClassTask, fact: str) -> KitError:
