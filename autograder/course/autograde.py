@@ -8,6 +8,7 @@ of the pipeline stays as it is. A course without `attn.toml` is graded as usual.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from nbformat import NotebookNode
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
-from autograder.course.any_name import AnyName
+from autograder.course.any_name import AnyName, HarmlessRecord
 from autograder.course.course_feedback import CourseFeedback
 from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
@@ -48,6 +49,7 @@ PREFIX = ".submissions-"
 
 def install() -> None:
     """Make nbgrader's commands and formgrader use our classes; the config file calls this."""
+    logging.setLogRecordFactory(HarmlessRecord)
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
