@@ -105,7 +105,7 @@ def _report(
     else:  # nobody reads it there, and it takes as long as writing the class page
         console.print(f"{len(verdicts):,} students: the table is on the class page.")
     for line in class_summary(exercise, verdicts, entries):
-        console.print(Text(line))
+        console.print(Text(terminal_line(line, 1_500)))
     _print_some(changed_marks(class_roll(exercise, verdicts), entries), "such marks", console)
     problems = tuple(each.line for each in follow_ups if each.not_graded)
     for problem in problems:
