@@ -35,7 +35,7 @@ def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
 def report(class_: Path, **graded: Any) -> None:
     """Write the results of a graded class again, with the marks that the gradebook has now.
 
-    Nobody is judged: after a new hand-in, run `attn grade`.
+    Nobody is judged: who has handed in since has no mark until you run `attn grade`.
     """
     _report(class_, graded)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -38,14 +38,14 @@ MOST_LINES = 10  # sentences of a kind that is on the class page too
 
 @dataclass(frozen=True)
 class GradedClass:
-    """The result of a run: the output folder, and what could not be judged."""
+    """The result of a run: the output folder, and who is not graded or has no page."""
 
     output: Path
     problems: tuple[str, ...]
 
     @property
     def complete(self) -> bool:
-        """True when every submission was read and judged."""
+        """True when every submission was read and judged, and every page made."""
         return not self.problems
 
 
@@ -77,7 +77,8 @@ def write_results(
     similar = find_similar_code(pool, exercise, submissions)
     pool.dismiss()
     context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs, similar)
-    return _report(task, outlines, context, console)
+    written = _report(task, outlines, context, console)
+    return replace(written, problems=(*written.problems, *(each.line for each in files.lost)))
 
 
 def _undelivered(verdict: Verdict, files: StudentFiles) -> bool:
@@ -104,7 +105,7 @@ def _report(
     else:  # nobody reads it there, and it takes as long as writing the class page
         console.print(f"{len(verdicts):,} students: the table is on the class page.")
     for line in class_summary(exercise, verdicts, entries):
-        console.print(Text(line))
+        console.print(Text(terminal_line(line, 1_500)))
     _print_some(changed_marks(class_roll(exercise, verdicts), entries), "such marks", console)
     problems = tuple(each.line for each in follow_ups if each.not_graded)
     for problem in problems:

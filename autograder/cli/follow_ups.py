@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import Exercise
-from autograder.model.symbols import mark, number
-from autograder.model.verdict import Outcome, Verdict
+from autograder.model.symbols import mark, number, why_not_graded
+from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
+from autograder.reports.misunderstandings import of_any_hand_in
 from autograder.reports.roll import shown_names
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
+_DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
-_BLANK = (Outcome.NOT_WRITTEN, Outcome.REJECTED, Outcome.INFRASTRUCTURE)
+_BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)
 _LIMITS = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY)
 _NEEDS = re.compile(r"it needs Python (\d+\.\d+)")
 
@@ -71,6 +73,7 @@ def _found(
 ) -> tuple[FollowUp, ...]:
     return (
         *_not_judged(exercise, verdicts),
+        *_in_part(verdicts),
         *_files(hand_ins),
         *_scripts(hand_ins, gradebook),
         *_by_hand(verdicts, hand_ins, gradebook),
@@ -86,26 +89,26 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
     told = []
     for verdict in verdicts:
         if verdict.infrastructure:
-            failed = next(step for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE)
-            details = "; ".join(failed.finding.details) if failed.finding else ""
-            told.append((verdict.student, details))
-    for details, students in _by_reason(told):
-        own = f"/{exercise.name}/" in details  # an error in what its author wrote
+            told.append((verdict.student, why_not_graded(verdict)))
+    for why, students in _by_reason(told):
+        own = f"/{exercise.name}/" in why  # an error in what its author wrote
         cure = "Correct it there, then grade again." if own else "Grade again."
-        why = f"a fault of the grader ({details})."
-        if found := _NEEDS.match(details):
-            why = f"{details}: a fault of the course, and no zero."
+        if found := _NEEDS.match(why):
             cure = f"Install the kit with Python {found[1]}, then grade again; or judge by hand."
         yield FollowUp("not_judged", students, why, cure, not_graded=True)
     for verdict in verdicts:
-        who, finding = (verdict.student,), verdict.steps[0].finding
-        if verdict.infrastructure:
-            continue
-        if finding and finding.outcome is Outcome.REJECTED:
-            yield FollowUp("not_accepted", who, finding.fact, "", not_graded=True)
-        elif stopped := stopped_at(verdict):
+        if not (verdict.graded or verdict.infrastructure):
+            why = why_not_graded(verdict)
+            yield FollowUp("not_accepted", (verdict.student,), why, "", not_graded=True)
+
+
+def _in_part(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
+    """Whose judging was stopped: the mark is for what was judged before."""
+    for verdict in verdicts:
+        if stopped := stopped_at(verdict):
             why = f"judged only in part. {stopped.fact}"
-            yield FollowUp("judged_in_part", who, why, "", not_graded=True)
+            cure = "The mark is for what was judged before; look at the rest yourself."
+            yield FollowUp("judged_in_part", (verdict.student,), why, cure)
 
 
 def _files(hand_ins: Iterable[_HandIn]) -> Iterator[FollowUp]:
@@ -223,14 +226,20 @@ def _remarks(verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn]) -> Iterat
         for remark in verdict.remarks
         if remark not in told_of_files.get(verdict.student, ())
     ]
-    for remark, students in _by_reason(told):
+    for remark, students in _by_reason(told, of_any_hand_in):
         yield FollowUp("remark", students, remark, "That is what the page tells them.")
 
 
-def _by_reason(told: Iterable[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Return each reason with its students, those of the most students first."""
-    students: dict[str, list[str]] = defaultdict(list)
+def _by_reason(
+    told: Iterable[tuple[str, str]], kind: Callable[[str], str] = str
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return each reason with its students, those of the most students first.
+
+    Of reasons that are of one `kind`, the first stands for all, and it is said that others differ.
+    """
+    students: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for student, reason in told:
-        students[reason].append(student)
-    for reason, names in sorted(students.items(), key=lambda each: -len(each[1])):
-        yield reason, tuple(dict.fromkeys(names))
+        students[kind(reason)].append((student, reason))
+    for found in sorted(students.values(), key=lambda each: -len(each)):
+        first, differ = found[0][1], len({reason for _, reason in found}) > 1
+        yield f"{first}{_DIFFER if differ else ''}", tuple(dict.fromkeys(name for name, _ in found))

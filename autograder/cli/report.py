@@ -52,7 +52,7 @@ def report_class(
     """Write and print the results of a class again, as the journal and the gradebook have them now.
 
     With `mistake`, named as on the class page, `words` for everybody who made it are kept first;
-    empty ones take away those that are there. Raises `KitError` when somebody is not judged yet, or
+    empty ones take away those that are there. Raises `KitError` when nobody is judged yet, or
     nobody has made the mistake.
     """
     path = class_folder(place.path)
@@ -60,7 +60,10 @@ def report_class(
     with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
         found = found_class(path, place.exercise, place.solutions, output)
         task, records = found.task, found.opened_records()
-        with GraderPool(options.processes) as pool, kept_task(task, pool, options) as judged:
+        with (
+            GraderPool(options.processes) as pool,
+            kept_task(task, pool, options, console) as judged,
+        ):
             if mistake:
                 _tell(task, judged.outlines, mistake, words, console)
             gradebook = records.read()
@@ -75,7 +78,7 @@ def _refuse_other_points(
     """Raise `KitError` when the gradebook has automatic points that these verdicts do not give."""
     for verdict in verdicts:
         entry = entry_of(verdict, gradebook.entries)
-        if entry is None or verdict.infrastructure:
+        if entry is None or not verdict.graded:
             continue
         points = entry.automatic
         if not math.isclose(points, verdict.points):

@@ -118,7 +118,8 @@ def write_student_files(
         if _MADE in loss.parts:
             return  # it has been lost on its way
         why = f"the page could not be made ({loss.detail})."
-        problems[number] = FollowUp("no_page", (students[number],), why, "", not_graded=True)
+        cure = "Write the results again with `attn report`."
+        problems[number] = FollowUp("no_page", (students[number],), why, cure)
 
     _put_in_order(output, students, folders)
     pool.run(

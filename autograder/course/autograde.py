@@ -11,13 +11,11 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import nbgrader.apps.api
 import nbgrader.apps.autogradeapp
@@ -27,12 +25,13 @@ from nbformat import NotebookNode
 from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
-from autograder.course.any_name import AnyName
+from autograder.course.any_name import AnyName, HarmlessRecord
 from autograder.course.course_feedback import CourseFeedback
 from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
 from autograder.course.late_penalty import AttemptLatePenalties
+from autograder.course.preprocessors import SaveGrades
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
 from autograder.course.verdict_cells import finished
@@ -43,44 +42,24 @@ from autograder.grading.grader_pool import Loss
 from autograder.grading.lock import WAITS, class_lock, ended_by_signals
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.group_shared import follow, share
-from autograder.model.sanitize import terminal_line
 from autograder.submission.reading import read_submission
 
 PREFIX = ".submissions-"
-_LONGEST_LINE = 2_000  # of a log
 
 
 def install() -> None:
     """Make nbgrader's commands and formgrader use our classes; the config file calls this."""
+    logging.setLogRecordFactory(HarmlessRecord)
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
     nbgrader.apps.api.GenerateFeedback = CourseFeedback
-    # A course's configuration lists it by this name.
+    # A course's configuration lists them by these names.
     nbgrader.preprocessors.AssignLatePenalties = AttemptLatePenalties
-    if not isinstance(logging.getLogRecordFactory(), DisplayedRecords):
-        logging.setLogRecordFactory(DisplayedRecords(logging.getLogRecordFactory()))
+    nbgrader.preprocessors.SaveAutoGrades = SaveGrades
     if (Path.cwd() / FACTS).is_file():
         # What nbgrader collects and releases in a shared course is for each of its instructors.
         follow(Path.cwd())
-
-
-@dataclass(frozen=True)
-class DisplayedRecords:
-    """Makes records for logs that only display: nbgrader logs the names of students as they are."""
-
-    made: Callable[..., logging.LogRecord]
-
-    def __call__(self, *facts: Any, **more: Any) -> logging.LogRecord:
-        record = self.made(*facts, **more)
-        try:
-            lines = record.getMessage().split("\n")
-        except Exception:  # logging itself says what does not fit
-            return record
-        if not all(line.isprintable() for line in lines):
-            lines = [terminal_line(line, _LONGEST_LINE) for line in lines]
-            record.msg, record.args = "\n".join(lines), ()
-        return record
 
 
 class CourseAutograde(AnyName, Autograde):

@@ -55,7 +55,7 @@ def course_task(
         hand_ins,
         path,
         target,
-        output is not None,
+        target.resolve() != course.graded(facts.name).resolve(),
         course.secret_folder,
         course.rules,
     )

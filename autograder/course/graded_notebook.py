@@ -34,7 +34,7 @@ from autograder.course.nbgrader_functions import (
     is_solution,
 )
 from autograder.course.skeleton import EXTRA, Skeleton, is_untouched
-from autograder.course.verdict_cells import with_verdict
+from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
@@ -168,6 +168,7 @@ def _graded(
 ) -> GradedNotebook:
     """Fill in the verdict; read scores and comments as nbgrader's SaveAutoGrades does."""
     filled = with_verdict(notebook, judged.verdict, exercise, judged.counted)
+    without_mark = has_no_mark(judged.verdict, judged.counted)
     scores: dict[str, float | None] = {}
     comments: dict[str, str | None] = {}
     for cell in filled.cells:
@@ -177,7 +178,8 @@ def _graded(
         # An answer that is not shown is not an answer that was not given.
         blank = is_solution(cell) and not judged.shown
         if is_grade(cell):
-            scores[facts["grade_id"]] = None if blank else determine_grade(cell)[0]
+            unknown = blank or (without_mark and not is_solution(cell))
+            scores[facts["grade_id"]] = None if unknown else determine_grade(cell)[0]
         if is_solution(cell):
             released = skeleton.unanswered.get(facts["grade_id"])
             # A checksum takes as long as all else here, and says the same.

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
-from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_solution
 from traitlets import Enum, Unicode
 from traitlets.utils.importstring import import_item
@@ -29,10 +29,11 @@ from autograder.course.intake import (
 )
 from autograder.course.late_penalty import SECONDS_BEFORE
 from autograder.course.skeleton import onto_skeleton
-from autograder.course.verdict_cells import with_verdict
+from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.model.protection import Protection
 
 Result = tuple[NotebookNode, ResourcesDict]
+NO_MARK = "no_mark"  # in nbgrader's resources: nothing that counts was judged
 
 
 class KeepStubs(ClearSolutions):
@@ -58,6 +59,19 @@ class OntoSkeleton(NbGraderPreprocessor):
         if LAID_OUT in nb.metadata:
             result.metadata[LAID_OUT] = nb.metadata[LAID_OUT]
         return result, resources
+
+
+class SaveGrades(SaveAutoGrades):
+    """nbgrader's SaveAutoGrades, which leaves open what was not graded."""
+
+    def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        """Write the score of one cell into the gradebook."""
+        super()._add_score(cell, resources)
+        if resources["nbgrader"].get(NO_MARK) and not is_solution(cell):
+            names = (self.notebook_id, self.assignment_id, self.student_id)
+            grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *names)
+            grade.auto_score, grade.needs_manual_grade = None, True
+            self.gradebook.db.commit()
 
 
 class WriteVerdict(NbGraderPreprocessor):
@@ -97,6 +111,7 @@ class WriteVerdict(NbGraderPreprocessor):
         attempt = counted.get(verdict.student)
         if attempt:
             facts[SECONDS_BEFORE] = attempt.seconds_before
+        facts[NO_MARK] = has_no_mark(verdict, attempt)
         result = with_verdict(source, verdict, exercise, attempt)
         result.metadata.pop(LAID_OUT, None)
         return result, resources

@@ -21,7 +21,7 @@ from autograder.course.skeleton import EXTRA, is_graded_by_hand
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import number, step_mark
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 from autograder.reports.advice import chain_finding, chain_sentence, step_note
 from autograder.reports.finding import (
     FindingText,
@@ -104,6 +104,14 @@ def with_verdict(
     return result
 
 
+def has_no_mark(verdict: Verdict, counted: CountedAttempt | None) -> bool:
+    """Whether the steps have no points in the gradebook, since nothing that counts was judged.
+
+    Their cells say 0 all the same: for nbgrader, a cell without a number has full marks.
+    """
+    return counted is None and not verdict.graded
+
+
 def _numbered(notebook: NotebookNode) -> list[NotebookNode]:
     """Return the cells, those of code as copies that count on and show nothing.
 
@@ -183,6 +191,7 @@ def _words(
     step: StepVerdict, finding: FindingText, verdict: Verdict, exercise: Exercise
 ) -> tuple[str, ...]:
     points = f"{number(step.points)} of {number(step.max_points)} points"
+    points = "not graded" if step.outcome in NOT_JUDGED else points
     sign = step_mark(step)
     ended = " ".join((sign.words, step_note(exercise, verdict, step))).strip()
     words = [f"{sign.sign} {step.name}: {ended}, {points}.", *finding.parts]

@@ -79,7 +79,7 @@ def _clock(seconds: float) -> str:
 
 
 def _result(verdict: Verdict) -> str:
-    if verdict.infrastructure:
+    if not verdict.graded:
         return _FAULT
     earned, most = verdict.points, verdict.max_points
     if not most:  # an optional exercise: its steps count

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.roster import HandIn
 from autograder.grading.watched_process import Bounds, one_by_one
 from autograder.model.exercise import Exercise
+from autograder.model.symbols import our_fault
 from autograder.model.value_file import StoredSequence, ValueFile
 from autograder.submission.reading import Submission, read_one_of, unreadable
 
@@ -27,6 +29,8 @@ def read_class(
 ) -> Sequence[Submission]:
     """Read what every student handed in, in their order; what cannot be read is `rejected`.
 
+    So is what a fault of ours kept from being read, as such.
+
     With a `file`, what was read is kept there, and not in memory: what is judged later is what was
     read now, whatever becomes of the hand-in.
     """
@@ -35,10 +39,7 @@ def read_class(
     read = in_memory if stored is None else stored
 
     def lost(place: int, loss: Loss) -> None:
-        hand_in = hand_ins[place]
-        read[place] = unreadable(
-            hand_in.paths, exercise, hand_in.student, why_lost(loss), root=hand_in.root
-        )
+        read[place] = _not_read(exercise, hand_ins[place], loss)
 
     pool.run(
         partial(one_by_one, partial(_read, exercise)),
@@ -58,10 +59,18 @@ def _read(exercise: Exercise, hand_in: HandIn) -> Submission:
     return submission
 
 
+def _not_read(exercise: Exercise, hand_in: HandIn, loss: Loss) -> Submission:
+    why = why_lost(loss)
+    found = unreadable(hand_in.paths, exercise, hand_in.student, why, root=hand_in.root)
+    return replace(found, rejected=our_fault((why,))) if loss.cause.ours else found
+
+
 def why_lost(loss: Loss) -> str:
     """Return why the work on a hand-in has no result, in words."""
     if loss.cause in (Cause.TIME, Cause.MEMORY):
         return f"the grader had used {loss.detail} on it"
+    if loss.cause is Cause.DELAY:
+        return f"the grader was not done with it after {loss.detail}"
     return f"the grader's own process ended while working on it ({loss.detail})"
 
 

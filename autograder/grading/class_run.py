@@ -22,14 +22,13 @@ from autograder.grading.journal_writer import JournalFault
 from autograder.grading.judged_class import IncomingVerdicts, JudgedClass
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start
+from autograder.grading.unjudged import not_yet_judged
 from autograder.grading.watched_process import Bounds
 from autograder.model.lazy_sequence import LazySequence
-from autograder.model.sanitize import terminal_line
 from autograder.model.value_file import ValueFile
 from autograder.sandbox.preconditions import demand_linux
 from autograder.submission.reading import Submission
 
-_MOST_NAMED = 5
 _UNBOUNDED = Bounds(0.0, 0.0)  # nobody's hand-in is in it
 
 
@@ -51,7 +50,7 @@ def grade_task(
     digest = exercise_hash(exercise.folder)  # while grader processes start
     if (judges is None and not journal.path.exists()) or sys.platform != "linux":
         _demand_protection(task, pool, options)  # a refusal leaves nothing behind
-    claim_output(task.output, task.graded, exercise.name, named=task.output_named)
+    _claim(task, console)
     if broken := journal.prepare():
         console.print(Text(broken, style="yellow"))
     with ValueFile(task.output) as file:
@@ -83,29 +82,38 @@ def grade_task(
 
 
 @contextmanager
-def kept_task(task: ClassTask, pool: GraderPool, options: GradingOptions) -> Iterator[JudgedClass]:
+def kept_task(
+    task: ClassTask, pool: GraderPool, options: GradingOptions, console: Console
+) -> Iterator[JudgedClass]:
     """Read a class that was graded before, with its verdicts; nobody is judged.
 
-    The class can be read until the block ends. Raises `KitError` when somebody has not been
-    judged, or has handed in something else since.
+    The class can be read until the block ends. Who has not been judged as it is now, for example
+    since that failed or a new hand-in has come, has no mark. Raises `KitError` when that is so of
+    everybody who could be judged.
     """
     journal = Journal(task.output / JOURNAL)
     if not journal.path.exists():
         raise _not_judged(task, "this class has not been graded yet")
-    claim_output(task.output, task.graded, task.exercise.name, named=task.output_named)
+    _claim(task, console)
     with ValueFile(task.output) as file:
         submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
         digest = exercise_hash(task.exercise.folder)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
         _take_kept(journal, task, digest, submissions, replace(options, again=False), incoming)
-        if left := incoming.missing:
-            names = ", ".join(map(incoming.student, left[:_MOST_NAMED]))
-            shown, more = terminal_line(names, 300), ", ..." if len(left) > _MOST_NAMED else ""
-            changed = (
-                f"{len(left)} of {len(submissions)} submissions are not judged as they are now"
-            )
-            raise _not_judged(task, f"{changed} ({shown}{more})")
+        known = len(submissions) - len(incoming.missing)
+        left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
+        if not known and any(each.infrastructure for each in left):
+            raise _not_judged(task, "nobody in this class has been judged by the checks of now")
+        for verdict in left:
+            incoming.add(verdict)
         yield incoming.whole_class()
+
+
+def _claim(task: ClassTask, console: Console) -> None:
+    named, secret = task.output_named, task.secret
+    copied = claim_output(task.output, task.graded, task.exercise.name, named=named, secret=secret)
+    if copied:
+        console.print(Text(copied, style="yellow"))
 
 
 def _not_judged(task: ClassTask, fact: str) -> KitError:

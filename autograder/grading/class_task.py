@@ -28,8 +28,8 @@ class GradingOptions:
 @dataclass(frozen=True)
 class ClassTask:
     """One class and one exercise: who handed in what and where, where results go (and whether
-    somebody named that folder), where the secret of its inputs lies, and what its course gives
-    points for."""
+    somebody named another folder than the usual one), where the secret of its inputs lies, and
+    what its course gives points for."""
 
     exercise: Exercise
     hand_ins: tuple[HandIn, ...]

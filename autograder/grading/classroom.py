@@ -151,7 +151,7 @@ def judge_class(
     unseen: list[int] = []
 
     def lost(place: int, loss: Loss) -> None:
-        if run.together and loss.cause is not Cause.ENDED and not _judged_steps(loss):
+        if run.together and not loss.cause.ours and not _judged_steps(loss):
             unseen.append(place)  # what is right in it was asked, but not judged yet
         else:
             tell(place, _stopped(exercise, firsts[place], loss, run))
@@ -188,10 +188,10 @@ _ENDS = {
 def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: GradingRun) -> Verdict:
     """Return the verdict on a submission whose judging did not finish, and keep it.
 
-    When the grader was ended from outside, that is no verdict on anybody.
+    When the grader was ended from outside or kept waiting, that is no verdict on anybody.
     """
-    if loss.cause is Cause.ENDED:
-        return infrastructure(exercise, submission, f"a grader process ended: {loss.detail}")
+    if loss.cause.ours:
+        return infrastructure(exercise, submission, why_lost(loss))
     finding = Finding(
         _ENDS[loss.cause],
         f"Judging your work was stopped here, since {why_lost(loss)}.",

@@ -25,11 +25,12 @@ def folder_task(
             cure="add --exercise, for example --exercise numpy_single_head",
         )
     facts = find_exercise(exercise, find_solutions(solutions, path).absolute())
-    target = output or path.resolve().with_name(f"{path.resolve().name}-graded")
+    usual = path.resolve().with_name(f"{path.resolve().name}-graded")
+    target = output or usual
     if target.resolve().is_relative_to(path.resolve()):
         raise KitError(
             "the results would lie among the submissions, and next time they would be graded too",
             place=str(target),
             cure="name a folder outside with --output",
         )
-    return ClassTask(facts, flat_roster(path), path, target, output is not None, target)
+    return ClassTask(facts, flat_roster(path), path, target, target.resolve() != usual, target)

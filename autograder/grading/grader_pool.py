@@ -2,7 +2,8 @@
 
 A hand-in that exceeds a bound loses only the rest of its own verdict: the process is killed, a new
 one takes over the rest of its batch, and what was judged before is kept. A process that ends
-for no reason of ours is no verdict on anybody: its hand-in is tried once more, alone.
+for no reason of ours, or gets no processor time, is no verdict on anybody: its hand-in is tried
+once more, alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import TracebackType
 from typing import Any
@@ -36,10 +37,16 @@ MOST_FALSE_STARTS = 3
 class Cause(Enum):
     """Why an item of work has no result."""
 
-    TIME = "time"
+    TIME = "time"  # of the processor
+    DELAY = "delay"  # too long by the clock, and without the processor time that would explain it
     MEMORY = "memory"
     CRASH = "crash"  # a fault within the process, again when it was tried alone
     ENDED = "ended"  # from outside, or nobody knows
+
+    @property
+    def ours(self) -> bool:
+        """Whether it says nothing about the item: then it is tried again, and nobody's fault."""
+        return self in (Cause.DELAY, Cause.ENDED)
 
 
 @dataclass(frozen=True)
@@ -230,15 +237,19 @@ class GraderPool:
                 del self._busy[process]
                 self._idle.append(process)
 
-    def _over(self, process: WatchedProcess) -> str:
-        """Return why a process cannot go on with its batch, in words; "" when it can."""
-        working = self._busy[process].position is not None
-        return (process.over() if working else "") or process.ending
+    def _over(self, process: WatchedProcess) -> Loss | None:
+        """Return why a process cannot go on with its batch, None when it can."""
+        if self._busy[process].position is not None:
+            if used := process.overused():
+                return Loss(Cause.TIME, used)
+            if late := process.overdue():
+                return Loss(Cause.DELAY, late)
+        return Loss(Cause.ENDED, process.ending) if process.ending else None
 
     def _ended(
         self,
         process: WatchedProcess,
-        over: str,
+        over: Loss,
         result: Callable[[int, Any], None],
         tries: Counter[int],
         lost: Callable[[int, Loss], None],
@@ -262,7 +273,7 @@ class GraderPool:
             return self._settled(batch, Loss(cause, ending, parts), tries, lost)
         if on != position:  # it was not this item that took too long
             return _left(batch)
-        return self._settled(batch, Loss(Cause.TIME, over, parts), tries, lost)
+        return self._settled(batch, replace(over, parts=parts), tries, lost)
 
     def _settled(
         self,
@@ -286,7 +297,7 @@ class GraderPool:
         place = batch.places[batch.position]
         rest = _left(batch, but=place)
         tries[place] += 1
-        again = loss.cause in (Cause.CRASH, Cause.ENDED) and tries[place] < MOST_TRIES
+        again = (loss.cause.ours or loss.cause is Cause.CRASH) and tries[place] < MOST_TRIES
         if again:
             return [[place], *rest]
         lost(place, loss)

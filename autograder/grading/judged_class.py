@@ -39,8 +39,7 @@ class IncomingVerdicts:
         self, submissions: Sequence[Submission], rules: MarkingRules, file: ValueFile
     ) -> None:
         self._submissions, self._rules = submissions, rules
-        self._students = [each.student for each in submissions]
-        self._places = {student: place for place, student in enumerate(self._students)}
+        self._places = {each.student: place for place, each in enumerate(submissions)}
         self._verdicts = StoredSequence[Verdict](file, len(submissions))
         self._outlines: list[Verdict | None] = [None] * len(submissions)
         self._outline_of = VerdictOutlines().of
@@ -62,10 +61,6 @@ class IncomingVerdicts:
     def missing(self) -> list[int]:
         """The places of the submissions without a verdict."""
         return [place for place, each in enumerate(self._outlines) if each is None]
-
-    def student(self, place: int) -> str:
-        """Return whose submission is at a place."""
-        return self._students[place]
 
     def whole_class(self) -> JudgedClass:
         """Return the class, once no verdict is missing."""

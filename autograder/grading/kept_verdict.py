@@ -15,10 +15,9 @@ from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from autograder.model.exercise import Exercise, Step
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 
 _DIGEST = re.compile("[0-9a-f]{8}")
-_NEVER_KEPT = (Outcome.REJECTED, Outcome.INFRASTRUCTURE)  # nothing was judged then
 
 
 def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
@@ -49,7 +48,7 @@ def _fits(judged: StepVerdict, step: Step) -> bool:
     return (
         bool(judged.checks)
         and all((check.finding is None) == check.passes for check in judged.checks)
-        and judged.outcome not in _NEVER_KEPT
+        and judged.outcome not in NOT_JUDGED
         and judged == dataclasses.replace(made, answer=judged.answer)
         and (not judged.answer or (not made.passes and bool(_DIGEST.fullmatch(judged.answer))))
         and (not judged.by_layer or judged.outcome is Outcome.NOT_WRITTEN)

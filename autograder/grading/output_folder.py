@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -17,32 +18,76 @@ OWNER, SECRET, GRADES = "class.json", "input.secret", "grades.csv"
 SECRET_BYTES = 32
 MOST_BYTES = 65_536  # of a file that holds two names, or a secret
 _LONGEST_NAME = 300
+OWN = "the class that this folder lies in or beside"
 _UNKNOWN = "nobody knows which class"
 _GROUP_MAY_WRITE = 0o020
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)  # a file system without hard links
 
 
-def claim_output(output: Path, graded: Path, exercise: str, *, named: bool) -> None:
+def claim_output(
+    output: Path, graded: Path, exercise: str, *, named: bool, secret: Path
+) -> str | None:
     """Note in `output` whose results it holds; raise `KitError` when they are another class's.
 
-    `named` says whether somebody chose the folder: then results of unknown origin are not
-    overwritten. A note that cannot be understood counts as another class's, and one that is not
-    a plain file is refused.
+    Where nobody has `named` another place, results belong to the class that they lie in or beside,
+    whatever it is called and wherever it has been moved. Elsewhere, the class is known by its path,
+    and results of unknown origin are not overwritten. A note that cannot be understood counts as
+    another class's, and one that is not a plain file is refused. Return a sentence when the class
+    is a copy of one that is still there, with its `secret`.
     """
-    owner = {"class": os.fsencode(graded.resolve()).decode("utf-8", "backslashreplace")}
-    owner["exercise"] = exercise
+    place = os.fsencode(output.resolve()).decode("utf-8", "backslashreplace")
+    whose = _path_to(graded, output) if named else OWN
+    owner = {"class": whose, "exercise": exercise, "place": place}
     file = output / OWNER
     try:
         found = _read(file)
     except FileNotFoundError:
-        pass
+        if named and (output / GRADES).exists():
+            raise _taken(output, _UNKNOWN, owner) from None
+        found = {}
     else:
-        if found != owner:
-            raise _taken(output, _whose(found), exercise)
-        return
-    if named and (output / GRADES).exists():
-        raise _taken(output, _UNKNOWN, exercise)
+        if not _is_of(found, owner, graded, output):
+            raise _taken(output, _whose(found), owner)
+    if found == owner:
+        return None
     write_whole(file, json.dumps(owner, indent=2) + "\n")
+    return _copy_words(found.get("place"), output, secret)
+
+
+def _path_to(graded: Path, output: Path) -> str:
+    path = os.path.relpath(graded.resolve(), output.resolve())
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _is_of(
+    found: Mapping[str, object], owner: Mapping[str, str], graded: Path, output: Path
+) -> bool:
+    """Whether the results are those of a class and an exercise."""
+    if found.get("exercise") != owner["exercise"]:
+        return False
+    if found.get("class") == owner["class"]:
+        return True
+    # Earlier versions noted where the class was, and nothing else; what lies in a course is its.
+    path = os.fsencode(graded.resolve()).decode("utf-8", "backslashreplace")
+    inside = owner["class"] == OWN and output.resolve().is_relative_to(graded.resolve())
+    return "place" not in found and (found.get("class") == path or inside)
+
+
+def _copy_words(before: object, output: Path, secret: Path) -> str | None:
+    """Return what to know if the results were copied, and not moved, from the place `before`."""
+    if not isinstance(before, str):
+        return None
+    own, other = secret / SECRET, Path(before, os.path.relpath(secret, output), SECRET)
+    try:
+        if own.samefile(other) or read_small(own, MOST_BYTES) != read_small(other, MOST_BYTES):
+            return None
+    except (OSError, ValueError, KitError):  # it was moved, or has another secret
+        return None
+    return (
+        f"This class is a copy of the one with its results in {terminal_line(before, 300)}: both "
+        "draw their hidden inputs from the same secret. If it is for other students, delete "
+        f"{own} and grade with --again: a new one is made."
+    )
 
 
 def _read(file: Path) -> dict[str, object]:
@@ -58,15 +103,19 @@ def _whose(found: dict[str, object]) -> str:
     exercise, graded = found.get("exercise"), found.get("class")
     if not isinstance(exercise, str) or not isinstance(graded, str):
         return _UNKNOWN
+    graded = "the class beside it" if graded == OWN else graded
     return f"{terminal_line(exercise, _LONGEST_NAME)} of {terminal_line(graded, _LONGEST_NAME)}"
 
 
-def _taken(output: Path, whose: str, exercise: str) -> KitError:
+def _taken(output: Path, whose: str, owner: Mapping[str, str]) -> KitError:
+    other, note = f"{output.name}-{owner['exercise']}", {**owner}
+    del note["place"]
     return KitError(
         f"this folder holds the results of another class or exercise ({whose}), which would be "
         "overwritten",
         place=str(output),
-        cure=f"name another folder with --output, for example --output {output.name}-{exercise}",
+        cure=f"name another folder with --output, for example --output {other}; or, if it is this "
+        f"class under another name, write into {OWNER} there: {json.dumps(note)}",
     )
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Exercise, Step
-from autograder.model.symbols import our_fault
+from autograder.model.symbols import NEEDS_PYTHON, NOT_YET, our_fault
 from autograder.model.verdict import (
+    NOT_JUDGED,
     NOT_RUN,
     ChainVerdict,
     CheckVerdict,
     Finding,
-    Outcome,
     StepVerdict,
     Verdict,
 )
@@ -48,10 +48,19 @@ def needs_newer_python(exercise: Exercise, submission: Submission) -> Verdict:
     Whoever wrote it was not told which Python grades, or the course would have it.
     """
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    versions = f"needs Python {submission.needs}, and the grader has Python {here}"
-    finding = our_fault((f"it {versions}",))
-    look = f"A definition of yours {versions}. {finding.look}"
+    versions = f"{NEEDS_PYTHON}{submission.needs}, and the grader has Python {here}"
+    finding = our_fault((versions,))
+    look = f"A definition of yours {versions.removeprefix('it ')}. {finding.look}"
     return without_judging(exercise, submission, replace(finding, look=look))
+
+
+def not_yet_judged(exercise: Exercise, submission: Submission) -> Verdict:
+    """Return the verdict on a submission that is not judged here, and has not been as it is now.
+
+    What could not be read is rejected again, as when it was graded.
+    """
+    finding = submission.rejected or our_fault((NOT_YET,), "It is not judged yet")
+    return without_judging(exercise, submission, finding)
 
 
 def unfinished(
@@ -97,6 +106,5 @@ def _verdict(
 
 
 def _ended(step: Step, finding: Finding) -> StepVerdict:
-    known = finding.outcome in (Outcome.REJECTED, Outcome.INFRASTRUCTURE)
-    name, title = _READ if known else _STOPPED
+    name, title = _READ if finding.outcome in NOT_JUDGED else _STOPPED
     return StepVerdict.of(step, (CheckVerdict.of(name, title, finding),))

@@ -38,7 +38,8 @@ class Bounds:
     """What one hand-in may use of the grader itself, apart from what its own code uses.
 
     `seconds` of processor time and `wall_seconds` on the clock of a grader process, `megabytes`
-    of memory on top of what that process holds when it begins.
+    of memory on top of what that process holds when it begins. On the clock, time passes also
+    while the machine does other things: only the processor time says that a hand-in takes too much.
     """
 
     seconds: float
@@ -173,12 +174,20 @@ class WatchedProcess:
         """Start counting time against the bounds."""
         self._begun, self._processor = time.monotonic(), self._used()
 
-    def over(self) -> str:
-        """Return which bound is exceeded, in words; "" when none is."""
+    def overused(self) -> str:
+        """Return, in words, how much processor time it has used if that is too much; else ""."""
         if self._used() - self._processor > self._bounds.seconds:
             return f"{self._bounds.seconds:g} seconds of processor time"
+        return ""
+
+    def overdue(self) -> str:
+        """Return, in words, how long it has taken if that is too long; else "".
+
+        What is not overused meanwhile was kept waiting: by a busy machine, or by a fault of ours.
+        """
         if time.monotonic() - self._begun > self._bounds.wall_seconds:
-            return f"{self._bounds.wall_seconds:g} seconds"
+            used = self._used() - self._processor
+            return f"{self._bounds.wall_seconds:g} seconds, with {used:.1f} of processor time"
         return ""
 
     def kill(self) -> None:

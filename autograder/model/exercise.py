@@ -88,7 +88,7 @@ class Grading:
 
 @dataclass(frozen=True)
 class Remark:
-    """What to say about a submission that calls `uses`; it costs no points."""
+    """What to say about a submission that calls `uses`; to be told so costs no points."""
 
     uses: str
     words: str

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.model.verdict import Finding, Outcome, StepVerdict
+from autograder.model.verdict import NOT_JUDGED, Finding, Outcome, StepVerdict, Verdict
 
 RIGHT, WRONG, ABSENT = "✓", "✗", "·"
 # Above the code of a third hint.
 SIMILAR = "Similar code, for another job:"
 HIDDEN = "In a course, hidden graders ask the same with other inputs, after you hand in."
+NEEDS_PYTHON = "it needs Python "  # with what the grader has, behind it
+NOT_YET = "it has not been judged as it is now"
 OUR_FAULT = "The fault is on our side and costs you nothing."
 UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words
 # What to look for in code that does not return.
@@ -125,6 +127,22 @@ def our_fault(details: tuple[str, ...], subject: str = "It could not be judged")
     """Return the finding on what failed on our side; `details` are for the instructor."""
     look = "Your instructor has been told."
     return Finding(Outcome.INFRASTRUCTURE, not_your_fault(subject), look=look, details=details)
+
+
+def why_not_graded(verdict: Verdict) -> str:
+    """Return why there is no mark, in sentences for the instructor; "" when there is one."""
+    failed = [step for step in verdict.steps if step.outcome in NOT_JUDGED]
+    ours = [step for step in failed if step.outcome is Outcome.INFRASTRUCTURE]
+    if ours:
+        details = "; ".join(ours[0].finding.details) if ours[0].finding else ""
+        if details == NOT_YET:
+            return f"{NOT_YET}."
+        if details.startswith(NEEDS_PYTHON):
+            return f"{details}: a fault of the course, and no zero."
+        return f"a fault of the grader ({details})." if details else "a fault of the grader."
+    if not failed:
+        return ""
+    return failed[0].finding.fact if failed[0].finding else mark(failed[0].outcome).sentence
 
 
 def not_your_fault(subject: str) -> str:

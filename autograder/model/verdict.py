@@ -3,7 +3,8 @@
 Everything downstream (gradebook, feedback, reports, exports) reads these
 values and nothing else. The outcomes are a closed enum: only `passed` earns
 points, by the step itself or by a layer that does its work, and
-`infrastructure` is a fault of ours, which grades nobody.
+`infrastructure` is a fault of ours, and what is `rejected` could not be read:
+neither is a judgement, so neither gives a mark.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Outcome(enum.StrEnum):
     INFRASTRUCTURE = "infrastructure"
 
 
+# How a step ends that was not judged.
+NOT_JUDGED = (Outcome.REJECTED, Outcome.INFRASTRUCTURE)
 # Of verdict files: it changes when a program that reads them would have to change.
 FORMAT_VERSION = 1
 # What only judging needs.
@@ -258,8 +261,13 @@ class Verdict:
 
     @property
     def infrastructure(self) -> bool:
-        """True when a fault of ours kept a step from being judged: no grade may be written."""
+        """True when a fault of ours kept a step from being judged: it is judged once more."""
         return any(step.outcome is Outcome.INFRASTRUCTURE for step in self.steps)
+
+    @property
+    def graded(self) -> bool:
+        """Whether there is a mark: every step was judged. `why_not_graded` says why not."""
+        return not any(step.outcome in NOT_JUDGED for step in self.steps)
 
     def to_json(self) -> str:
         """Return the verdict as JSON text, keys in the order of the fields."""

@@ -3,7 +3,7 @@
 What the reporter reads is in its source (education/autograding-grading-reporter, `src/main.js`,
 `notify-classroom.js`, `console-results.js`): `status`, `max_score` and `tests`, each with `name`,
 `status`, `score`, `line_no` and `message`. It sends the sum of the tests' scores, so partial points
-arrive. It sends none where `max_score` is 0: so it is where a step was not judged.
+arrive. It sends none where `max_score` is 0: so it is where the work was not graded.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from __future__ import annotations
 import base64
 import json
 
-from autograder.model.symbols import OUR_FAULT
 from autograder.model.verdict import Verdict
-from autograder.platforms.step_result import step_results
+from autograder.platforms.step_result import not_graded, step_results
 
 
 def classroom_results(verdict: Verdict) -> str:
@@ -25,13 +24,13 @@ def classroom_results(verdict: Verdict) -> str:
 def classroom_facts(verdict: Verdict) -> dict[str, object]:
     """Return what the reporter reads."""
     results = step_results(verdict)
-    judged = not verdict.infrastructure
+    graded = verdict.graded
     tests = [
         {
             "name": f"{result.number}. {result.title}",
-            "status": ("pass" if result.full else "fail") if judged else "error",
-            "score": result.points if judged else 0,
-            "message": result.text if judged else OUR_FAULT,
+            "status": ("pass" if result.full else "fail") if graded else "error",
+            "score": result.points if graded else 0,
+            "message": result.text if graded else not_graded(verdict),
             "line_no": 0,
         }
         for result in results
@@ -39,7 +38,7 @@ def classroom_facts(verdict: Verdict) -> dict[str, object]:
     status = "pass" if all(result.full for result in results) else "fail"
     return {
         "version": 1,
-        "status": status if judged else "error",
-        "max_score": verdict.max_points if judged else 0,
+        "status": status if graded else "error",
+        "max_score": verdict.max_points if graded else 0,
         "tests": tests,
     }

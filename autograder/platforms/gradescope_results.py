@@ -11,15 +11,16 @@ import json
 import math
 
 from autograder.model.verdict import Verdict
-from autograder.platforms.step_result import refuse_unjudged, remarks_of, step_results
+from autograder.platforms.step_result import refuse_ungraded, remarks_of, step_results
 
 
 def gradescope_results(verdict: Verdict) -> str:
     """Return the text of `results.json`; the finding of a step is what the student reads.
 
-    What the autograder prints is kept from students. Raise `KitError` when a step was not judged.
+    What the autograder prints is kept from students. Raise `KitError` when there is no mark:
+    Gradescope knows no result without a score.
     """
-    refuse_unjudged(verdict, "Gradescope")
+    refuse_ungraded(verdict, "Gradescope")
     tests = [
         {
             "name": result.title,

@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 from autograder.model.sanitize import ORDERS, clean_line
 from autograder.model.symbols import BY_LAYER
-from autograder.model.verdict import CheckVerdict, Outcome, StepVerdict, Verdict
+from autograder.model.verdict import NOT_JUDGED, CheckVerdict, StepVerdict, Verdict
 from autograder.reports.finding import shown
 
 _LONGEST = 300
 
 
 def junit_report(verdict: Verdict) -> str:
-    """Return the XML; a check that a fault of ours ended is an `error`, any other a `failure`.
+    """Return the XML; a check that was not judged is an `error`, one that failed a `failure`.
 
     Checks of a step whose points come from a right layer are `skipped`.
     """
@@ -35,15 +35,15 @@ def junit_report(verdict: Verdict) -> str:
 
 def _suite(step: StepVerdict) -> ElementTree.Element:
     bad = [check for check in step.checks if not check.passes]
-    ours = sum(check.outcome is Outcome.INFRASTRUCTURE for check in bad)
-    failures = 0 if step.by_layer else len(bad) - ours
+    errors = sum(check.outcome in NOT_JUDGED for check in bad)
+    failures = 0 if step.by_layer else len(bad) - errors
     suite = ElementTree.Element(
         "testsuite",
         name=clean_line(step.name, _LONGEST),
         tests=str(len(step.checks)),
         failures=str(failures),
-        errors=str(ours),
-        skipped=str(len(bad) - ours - failures),
+        errors=str(errors),
+        skipped=str(len(bad) - errors - failures),
     )
     for check in step.checks:
         suite.append(_case(step, check))
@@ -55,10 +55,10 @@ def _case(step: StepVerdict, check: CheckVerdict) -> ElementTree.Element:
     case = ElementTree.Element("testcase", name=title, classname=suite)
     if check.passes:
         return case
-    if step.by_layer and check.outcome is not Outcome.INFRASTRUCTURE:
+    if step.by_layer and check.outcome not in NOT_JUDGED:
         ElementTree.SubElement(case, "skipped", message=BY_LAYER.sentence)
         return case
-    kind = "error" if check.outcome is Outcome.INFRASTRUCTURE else "failure"
+    kind = "error" if check.outcome in NOT_JUDGED else "failure"
     line = clean_line(check.finding.line, _LONGEST) if check.finding else ""
     told = ElementTree.SubElement(case, kind, type=check.outcome.value, message=line)
     # A job may print the file, and its runner takes some lines for orders.

@@ -103,7 +103,7 @@ def lti_scores(
 def _obstacle(mark: StudentMark, user: str, owners: int) -> str:
     """Return why there is no score for a mark; "" when there is one."""
     if mark.points is None:
-        return mark.reason
+        return f"no mark: {mark.reason}"
     if not user:
         return _NO_USER
     if owners > 1:

@@ -1,7 +1,7 @@
 """The marks of a class, as another gradebook gets them: a mark, or the reason why there is none.
 
-A mark is the gradebook's, as on every page of ours. What is not known is never a zero: who could
-not be judged, or waits for a person to grade a question, has no mark.
+A mark is the gradebook's, as on every page of ours. What is not known is never a zero: who was not
+graded, or waits for a person to grade a question, has no mark.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.model.symbols import count
+from autograder.model.symbols import count, why_not_graded
 from autograder.model.verdict import Verdict
 from autograder.reports.gradebook_entry import (
     ClassGradebook,
@@ -18,7 +18,6 @@ from autograder.reports.gradebook_entry import (
     points_of,
 )
 
-NOT_JUDGED = "the work could not be judged"
 NOT_GRADED = "the work is not graded yet"
 
 
@@ -51,7 +50,8 @@ def _mark(verdict: Verdict, gradebook: ClassGradebook) -> StudentMark:
     entry = entry_of(verdict, gradebook.entries)
     points = points_of(verdict, gradebook.entries)
     most = max_points_of(verdict, gradebook.entries)
-    mark = StudentMark(verdict.student, points, most, NOT_JUDGED if points is None else "")
+    why = why_not_graded(verdict).removesuffix(".") if points is None else ""
+    mark = StudentMark(verdict.student, points, most, why)
     return _complete(mark, entry.waiting if entry else ())
 
 

@@ -94,13 +94,13 @@ def _obstacle(
 ) -> str:
     """Say why a student's mark cannot be filled in; "" when it can."""
     if mark is None:
-        return "has no mark, and the cell stays as it is"
+        return "no mark, and the cell stays as it is"
     if not rows:
         return "is in no row of the table, by none of the identifiers"
     if len(rows) > 1:
         return f"could be in several rows ({', '.join(str(at + 1) for at in rows)})"
     if mark.points is None:
-        return f"{mark.reason}, and the cell stays as it is"
+        return f"no mark, and the cell stays as it is: {mark.reason}"
     row = table.rows[rows[0]]
     if len(row) <= column.number:
         return f"row {rows[0] + 1} of the table is too short"

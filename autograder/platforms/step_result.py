@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from autograder.errors import KitError
 from autograder.model.sanitize import clean_line
-from autograder.model.symbols import step_mark
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.symbols import OUR_FAULT, step_mark, why_not_graded
+from autograder.model.verdict import StepVerdict, Verdict
 from autograder.reports.finding import shown, step_text
 
-LONGEST_TITLE = 200
+LONGEST_TITLE, LONGEST_REASON = 200, 600
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,25 @@ def step_results(verdict: Verdict) -> tuple[StepResult, ...]:
     return tuple(_result(number, step) for number, step in enumerate(verdict.steps, 1))
 
 
-def refuse_unjudged(verdict: Verdict, reader: str) -> None:
-    """Raise `KitError` when a fault of ours kept a step from being judged."""
-    if verdict.infrastructure:
+def refuse_ungraded(verdict: Verdict, reader: str) -> None:
+    """Raise `KitError` when there is no mark, and say why."""
+    if not verdict.graded:
         student = clean_line(verdict.student, 60)
+        ours = verdict.infrastructure
         raise KitError(
-            f"the work of {student} was not judged to the end, so there is no score for {reader}",
-            place=", ".join(
-                step.name for step in verdict.steps if step.outcome is Outcome.INFRASTRUCTURE
-            ),
-            cure="grade it again; what was judged before is kept",
+            f"the work of {student} is not graded, so there is no score for {reader}: "
+            f"{clean_line(why_not_graded(verdict), LONGEST_REASON).removesuffix('.')}",
+            place=f"exercise {clean_line(verdict.exercise, 60)}",
+            cure="grade it again; what was judged before is kept"
+            if ours
+            else "have it handed in again, or enter a mark there by hand",
         )
+
+
+def not_graded(verdict: Verdict) -> str:
+    """Return for its student why there is no mark, cleaned and bounded; "" when there is one."""
+    why = OUR_FAULT if verdict.infrastructure else why_not_graded(verdict)
+    return clean_line(why, LONGEST_REASON)
 
 
 def remarks_of(verdict: Verdict) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.symbols import count, number
-from autograder.model.verdict import Outcome, Verdict
+from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
 from autograder.reports.advice import own_layer, unwritten
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
@@ -20,9 +20,6 @@ from autograder.reports.gradebook_entry import (
 )
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
-
-# Outcomes that say nothing about how well a step was understood.
-NOT_JUDGED = (Outcome.INFRASTRUCTURE, Outcome.REJECTED)
 
 
 def class_summary(
@@ -41,7 +38,7 @@ def class_facts(
     """Return sentences about the class. Points are the gradebook's, where it has `entries`.
 
     They give, in this order: the number of students and the median of the points; whose points are
-    not the automatic ones; who is not judged yet; how many wrote a right layer without all of its
+    not the automatic ones; who is not graded; how many wrote a right layer without all of its
     steps; the step that most got wrong, and the one that most did not write. Raise `KitError` when
     a verdict is not about this exercise.
     """
@@ -66,10 +63,11 @@ def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]
         yield f"{count(len(graded), 'student')} graded; the exercise gives no points."
     elif graded:
         full = sum(points >= most for points, most in graded)
+        alike = len({most for _, most in graded}) == 1  # else the points are of different sums
+        of = f" of {number(graded[0][1])}" if alike else ""
         yield (
             f"{count(len(graded), 'student')} graded, {full} with full points; the median is "
-            f"{number(statistics.median(points for points, _ in graded))} of "
-            f"{number(graded[0][1])} points."
+            f"{number(statistics.median(points for points, _ in graded))}{of} points."
         )
     changed = sum(bool(changes_of(verdict, entries)) for verdict in roll)
     if changed:
@@ -77,10 +75,17 @@ def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]
 
 
 def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
-    names = [clean_line(verdict.student, 40) for verdict in roll if verdict.infrastructure]
-    if names:
-        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        yield f"Not judged, through a fault of ours: {listed}. Grade again; no points are recorded."
+    left = [verdict for verdict in roll if not verdict.graded]
+    ours = [verdict for verdict in left if verdict.infrastructure]
+    if ours:
+        yield f"Not judged: {_names(ours)}. Grade again."
+    if unread := [verdict for verdict in left if not verdict.infrastructure]:
+        yield f"Not graded, since nothing could be read: {_names(unread)}."
+
+
+def _names(verdicts: Sequence[Verdict]) -> str:
+    names = [clean_line(verdict.student, 40) for verdict in verdicts]
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:

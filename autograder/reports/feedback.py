@@ -21,7 +21,7 @@ from markupsafe import Markup
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_content, file_stem, write_content, write_whole
 from autograder.model.symbols import OUR_FAULT, count, number, tone
-from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
+from autograder.model.verdict import NOT_JUDGED, Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice
 from autograder.reports.finding import (
     NOT_TOLD,
@@ -163,11 +163,16 @@ def _facts(
         "chain_finding": _chain_finding(verdict),
         "rejected": _rejected(verdict),
         "our_fault": OUR_FAULT,
+        "waits": f"{'Part of your' if any(_judged(verdict)) else 'Your'} work",
         "unprotected": unprotected_words([verdict]),
         "level": level_words([verdict]),
         "steps": _steps(exercise, verdict, entry, paragraphs),
         "comments": entry.own_comments if entry else (),
     }
+
+
+def _judged(verdict: Verdict) -> list[bool]:
+    return [step.outcome not in NOT_JUDGED for step in verdict.steps]
 
 
 def _html(facts: dict[str, Any]) -> str:

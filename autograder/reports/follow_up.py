@@ -22,7 +22,7 @@ class FollowUp:
     """One thing that waits for the instructor.
 
     `kind` is one word for programs, `reason` and `cure` are sentences; `cure` says what settles it.
-    With `not_graded`, the students have no full grade until then.
+    With `not_graded`, the students have no mark until then.
     """
 
     kind: str

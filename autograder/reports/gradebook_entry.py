@@ -13,10 +13,11 @@ from types import MappingProxyType
 
 from autograder.model.sanitize import clean_line
 from autograder.model.symbols import number
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.model.verdict import NOT_JUDGED, StepVerdict, Verdict
 from autograder.reports.roll import shown_names
 
 LONGEST_NAME = 60
+_NOT_READ = "what was handed in last could not be read"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,11 @@ class GradebookEntry:
         return any(cell.step and not cell.open for cell in self.cells)
 
     @property
+    def was_graded(self) -> bool:
+        """Whether any step has automatic points, of whichever attempt."""
+        return any(cell.step and cell.automatic is not None for cell in self.cells)
+
+    @property
     def waiting(self) -> tuple[str, ...]:
         """The names of the cells that nobody has graded yet."""
         return tuple(cell.shown_name for cell in self.cells if cell.open)
@@ -143,15 +149,15 @@ class ClassGradebook:
 def entry_of(verdict: Verdict, entries: GradebookEntries) -> GradebookEntry | None:
     """Return a student's entry; None without one, and where nothing has been judged so far."""
     entry = entries.get(verdict.student)
-    return None if entry and verdict.infrastructure and not entry.has_marks else entry
+    return None if entry and not (verdict.graded or entry.has_marks) else entry
 
 
 def points_of(verdict: Verdict, entries: GradebookEntries) -> float | None:
-    """Return a student's mark; None when there is none, since the work could not be judged."""
+    """Return a student's mark; None when there is none, since the work was not graded."""
     entry = entry_of(verdict, entries)
     if entry:
         return entry.points
-    return None if verdict.infrastructure else verdict.points
+    return verdict.points if verdict.graded else None
 
 
 def max_points_of(verdict: Verdict, entries: GradebookEntries) -> float:
@@ -171,6 +177,10 @@ def changes_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
 def _of_other_work_than(verdict: Verdict, entry: GradebookEntry) -> Iterator[str]:
     if verdict.infrastructure:
         yield "The mark is of an earlier run; this time, the work could not be judged."
+    elif not verdict.graded:
+        if entry.was_graded:
+            points = f"{number(entry.automatic)} points"
+            yield f"The mark is of another attempt: that one earned {points}, and {_NOT_READ}."
     elif entry.has_marks and not math.isclose(entry.automatic, verdict.points):
         points = f"{number(entry.automatic)} points, this one {number(verdict.points)}"
         yield f"The mark is of another attempt: that one earned {points}."
@@ -190,7 +200,7 @@ def step_points(step: StepVerdict, entry: GradebookEntry | None) -> float | None
     cell = entry.step(step.name) if entry else None
     if cell:
         return None if cell.open else cell.points
-    return None if step.outcome is Outcome.INFRASTRUCTURE else step.points
+    return None if step.outcome in NOT_JUDGED else step.points
 
 
 def changed_marks(verdicts: Sequence[Verdict], entries: GradebookEntries) -> tuple[str, ...]:
@@ -206,7 +216,7 @@ def changed_marks(verdicts: Sequence[Verdict], entries: GradebookEntries) -> tup
 def _changed_mark(verdict: Verdict, name: str, entries: GradebookEntries) -> str:
     entry = entries[verdict.student]
     mark = f"{number(entry.points)} of {number(entry.max_points)}"
-    automatic = "" if verdict.infrastructure else f", {number(verdict.points)} automatic"
+    automatic = f", {number(verdict.points)} automatic" if verdict.graded else ""
     return f"{name}: {mark}{automatic}. {' '.join(reasons_of(verdict, entries))}"
 
 

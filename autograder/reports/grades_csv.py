@@ -2,7 +2,7 @@
 
 A spreadsheet runs a cell that begins like a formula, and a student can put a
 formula into a file name or an error message. Such cells get an apostrophe in front.
-A submission that a fault of ours kept from being judged has empty points, never 0.
+A submission that was not graded has empty points, never 0.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _row(verdict: Verdict, name: str, entries: GradebookEntries) -> list[str]:
         cell(_diagnosis(verdict)),
         cell(verdict.protection),
         cell(verdict.code_hash),
-        _number(None if verdict.infrastructure else verdict.points),
+        _number(verdict.points if verdict.graded else None),
         cell(" ".join(reasons_of(verdict, entries)), LONGEST_REASON),
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,20 @@ from autograder.reports.roll import class_roll
 
 _SHARED = 2  # students who have made the same mistake without a name
 _CODE_BYTES = 4
+# What a sentence says of one hand-in only, and what stands for it where it tells of the same in
+# others. Inputs are drawn, so shapes and numbers differ too.
+_OF_ONE_HAND_IN = (
+    (re.compile(r"`[^`]*` \([Ll]ine \d+(?: of its cell)?\)"), "a line"),
+    (re.compile(r"\b[Ll]ine \d+(?: of its cell)?(?:, `[^`]*`,?)?"), "a line"),
+    (re.compile(r"((?:Name|UnboundLocal|Key)Error: [^`']*)'[^'`]*'"), r"\1a name"),
+    (re.compile(r"(parameters) \([^)]*\)"), r"\1"),
+    (re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?\b"), "a number"),
+    (re.compile(r"`\w+` \((?:a number(?:, )?)+\)(?:, )?"), "a shape "),
+    (re.compile(r"(?:a shape )+"), "shapes"),
+)
+_LINE = re.compile(r"\b[Ll]ine \d+")
+_BARE = re.compile(r"a line raises `?\w+`?\.")  # what only the code tells apart
+_LONGEST = 1_000  # characters of a sentence that are looked at
 # How a step ends that somebody has misunderstood.
 _MISTAKEN = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outcome.RAISED)
 
@@ -24,8 +39,9 @@ class Misunderstanding:
     """A mistake at one step and the students who made it.
 
     `code` tells it from others (see `mistakes_at`). `name` is the name of the misconception in
-    words; "" for a mistake that has none and is known by what it returns, or by its `sentence`,
-    which the first of its students read. `example` is the student whose code may stand for all.
+    words; "" for a mistake that has none and is known by what it returns, or by its sentence.
+    `example` is the student whose code, and whose `sentence`, may stand for all: it has the lines,
+    names and numbers of that one.
     """
 
     step: str
@@ -55,25 +71,25 @@ def misunderstandings(
     """Return the mistakes of a class, those of the most students first.
 
     These are all that have a name, and those without one that two students or more have made: whose
-    steps return the same, or who read the same sentence. Raise `KitError` when a verdict is not
-    about this exercise.
+    steps return the same, or who read the same sentence, but for lines, names and numbers.
+    Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
-    made: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
+    made: dict[tuple[str, str], dict[str, Finding]] = defaultdict(dict)
     for verdict in roll:
         for step in verdict.steps:
             for code, finding in mistakes_at(step).items():
-                made.setdefault((step.name, code), (finding, []))[1].append(verdict.student)
+                made[step.name, code][verdict.student] = finding
     hashes = {verdict.student: verdict.code_hash for verdict in roll}
     place = {step.name: number for number, step in enumerate(exercise.steps)}
     found = []
-    for (step_name, code), (first, students) in made.items():
-        if first.misconception or len(students) >= _SHARED:
-            # By chance, so that nobody can tell whose it is by the order of names.
-            example = min(students, key=lambda student: hashes[student])
-            name = misconception_words(first.misconception or "")
-            who = tuple(students)
-            found.append(Misunderstanding(step_name, code, name, first.fact, who, example))
+    for (step_name, code), findings in made.items():
+        # By chance, so that nobody can tell whose it is by the order of names.
+        example = min(findings, key=lambda student: hashes[student])
+        told = findings[example]
+        if told.misconception or len(findings) >= _SHARED:
+            name, who = misconception_words(told.misconception or ""), tuple(findings)
+            found.append(Misunderstanding(step_name, code, name, told.fact, who, example))
     return tuple(sorted(found, key=lambda each: (-len(each.students), place[each.step], each.code)))
 
 
@@ -101,7 +117,8 @@ def mistakes_at(step: StepVerdict) -> dict[str, Finding]:
     """Return the mistakes of a step by their codes: those with a name, or else the one told first.
 
     The code is the name of the misconception; without one, the digest of what the step returns on
-    inputs that the class shares; and where that is not known, a digest of the sentence.
+    inputs that the class shares; and where that is not known, a digest of the sentence without
+    what is of one hand-in only.
     """
     findings = [check.finding for check in step.checks if check.finding]
     named = {each.misconception: each for each in reversed(findings) if each.misconception}
@@ -112,5 +129,16 @@ def mistakes_at(step: StepVerdict) -> dict[str, Finding]:
         return {step.answer: told}
     if told.vague or told.outcome not in _MISTAKEN:
         return {}
-    sentence = told.fact.encode("utf-8", "backslashreplace")
+    sentence = of_any_hand_in(told.fact).encode("utf-8", "backslashreplace")
     return {hashlib.blake2b(sentence, digest_size=_CODE_BYTES).hexdigest(): told}
+
+
+def of_any_hand_in(sentence: str) -> str:
+    """Return a sentence without the lines, names, shapes and numbers that are of one hand-in only.
+
+    It is not for reading: where it is the same, the sentences tell of the same.
+    """
+    found = sentence = sentence[:_LONGEST]
+    for pattern, words in _OF_ONE_HAND_IN:
+        found = pattern.sub(words, found)
+    return _LINE.sub("a line", sentence) if _BARE.fullmatch(found) else found

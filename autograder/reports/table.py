@@ -78,7 +78,7 @@ def class_table(
 def points_words(verdict: Verdict, entries: GradebookEntries = NO_ENTRIES) -> str:
     """Return "18/22", with a star when the gradebook has other points than the automatic ones.
 
-    It is "?/22" when a fault of ours kept the submission from being judged.
+    It is "?/22" when the submission was not graded.
     """
     points = points_of(verdict, entries)
     star = CHANGED_MARK if changes_of(verdict, entries) else ""

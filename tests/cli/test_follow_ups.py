@@ -105,6 +105,18 @@ def test_a_file_that_was_not_read_and_a_remark_are_told_apart() -> None:
     assert told == [("files", ("ada",), other), ("remark", ("ada", "ben"), "`np.matrix` …")]
 
 
+def test_remarks_that_differ_only_by_line_are_told_once() -> None:
+    begin, end = "Everything else that you define counts, but", "raises SyntaxError: expected ':'."
+    ada, ben = submission("ada"), submission("ben")
+    told = found(
+        (ada, verdict(ada, remarks=(f"{begin} `if x` (line 5) {end}",))),
+        (ben, verdict(ben, remarks=(f"{begin} `for i in y` (line 2 of its cell) {end}",))),
+    )
+    ((kind, students, reason),) = told
+    assert (kind, students) == ("remark", ("ada", "ben"))
+    assert reason.startswith(f"{begin} `if x` (line 5) {end} (so for the first of them;")
+
+
 def test_who_is_enrolled_and_absent_or_has_withdrawn_is_told() -> None:
     ada = submission("ada")
     marked = replace(OPEN, by_hand=2.0)

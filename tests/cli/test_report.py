@@ -165,17 +165,61 @@ def test_without_a_mistake_or_words_nothing_is_begun(
     assert said in " ".join(run.err.split())
 
 
-def test_a_report_judges_nobody_and_says_who_is_not_judged(homework: Path) -> None:
+def test_a_report_judges_nobody(homework: Path) -> None:
     before = page(homework, "ada")
     (results(homework) / "feedback" / "ada.html").unlink()
     assert attn("report", homework).code == 0
     assert page(homework, "ada") == before
+
+
+BROKEN = ("empty", "no_notebook", "link")
+
+
+def test_no_hand_in_keeps_a_class_from_its_report_or_its_words(homework: Path) -> None:
+    (homework / "empty").mkdir()
+    (homework / "no_notebook.ipynb").write_text("no JSON", encoding="utf-8")
+    (homework / "link.py").symlink_to(homework / "ada.py")
+    assert attn("grade", homework).code == 1
     with (homework / "ben.py").open("a", encoding="utf-8") as file:
         file.write("\nmore = 1\n")
-    run = attn("report", homework)
-    assert run.code == 2
-    assert "1 of 4 submissions are not judged as they are now (ben)" in run.err
-    assert "attn grade" in run.err
+    for command in (("report",), ("tell", called(homework), WORDS)):
+        run = attn(command[0], homework, *command[1:])
+        assert run.code == 1, run.err
+        assert {*re.findall(r"^not graded: (\w+):", run.out, re.MULTILINE)} == {*BROKEN, "ben"}
+        assert "ben: it has not been judged as it is now. Grade again." in run.out
+    assert SHOWN in page(homework, "ada")
+    assert "Not graded yet" in page(homework, "ben") and "Not graded yet" in page(homework, "empty")
+    run = attn("grade", homework)  # what the line says settles it
+    assert run.code == 1 and "not graded: ben" not in run.out
+    assert SHOWN in page(homework, "ben")
+
+
+def test_one_syntax_error_of_a_class_is_one_mistake(tmp_path: Path) -> None:
+    folder = tmp_path / "homework"
+    folder.mkdir()
+    unclosed = "def softmax(scores):\n{}    weights = np.exp((scores)\n    return weights\n"
+    for number, student in enumerate(CLASS):
+        text = written(NAME, softmax=unclosed.format("    more = 1\n" * number))
+        (folder / f"{student}.py").write_text(text, encoding="utf-8")
+    assert attn("grade", folder).code == 0
+    class_page = page(folder, "index")
+    assert class_page.count("<h3>Without a name") == 1 and "4 students</span></h3>" in class_page
+    waiting = json.loads((results(folder) / "needs-you.json").read_text())["needs_you"]
+    (remark,) = (each for each in waiting if "never closed" in each["reason"])
+    assert remark["students"] == sorted(CLASS)
+
+
+def test_where_nobody_is_judged_by_the_checks_of_now_the_cure_works(
+    homework: Path, tmp_path: Path
+) -> None:
+    before = page(homework, "ada")
+    with (copy_exercise(NAME, tmp_path / "solutions") / "graders.py").open("a") as file:
+        file.write("# other checks\n")
+    options = ("--solutions", tmp_path / "solutions")
+    run = attn("report", homework, *options)
+    assert run.code == 2 and "nobody in this class has been judged" in run.err
+    assert "attn grade" in run.err and page(homework, "ada") == before
+    assert attn("grade", homework, *options).code == attn("report", homework, *options).code == 0
 
 
 def test_a_class_that_was_never_graded_has_no_report(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from autograder.course.creation import GRADEBOOK, Course, create_course, read_co
 from autograder.course.settings import course_directory, read_settings
 from support.built_once import built_once
 from support.fifth_exercise import SOLUTION, fifth_exercise
-from support.released_course import results_taken_over
 from support.typed_commands import typed
 from support.written_exercise import Change, changed
 
@@ -77,9 +76,7 @@ def _copied(name: str, make: Callable[[Path], object], root: Path) -> Course:
     """A copy of what `make` does, with the exercise: `root` has solutions, assignments, course."""
     made = built_once(f"{FIFTH}-{name}", make)
     shutil.copytree(made, root, symlinks=True, dirs_exist_ok=True)
-    course = read_course(root / "course")
-    results_taken_over(course)
-    return course
+    return read_course(root / "course")
 
 
 def _make(root: Path) -> None:

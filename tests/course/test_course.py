@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.converters import NbGraderException
 
 from autograder.course import create_course, read_course
+from autograder.course.any_name import HarmlessRecord
 from autograder.course.assignment_release import command_environment
 from autograder.course.assignment_release import release as release_by_command
 from autograder.course.autograde import CourseAutograde
@@ -233,10 +235,12 @@ SCORES = {
     "deleted_cells": FULL | {"check_shift": 0.0},
     "future_schema": FULL,
     "copied_cells": FULL,
-    "not_json": NONE,
     "renamed": FULL,
     "untouched": NONE,
 }
+
+
+UNREAD = "not_json"  # it has no mark, and waits for a person
 
 
 def filled(released: NotebookNode, sources: dict[str, str]) -> NotebookNode:
@@ -392,6 +396,33 @@ def test_a_fault_of_ours_is_an_error_for_that_student_alone_and_no_grade(stock: 
     assert not course.autograded(TOY, "our_fault").exists()
 
 
+def test_no_name_and_no_error_of_a_student_moves_the_terminal(handed_in: Course) -> None:
+    course = copied(handed_in, "names")
+    shutil.rmtree(course.hand_ins)
+    names = ("\x1b[31mred", "\x9b2J::error::x", "\x1b]0;title\x07")
+    for name, source in zip(names, (RIGHT, RIGHT | {"shift": "# our machine fails"}, RIGHT)):
+        folder = course.hand_ins / name / TOY
+        folder.mkdir(parents=True)
+        notebook = filled(release_notebook(course, TOY), source)
+        (folder / f"{TOY}.ipynb").write_text(nbformat.writes(notebook))
+    _, log = nbgrader(course, "autograde", TOY)
+    assert log.count("Converting notebook") == 2 * len(names)
+    assert "red" in log and "title" not in log
+    assert "There was an error processing assignment" in log
+    assert "\x1b" not in log and "\x9b" not in log and "::error" not in log
+
+
+def test_a_traceback_in_the_log_is_harmless_too() -> None:
+    try:
+        raise ValueError("\x1b[2J##[error]")
+    except ValueError:
+        found = sys.exc_info()
+    record = HarmlessRecord("x", logging.ERROR, "x.py", 1, "a %s", ("\x1b[1mb",), found)
+    said = logging.Formatter().format(record)
+    assert "\x1b" not in said and "##[" not in said
+    assert said.startswith("a b\n") and "ValueError" in said
+
+
 def test_autograde_leaves_no_copies_behind(stock: Stock) -> None:
     course, _, _ = stock
     assert not list(course.directory.glob(".submissions-*"))
@@ -521,14 +552,15 @@ def gradebook_rows(course: Course) -> list[tuple[object, ...]]:
     """
     with closing(sqlite3.connect(course.directory / "gradebook.db")) as book:
         rows = book.execute(query).fetchall()
-    assert len(rows) == len(SCORES) * len(STEPS)
+    assert len(rows) == (len(SCORES) + 1) * len(STEPS)
+    assert {row[3:5] for row in rows if row[0] == UNREAD} == {(None, 1)}
     return rows
 
 
 def test_the_fast_way_lays_out_the_notebooks_of_the_stock_commands(
     stock: Stock, fast: Fast
 ) -> None:
-    for student in SCORES:
+    for student in (*SCORES, UNREAD):
         assert shown(graded(fast[0], student)) == shown(graded(stock[0], student))
 
 

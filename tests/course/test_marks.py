@@ -152,6 +152,63 @@ def test_before_anybody_changes_a_mark_only_the_open_question_is_told(course: Co
     assert "in the gradebook than" not in said and "*" not in said
 
 
+def test_a_course_that_was_renamed_is_graded_and_a_copy_says_what_it_shares(
+    tmp_path: Path,
+) -> None:
+    first = term_course(tmp_path / "first")
+    attn("report", first.directory)
+    (tmp_path / "second").mkdir()
+    renamed = Path(shutil.copytree(first.directory, tmp_path / "second" / "renamed"))
+    shutil.rmtree(first.directory)
+    said = graded(read_course(renamed))
+    assert "3 of 3 submissions were judged before" in said and "is a copy" not in said
+
+    copy = Path(shutil.copytree(renamed, tmp_path / "copy"))
+    said = graded(read_course(copy))
+    assert "3 of 3 submissions were judged before" in said
+    assert "This class is a copy" in said and "the same secret" in said
+    assert "is a copy" not in graded(read_course(copy))
+    secret = copy / "graded" / "input.secret"
+    assert str(secret) in "".join(said.split("\n"))
+    secret.unlink()
+    run = grade(read_course(copy), "--again")
+    assert run.returncode == 0 and "judged before" not in run.stdout
+    assert secret.read_bytes() != (renamed / "graded" / "input.secret").read_bytes()
+    assert shown(read_course(copy), RIGHT, run.stdout) == same("22/25")
+
+
+def test_a_course_of_an_earlier_version_is_known_wherever_it_lies(course: Course) -> None:
+    note = course.graded(NAME) / "class.json"
+    note.write_text(f'{{"class": "/somewhere/else", "exercise": "{NAME}"}}', encoding="utf-8")
+    assert "3 of 3 submissions were judged before" in graded(course)
+
+
+def test_what_cannot_be_read_has_no_mark_until_somebody_enters_one(
+    course: Course, book: Gradebook, tmp_path: Path
+) -> None:
+    course.submitted(NAME, "empty").mkdir(parents=True)
+    assert grade(course).returncode == 1
+    table = tmp_path / "gradebook.csv"
+    head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,25\r\n"
+    table.write_text(f'{head}"A",1,empty,A,\r\n', encoding="utf-8")
+    export = ("export", "canvas", course.directory, "--into", table, "--to", tmp_path / "filled")
+    run = attn(*export)
+    assert run.code == 1 and "empty: no mark" in run.out and "no notebook and no .py" in run.out
+    run = report(course)
+    assert run.code == 1, run.out
+    page = (course.graded(NAME) / "feedback" / "empty.html").read_text(encoding="utf-8")
+    delivered = course.feedback(NAME, "empty") / f"{NAME}.html"
+    assert "Not graded yet" in page and "Not graded yet" in delivered.read_text(encoding="utf-8")
+
+    cells = [f"check_{step.name}" for step in course.exercise(NAME).steps]
+    for cell in (*cells, QUESTION):
+        by_hand(book, cell, "empty", manual_score=1.0)
+    run = report(course)
+    assert shown(course, "empty", run.out) == same("12/25")
+    assert "empty: no mark" not in attn(*export).out
+    assert (tmp_path / "filled").read_text().endswith('"A",1,empty,A,12\n')
+
+
 def test_points_by_hand_the_late_policy_and_the_best_attempt_count_everywhere(
     course: Course, book: Gradebook
 ) -> None:

@@ -58,6 +58,10 @@ def _do(word: str) -> None:
             _wait_for(lambda: len(os.listdir(folder)) >= int(count))
         case "sleeps":
             time.sleep(3600)
+        case "sleeps_once":
+            if not os.path.exists(place):
+                open(place, "x").close()
+                time.sleep(3600)
         case "eats":
             bytearray(1 << 40)
         case "crashes":

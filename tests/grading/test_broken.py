@@ -45,6 +45,7 @@ MISPLACED = {
 }
 ALONE = "word_processor_file_alone"  # in a folder of files, a file of a wrong kind by itself
 ALL_GRADED, NOT_ALL = 0, 1
+UNREAD = tuple(case.student for case in EVERYBODY if case.rejected)
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ def each(cases: tuple[Broken, ...] = EVERYBODY) -> pytest.MarkDecorator:
 
 
 def due(case: Broken) -> dict[str, float]:
+    """The points in the gradebook: none at all for what cannot be read, which is not a zero."""
+    return {} if case.rejected else earned(case)
+
+
+def earned(case: Broken) -> dict[str, float]:
     return {name: 0.0 if name in case.loses else points for name, points in POINTS.items()}
 
 
@@ -138,7 +144,8 @@ class Flat:
         with (self.output / "grades.csv").open(encoding="utf-8", newline="") as file:
             rows = {row["student"]: row for row in csv.DictReader(file)}
         points = {
-            student: {step: float(row[step]) for step in STEPS} for student, row in rows.items()
+            student: {step: float(row[step]) for step in STEPS if row[step]}
+            for student, row in rows.items()
         }
         return _door(run, self.output, points)
 
@@ -236,13 +243,14 @@ def test_what_is_lost_is_told_why() -> None:
 
 def test_nobody_is_lost(fast: Door) -> None:
     everybody = {*(case.student for case in EVERYBODY), *RIGHT, *MISPLACED}
-    assert set(fast.verdicts) == set(fast.points) == everybody
+    assert set(fast.verdicts) == everybody
+    assert set(fast.points) == everybody - {*MISPLACED, *UNREAD}
 
 
 @each()
 def test_every_step_that_can_be_graded_is(case: Broken, fast: Door) -> None:
     verdict = fast.verdicts[case.student]
-    assert {step.name: step.points for step in verdict.steps} == due(case)
+    assert {step.name: step.points for step in verdict.steps} == earned(case)
     assert {step.name: step.max_points for step in verdict.steps} == POINTS
     if case.ends:
         ends = {step.outcome for step in verdict.steps if step.name in case.loses}
@@ -251,7 +259,7 @@ def test_every_step_that_can_be_graded_is(case: Broken, fast: Door) -> None:
 
 @each()
 def test_the_gradebook_has_the_points(case: Broken, fast: Door) -> None:
-    assert fast.points[case.student] == due(case)
+    assert fast.points.get(case.student, {}) == due(case)
 
 
 @each()
@@ -274,7 +282,7 @@ def test_what_makes_no_difference_is_not_remarked_on(case: Broken, fast: Door) -
 
 @pytest.mark.parametrize("student", MISPLACED)
 def test_what_is_no_folder_is_rejected_in_words(student: str, fast: Door) -> None:
-    assert set(fast.points[student].values()) == {0.0}
+    assert student not in fast.points
     assert MISPLACED[student] in fast.pages[student]
 
 
@@ -308,7 +316,8 @@ def test_nothing_that_a_link_points_at_gets_into_the_graded_folder(
 def test_nbgrader_loses_nobody_either(stock: Door) -> None:
     assert stock.code == ALL_GRADED, stock.out[-4000:]
     everybody = {*(case.student for case in EVERYBODY), *RIGHT, *MISPLACED}
-    assert set(stock.points) == set(stock.pages) == everybody
+    assert set(stock.pages) == everybody
+    assert set(stock.points) == everybody - {*MISPLACED, *UNREAD}
 
 
 def test_both_doors_give_the_same_points(stock: Door, fast: Door) -> None:

@@ -125,7 +125,7 @@ def test_what_was_judged_is_read_again_as_it_was_whatever_becomes_of_the_hand_in
         ]
         first = list(class_.verdicts)
     (tmp_path / "class" / "student0001.py").write_text(text, encoding="utf-8")
-    with kept_task(found.task, pool, options) as again:
+    with kept_task(found.task, pool, options, console) as again:
         assert list(again.verdicts) == first
     said = io.StringIO()
     console = Console(file=said, width=100)

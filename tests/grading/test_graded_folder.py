@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -393,6 +394,36 @@ def test_the_results_of_one_class_and_exercise_are_not_written_over_those_of_ano
     assert (output / "grades.csv").read_text("utf-8") == before
     run = attn("grade", homework, "--exercise", NAME, "--output", output, *ALONE)
     assert run.returncode == 0 and "1 of 1 submissions were judged before" in run.stdout
+
+
+def test_a_folder_that_was_renamed_or_moved_with_its_results_is_the_same_class(
+    tmp_path: Path, homework: Path
+) -> None:
+    kept = "1 of 1 submissions were judged before"
+    command = ("--exercise", NAME, *ALONE)
+    assert attn("grade", homework, *command).returncode == 0
+    renamed = tmp_path / "elsewhere" / "term 2"
+    renamed.parent.mkdir()
+    homework.rename(renamed)
+    (tmp_path / "homework-graded").rename(renamed.with_name("term 2-graded"))
+    run = attn("grade", renamed, *command)
+    assert run.returncode == 0 and kept in run.stdout, run.stderr
+
+    named = renamed.with_name("out")
+    assert attn("grade", renamed, *command, "--output", named).returncode == 0
+    moved = tmp_path / "moved"
+    renamed.parent.rename(moved)
+    run = attn("grade", moved / "term 2", *command, "--output", moved / "out")
+    assert run.returncode == 0 and kept in run.stdout, run.stderr
+
+    other = (moved / "term 2").rename(moved / "term 3")
+    run = attn("grade", other, *command, "--output", moved / "out")
+    assert run.returncode == 2 and "results of another class" in run.stderr
+    cure = re.search(r"write into class.json there: (\{.*?\})", " ".join(run.stderr.split()))
+    assert cure
+    (moved / "out" / "class.json").write_text(cure[1], encoding="utf-8")
+    run = attn("grade", other, *command, "--output", moved / "out")
+    assert run.returncode == 0 and kept in run.stdout, run.stderr
 
 
 def test_grades_of_unknown_origin_are_not_written_over(tmp_path: Path, homework: Path) -> None:

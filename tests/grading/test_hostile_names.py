@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import logging
 import os
 import random
 import subprocess
@@ -22,7 +21,6 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course.assignment_release import command_environment
-from autograder.course.autograde import DisplayedRecords
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.export import _Quoted
 from autograder.grading.roster import flat_roster
@@ -253,18 +251,6 @@ def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -
     assert dict(stock.points) == dict.fromkeys(stock_course.students(NAME), FULL)
     assert b"Logging error" not in stock.printed
     assert b"\x1b[31mred" not in stock.printed and b"red" in stock.printed
-
-
-def test_a_log_only_displays_what_students_are_called() -> None:
-    made = DisplayedRecords(logging.LogRecord)
-    record = made(
-        "nbgrader", logging.INFO, "", 1, "Copying %s to\n  %s", ("\x1b[31mred", "x"), None
-    )
-    assert record.getMessage() == "Copying red to\nx"
-    odd = made("nbgrader", logging.INFO, "", 1, "%s and %s", ("one",), None)
-    assert odd.msg == "%s and %s", "what does not fit is for logging itself to tell"
-    plain = made("nbgrader", logging.INFO, "", 1, "%s\n  %d", ("Zoë", 2), None)
-    assert plain.args == ("Zoë", 2)
 
 
 def test_each_has_a_graded_notebook_of_their_own(fast_course: Course, fast: Door) -> None:

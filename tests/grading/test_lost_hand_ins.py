@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from autograder.grading.class_reading import read_class
 from autograder.grading.classroom import ClassJudging, GradingRun, grade_class
-from autograder.grading.grader_pool import Cause, Loss
+from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.journal import JOURNAL, Journal, judging_key
+from autograder.grading.roster import HandIn
 from autograder.grading.unjudged import JudgedStep
 from autograder.grading.watched_process import Bounds
+from autograder.model.symbols import why_not_graded
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
 from support.verdicts import EXERCISE, verdict
@@ -36,7 +40,7 @@ class LosingPool:
 
     def run(
         self,
-        work: ClassJudging,
+        work: object,
         items: Sequence[Submission],
         bounds: Bounds,
         *,
@@ -47,7 +51,7 @@ class LosingPool:
         """Note who is asked, and whether together; see `GraderPool.run`."""
         for place, item in enumerate(items):
             loss = self.losses[min(len(self.asked), len(self.losses) - 1)]
-            self.asked.append((item.student, work.run.together))
+            self.asked.append((item.student, isinstance(work, ClassJudging) and work.run.together))
             lost(place, loss)
 
 
@@ -104,12 +108,26 @@ def test_a_hand_in_that_is_lost_again_has_its_verdict(run: GradingRun) -> None:
     assert {step.outcome for step in ada.steps} == {Outcome.OUT_OF_MEMORY} and ada.points == 0
 
 
+@pytest.mark.parametrize("cause", [cause for cause in Cause if cause.ours])
 @pytest.mark.parametrize("judged", [(), (JudgedStep(FIRST, "full"),)], ids=["nothing", "a step"])
-def test_a_grader_that_was_ended_from_outside_is_no_verdict_on_anybody(
-    run: GradingRun, judged: tuple[JudgedStep, ...]
+def test_a_grader_that_was_ended_from_outside_or_kept_waiting_is_no_verdict_on_anybody(
+    run: GradingRun, judged: tuple[JudgedStep, ...], cause: Cause
 ) -> None:
-    pool = LosingPool((loss(Cause.ENDED, *judged),))
+    pool = LosingPool((loss(cause, *judged),))
     (ada,) = grade_class(EXERCISE, [ADA], run=run, pool=pool)
     assert len(pool.asked) == 1
     assert ada.infrastructure and kept(run, ada) is None
     assert ada.steps[0].finding and "what is known" in ada.steps[0].finding.details[0]
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_only_what_a_hand_in_does_to_its_reading_rejects_it(run: GradingRun, cause: Cause) -> None:
+    pool = LosingPool((loss(cause),))
+    (ada,) = read_class(cast(GraderPool, pool), EXERCISE, [HandIn("ada", (ADA.path,))])
+    assert ada.rejected and ada.cells == ()
+    ours = ada.rejected.outcome is Outcome.INFRASTRUCTURE
+    assert ours == cause.ours and ours == ("hand it in again" not in ada.rejected.fact)
+    if ours:
+        (found,) = grade_class(EXERCISE, [ada], run=run, processes=1)
+        assert found.infrastructure and "what is known" in why_not_graded(found)
+        assert kept(run, found) is None

@@ -151,7 +151,7 @@ def test_a_secret_is_not_written_where_a_link_leads(tmp_path: Path, put: Put) ->
 
 def test_an_odd_note_of_whose_results_they_are_and_an_odd_secret_are_said(tmp_path: Path) -> None:
     notes = each_kind(tmp_path / "notes", OWNER)
-    said = refusals(notes, "claim_output(folder, folder, 'softmax', named=True)")
+    said = refusals(notes, "claim_output(folder, folder, 'softmax', named=True, secret=folder)")
     assert said.keys() == ODD
     assert all("class.json is " in line and "cure:" in line for line in said.values()), said
     said = refusals(each_kind(tmp_path / "secrets", SECRET), "input_secret(folder)")
@@ -163,14 +163,14 @@ def test_an_odd_note_of_whose_results_they_are_and_an_odd_secret_are_said(tmp_pa
 def test_a_note_that_cannot_be_understood_protects_the_folder(tmp_path: Path, text: str) -> None:
     (tmp_path / OWNER).write_bytes(text.encode("latin-1"))
     with pytest.raises(KitError, match="nobody knows which class"):
-        claim_output(tmp_path, tmp_path, NAME, named=False)
+        claim_output(tmp_path, tmp_path, NAME, named=False, secret=tmp_path)
 
 
 def test_the_note_of_another_class_says_whose_and_moves_no_terminal(tmp_path: Path) -> None:
     facts = {"class": "\x1b[2J\x1b]0;x\x07" + "A" * 10_000, "exercise": "##[error]"}
     write_whole(tmp_path / OWNER, json.dumps(facts))
     with pytest.raises(KitError, match="another class") as error:
-        claim_output(tmp_path, tmp_path, NAME, named=False)
+        claim_output(tmp_path, tmp_path, NAME, named=False, secret=tmp_path)
     assert "\x1b" not in str(error.value) and "##[" not in str(error.value)
     assert len(error.value.fact) < 1_000
 

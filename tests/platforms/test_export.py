@@ -15,7 +15,7 @@ from autograder.grading.unjudged import infrastructure
 from autograder.platforms.class_list import list_of, read_class_list
 from autograder.platforms.csv_table import read_table, write_beside
 from autograder.platforms.gradebook_column import canvas_column, moodle_column
-from autograder.platforms.mark import NOT_JUDGED, StudentMark, class_marks
+from autograder.platforms.mark import StudentMark, class_marks
 from autograder.platforms.mark_export import FilledTable, fill
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.verdict_files import write_verdicts
@@ -24,6 +24,7 @@ from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course
 from support.verdicts import EXERCISE, verdict
 
+NOT_JUDGED = "a fault of the grader"
 CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Attention (77),Essay (78),Final Score\r\n"
     ",,,,,Manual Posting,,\r\n"
@@ -80,7 +81,7 @@ def test_what_is_not_known_is_no_zero_and_is_told(tmp_path: Path) -> None:
     assert done.content.decode() == CANVAS and not done.filled
     assert done.problems == (
         "enoether: excused in Canvas.",
-        "jdoe: the work could not be judged, and the cell stays as it is.",
+        f"jdoe: no mark, and the cell stays as it is: {NOT_JUDGED}.",
         "stranger: is in no row of the table, by none of the identifiers.",
     )
     assert "row 7 (Turing, Alan): nobody in the class has these identifiers." in done.notes
@@ -199,7 +200,7 @@ def test_the_mark_is_the_gradebooks_and_waits_for_every_question() -> None:
     assert {name: (mark.points, mark.reason) for name, mark in found.items()} == {
         "ada": (1.0, ""),
         "ben": (None, "`essay` is not graded yet"),
-        "carl": (None, NOT_JUDGED),
+        "carl": (None, "a fault of the grader (a fault)"),
         "zero": (0.0, ""),
     }
 
@@ -230,7 +231,7 @@ def test_marks_go_out_of_a_course_as_its_gradebook_has_them(tmp_path: Path) -> N
     run = attn("export", "canvas", course.directory, "--into", table, "--to", target)
     assert run.code == 0, run.out + run.err
     entries = read_gradebook(course, NAME).entries
-    assert "absent: has no mark, and the cell stays as it is." in run.out
+    assert "absent: no mark, and the cell stays as it is." in run.out
     filled = {row[2]: float(row[4]) for row in rows(target.read_bytes())[2:] if row[4]}
     assert filled == {name: entries[name].points for name in names}
     assert len(set(filled.values())) > 1

@@ -264,12 +264,12 @@ def test_without_any_sandbox_the_rights_of_files_still_hide_the_solution(
 
 
 @pytest.mark.slow
-def test_a_hand_in_without_a_file_to_grade_is_told_so_in_every_step(tmp_path: Path) -> None:
-    """The words of a student who has uploaded something else, through `attn result`."""
+def test_a_hand_in_without_a_file_to_grade_has_no_score_and_the_log_says_why(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "class" / "submission").mkdir(parents=True)
     (tmp_path / "class" / "submission" / "notes.pdf").write_bytes(b"%PDF")
     assert attn("grade", tmp_path / "class", "--exercise", NAME).code == 1
     run = attn("result", tmp_path / "class-graded", "--format", "gradescope")
-    facts = json.loads(run.out)
-    assert facts["score"] == 0.0
-    assert all("There is no notebook" in test["output"] for test in facts["tests"])
+    assert run.code == 2 and run.out == ""
+    assert "no score for Gradescope: There is no notebook and no .py" in run.err

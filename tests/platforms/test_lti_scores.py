@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
 from autograder.platforms.lti_scores import LtiScores, lti_scores, read_users
-from autograder.platforms.mark import NOT_JUDGED, StudentMark
+from autograder.platforms.mark import StudentMark
 from autograder.reports.verdict_files import write_verdicts
 from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course
@@ -44,6 +44,7 @@ SCORE = {
     },
 }
 SCORES = {"type": "array", "items": SCORE}
+NOT_JUDGED = "a fault of the grader"
 MOMENT = datetime(2026, 3, 1, 12, 30, 15, 250_900, tzinfo=timezone(timedelta(hours=2)))
 
 
@@ -98,8 +99,8 @@ def test_what_is_not_known_has_no_score_and_is_told() -> None:
     made = lti_scores(marks, users, MOMENT)
     assert [each["userId"] for each in scores(made)] == ["7"]
     assert made.problems == (
-        f"ada: {NOT_JUDGED}.",
-        "ben: `essay` is not graded yet.",
+        f"ada: no mark: {NOT_JUDGED}.",
+        "ben: no mark: `essay` is not graded yet.",
         "carl: has no user of the platform in the roster.",
         "dora: has no user of the platform in the roster.",
         "emil: a score is at least 0, and the most points are more than 0.",

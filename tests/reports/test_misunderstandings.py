@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+
+import pytest
 
 from autograder.model.verdict import Finding, Outcome
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_facts
-from autograder.reports.misunderstandings import misunderstandings, step_counts
+from autograder.reports.misunderstandings import (
+    misunderstandings,
+    of_any_hand_in,
+    step_counts,
+)
 from support.verdicts import EXERCISE, verdict
 
 QUERY_AXIS = Finding(
@@ -42,6 +49,89 @@ def test_a_mistake_without_a_name_is_told_when_two_read_the_same_sentence() -> N
     assert misunderstandings(EXERCISE, [one]) == ()
     (found,) = misunderstandings(EXERCISE, [one, replace(one, student="ben")])
     assert (found.name, found.sentence, found.students) == ("", RAISES.fact, ("ada", "ben"))
+
+
+ALIKE = {
+    "another line": (
+        "Line 5, `e = np.exp(scores`, raises `SyntaxError: '(' was never closed`.",
+        "Line 3 of its cell, `x = max((1, 2)`, raises `SyntaxError: '(' was never closed`.",
+    ),
+    "a line within": (
+        "Line 4, `def f(x):`, raises `IndentationError: expected an indented block on line 4`.",
+        "Line 9, `def f(x):`, raises `IndentationError: expected an indented block on line 9`.",
+    ),
+    "another name": (
+        "Line 53, `return q @ K`, raises `NameError: name 'q' is not defined`.",
+        "Line 54, `return Qs @ K`, raises `NameError: name 'Qs' is not defined`.",
+    ),
+    "other shapes": (
+        "Line 2, `return a @ v`, raises `ValueError`. Here they have 5 and 8. The shapes there: "
+        "`a` (2, 5, 5), `v` (2, 5, 8).",
+        "Line 2, `return w @ x`, raises `ValueError`. Here they have 3 and 4. The shapes there: "
+        "`w` (3, 3), `x` (2, 3, 4).",
+    ),
+    "another number": (
+        "Line 3, `return Q[100]`, raises `IndexError: index 100 is out of bounds for axis 0`.",
+        "Line 3, `return Q[-7]`, raises `IndexError: index -7 is out of bounds for axis 0`.",
+    ),
+    "other parameters": (
+        "Line 62 has the parameters (scores) in its `def`.",
+        "Line 70 has the parameters (s) in its `def`.",
+    ),
+}
+APART = {
+    "another error": (
+        "Line 5, `if True`, raises `SyntaxError: expected ':'`.",
+        "Line 5, `if True`, raises `SyntaxError: invalid syntax`.",
+    ),
+    "another function": (
+        "Line 4 calls `softmax` once more than is expected.",
+        "Line 4 calls `scale_scores` once more than is expected.",
+    ),
+    "another attribute": (
+        "Line 4, `Q.size()`, raises `AttributeError: 'numpy.ndarray' object has no attribute 'a'`.",
+        "Line 4, `Q.size()`, raises `AttributeError: 'numpy.ndarray' object has no attribute 'b'`.",
+    ),
+    "another axis": ("Along axis 1 (S), entry 1 is right.", "Along axis 0 (B), entry 1 is right."),
+    "only the code says more": (
+        "Line 3, `return f(x)`, raises `ValueError`.",
+        "Line 3, `return g(x)`, raises `ValueError`.",
+    ),
+}
+
+
+def mistakes_of(pair: tuple[str, str]) -> list[tuple[str, ...]]:
+    found = [Finding(Outcome.RAISED, sentence) for sentence in pair]
+    roll = [verdict(name, softmax=each) for name, each in zip(("ada", "ben"), found)]
+    return [each.students for each in misunderstandings(EXERCISE, roll)]
+
+
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_a_mistake_is_one_whatever_line_name_or_number_its_sentence_has(
+    pair: tuple[str, str],
+) -> None:
+    assert mistakes_of(pair) == [("ada", "ben")]
+
+
+@pytest.mark.parametrize("pair", APART.values(), ids=APART)
+def test_mistakes_that_differ_stay_apart(pair: tuple[str, str]) -> None:
+    assert mistakes_of(pair) == []
+
+
+def test_the_sentence_and_the_code_of_a_mistake_are_of_one_student() -> None:
+    sentences = {"ab": ALIKE["another line"][0], "ba": ALIKE["another line"][1]}
+    roll = [
+        verdict(name, softmax=Finding(Outcome.RAISED, words)) for name, words in sentences.items()
+    ]
+    (found,) = misunderstandings(EXERCISE, roll)
+    assert found.sentence == sentences[found.example]
+
+
+def test_a_sentence_that_was_made_to_be_slow_is_not() -> None:
+    begun = time.process_time()
+    for piece in ("KeyError: ", "`a` (", "line 1", "a number, ", "parameters ("):
+        of_any_hand_in(piece * 100_000)
+    assert time.process_time() - begun < 1.0
 
 
 def test_what_is_vague_not_written_or_too_slow_is_no_mistake_of_the_class() -> None:

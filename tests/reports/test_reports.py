@@ -278,7 +278,7 @@ def test_the_summary_names_who_is_not_judged_and_leaves_them_out_of_the_median()
         EXERCISE, [verdict("anna"), verdict("ben", {1: Outcome.INFRASTRUCTURE})]
     )
     assert sentences[0].startswith("1 student graded, 1 with full points; the median is 22 of 22")
-    assert sentences[1].startswith("Not judged, through a fault of ours: ben.")
+    assert sentences[1].startswith("Not judged: ben. Grade again.")
     assert len(sentences) == 2
 
 
@@ -766,6 +766,25 @@ def test_one_cause_that_stops_every_step_is_told_once() -> None:
     assert text.count("The same as at step 1.") == 10
 
 
+def test_a_page_claims_only_what_was_done() -> None:
+    ours = Outcome.INFRASTRUCTURE
+    every = verdict(wrong=dict.fromkeys(range(1, 12), ours), chain=ChainVerdict(ours))
+    some = verdict(wrong={2: ours}, chain=ChainVerdict(ours))
+    alone = verdict(chain=ChainVerdict(Outcome.PASSED, asked=False))
+    for judged, yes, no in (
+        (every, "Your work is not judged yet.", "Each step is judged alone"),
+        (some, "Part of your work is not judged yet.", "Each step is judged alone"),
+        (alone, "Each step is judged alone", "run end to end"),
+        (verdict(), "Then your own steps are run end to end.", "not judged yet"),
+    ):
+        for said in (feedback_page(EXERCISE, judged), feedback_text(EXERCISE, judged)):
+            words = " ".join(said.split())
+            assert yes in words and no not in words
+    left_out = replace(verdict(), remarks=("`if x` raises SyntaxError.",))
+    assert "take no points" in (page := feedback_page(EXERCISE, left_out))
+    assert "These cost no points" not in page
+
+
 def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
     reason = Finding(Outcome.REJECTED, "Line 14 is not valid Python.", look="Look at line 14.")
     judged = verdict(
@@ -777,7 +796,7 @@ def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
     assert text.count("Line 14 is not valid Python.") == 1
     assert "Step by step" not in text
     row = next(line for line in printed([judged], 120).splitlines() if line.startswith("anna"))
-    assert " 0/22 Line 14 is not valid Python." in row
+    assert " ?/22 Line 14 is not valid Python." in row
 
 
 def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:

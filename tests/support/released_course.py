@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 from autograder.course.assignment_release import release
 from autograder.course.creation import Course, create_course
 from autograder.grading.journal import JOURNAL
-from autograder.grading.output_folder import OWNER, input_secret
+from autograder.grading.output_folder import input_secret
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
@@ -75,16 +74,7 @@ def graded_course(folder: Path, *named: str) -> Course:
         assert run.returncode == 0, run.stdout + run.stderr
 
     made = built_once("-".join(("graded", NAME, *named)), make)
-    course = copied(Course(made / "course", ROOT / "solutions", (NAME,)), folder)
-    results_taken_over(course)
-    return course
-
-
-def results_taken_over(course: Course) -> None:
-    """Say that the results in a course that was copied are its own."""
-    for owner in course.directory.glob(f"graded/*/{OWNER}"):
-        facts = json.loads(owner.read_text()) | {"class": str(course.directory.resolve())}
-        owner.write_text(json.dumps(facts, indent=2) + "\n")
+    return copied(Course(made / "course", ROOT / "solutions", (NAME,)), folder)
 
 
 def copied(course: Course, target: Path) -> Course:
