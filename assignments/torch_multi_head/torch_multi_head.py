@@ -29,7 +29,7 @@
 #
 # **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
-# | name | axis | by hand | in the first checks | Transformer | GPT-2 small | ViT-B/16 |
+# | name | axis | by hand | in most examples | Transformer | GPT-2 small | ViT-B/16 |
 # |---|---|---|---|---|---|---|
 # | `B` | batch: how many sequences at once | 1 | 3 | any | any | any |
 # | `S` | sequence: how many tokens in each | 7 | 5 | any | up to 1024 | 197 |

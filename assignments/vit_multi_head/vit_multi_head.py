@@ -31,7 +31,7 @@
 #
 # **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
-# | name | axis | by hand | in the first checks | ViT-B/16 | ViT-L/16 | GPT-2 small |
+# | name | axis | by hand | in most examples | ViT-B/16 | ViT-L/16 | GPT-2 small |
 # |---|---|---|---|---|---|---|
 # | `B` | batch: how many images at once | 1 | 3 | any | any | any |
 # | `N` | tokens: how many in each image, the patches and the class token | 5 | 5 | 197 | 197 | up to 1024 |
