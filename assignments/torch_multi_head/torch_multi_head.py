@@ -14,7 +14,7 @@
 #
 # Several heads cost no more weights than one that is as wide as all of them together.
 #
-# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadAttention`. Get each step right before you go on.
+# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. At the end the steps become a class, `MultiHeadAttention`. Get each step right before you go on.
 #
 # **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. In GPT-2 and in a Vision Transformer (ViT), a norm before each part brings the numbers of each token to the same spread:
 #
@@ -29,7 +29,7 @@
 #
 # **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
-# | name | axis | by hand | in the first checks | Transformer | GPT-2 small | ViT-B/16 |
+# | name | axis | by hand | in most examples | Transformer | GPT-2 small | ViT-B/16 |
 # |---|---|---|---|---|---|---|
 # | `B` | batch: how many sequences at once | 1 | 3 | any | any | any |
 # | `S` | sequence: how many tokens in each | 7 | 5 | any | up to 1024 | 197 |

@@ -10,7 +10,7 @@
 #
 # This is the same layer as in NumPy, now as a PyTorch module. Its weights are parameters that an optimizer can train, and one linear layer makes queries, keys and values at once.
 #
-# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `SingleHeadAttention`.
+# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. At the end the steps become a class, `SingleHeadAttention`.
 #
 # **Where the layer stands.** A transformer is a stack of blocks. In each, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. Each part adds its result to what came in. What runs through is the **residual stream**:
 #
@@ -167,7 +167,7 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both are large in the same places: such tokens are related.
+# Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both have large numbers of the same sign in the same places: such tokens are related.
 #
 # ```
 #          x                        (B, S, C)
@@ -221,7 +221,7 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 4. Scaling
 #
-# Scores are sums, and a sum of more terms spreads wider. A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Large scores make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
+# Scores are sums, and a sum of more terms spreads wider. A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Scores that lie far apart make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
 #
 # ```
 #          x                        (B, S, C)
@@ -555,7 +555,7 @@ class SingleHeadAttention(nn.Module):
 #
 # **After the check.** What if you took the root of the hidden size, 12, instead?
 #
-# All scores would be too small, and the shares too much alike. “cat” would get 0.31 of the attention of “it” in place of 0.51.
+# All scores would be too close to 0, and the shares too much alike. “cat” would get 0.31 of the attention of “it” in place of 0.51.
 #
 # ### 5. Attention weights
 #

@@ -42,10 +42,12 @@ steps: work in one of the two. The letters in the shapes are explained at the to
 - In the notebook: run the cell of a step, then the check under it.
 - In a terminal, in this folder: `attn check {exercise.steps[0].name}` for one step,
   `attn check` for all of them.
-- Each step is checked alone, so a mistake in one does not spoil the next.
+- Each step is checked on its own inputs. One that calls a step that is wrong waits for it:
+  mend that one first.
 
 {IN_A_COURSE} The hidden graders run after you hand in, on other
-inputs of the same kind.
+inputs of the same kind. There, a step that calls a wrong one is judged with a right one
+in its place, so one mistake costs one step.
 
 ## How to hand in
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, read_exercise
+from autograder.model.machine_fault import requirement_of
 from autograder.sandbox.package_folders import location
 from autograder.sandbox.remedies import remedy
 
@@ -50,10 +51,13 @@ def installation(folder: Path) -> tuple[Part, ...]:
         _package("numpy", LEARNING, "every exercise", "pip install numpy"),
         _package("pytest", LEARNING, "the checks", "pip install pytest"),
         *_disk(folder),
-        _package("torch", TORCH, _for_torch(folder), "pip install torch"),
+        _package("torch", TORCH, _for_torch(folder), f"pip install {requirement_of('torch')}"),
         _package("jupyterlab", COURSE, "the notebooks", "pip install jupyterlab"),
         _package(
-            "nbgrader", COURSE, "a course with nbgrader", "pip install 'attention-kit[course]'"
+            "nbgrader",
+            COURSE,
+            "a course with nbgrader",
+            f"pip install {requirement_of('nbgrader')}",
         ),
         *((_libseccomp(),) if linux else ()),
     )

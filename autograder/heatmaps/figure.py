@@ -56,7 +56,7 @@ def _matplotlib(path: Path) -> Any:
         raise KitError(
             "matplotlib, which draws pictures into files, is not installed",
             place=str(path),
-            cure='python -m pip install "attention-kit[pictures]"; '
+            cure="python -m pip install matplotlib; "
             "pictures in the terminal and in the notebook do not need it",
         ) from None
     return matplotlib

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from autograder.judging.diagnosis import PLACE, place_in
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
+from autograder.model.symbols import UNWRITTEN
 from autograder.model.verdict import Finding, Outcome
 
 PASSING = "Each step that your layer calls passes its own check."
 
 
-def of_step(finding: Finding, step: str, seen: Finding, method: str) -> Finding:
-    """Return a finding on a layer that calls a step which is wrong, in the words of that step."""
-    fact = f"`{method}` calls your `{step}`, which does not pass its own check."
-    look = f"Look there first. {seen.fact} {seen.look}".strip()
-    told = reworded(finding, fact, look)
-    return replace(told, right="", misconception=seen.misconception)
+@dataclass(frozen=True)
+class WrongStep:
+    """A step that does not pass its own check: its name, its number (from 1), what that says."""
+
+    name: str
+    number: int
+    seen: Finding
+
+
+def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
+    """Return a finding on code that calls a step which is wrong: it waits for that step.
+
+    Whether the code itself is right cannot be known before, since what it gets is not.
+    """
+    unwritten = wrong.seen.outcome is Outcome.NOT_WRITTEN
+    state = UNWRITTEN if unwritten else "does not pass its own check"
+    fact = f"`{caller}` calls your `{wrong.name}`, which {state}. "
+    fact += f"So this step waits for step {wrong.number}."
+    own = "" if unwritten else f" {wrong.seen.fact} {wrong.seen.look}"
+    told = reworded(finding, fact, f"Look there first.{own}".strip())
+    misconception = wrong.seen.misconception
+    return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)
 
 
 def reworded(finding: Finding, fact: str, look: str) -> Finding:

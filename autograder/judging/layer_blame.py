@@ -1,7 +1,8 @@
 """Which of a learner's steps, or which call of one, makes the learner's layer wrong.
 
-A step is blamed for its own checks alone. Where all pass, the calls that the layer makes are
-compared with the right ones, and the first is told that cures the layer when it is answered right.
+A step is blamed for its own checks alone, and whatever calls one that fails them waits for it.
+Where all steps that a layer calls pass, its calls are compared with the right ones, and the first
+is told that cures the layer when it is answered right.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import numpy as np
 from autograder.judging.asking import AskedExample, ask_example, is_asked_after, settled
 from autograder.judging.beyond_values import ADDED_FACT
 from autograder.judging.blame_findings import (
+    WrongStep,
     in_one_place,
-    of_step,
     placed_call,
     reworded,
+    waiting,
     without_name,
     without_way_back,
 )
@@ -41,6 +43,7 @@ from autograder.model.request import Failed, Reply, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
+_MAY_WAIT = (*_TOLD, Outcome.NOT_WRITTEN)
 _SECONDS = 3.0  # that may be spent on one layer; the code runs once more for each idea
 
 
@@ -63,7 +66,7 @@ class LayerBlame:
     _end: float = math.inf
 
     def told(self, asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
-        """Return the answered examples of a layer with what is at fault; a function's as it is."""
+        """Return the answered examples with what is at fault: an earlier step, or a call."""
         self._end = time.monotonic() + _SECONDS
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
             return tuple(replace(each, finding=self._told_in_time(each)) for each in asked)
@@ -77,16 +80,21 @@ class LayerBlame:
 
     def _told(self, asked: AskedExample) -> Finding | None:
         finding, example = asked.finding, asked.example
-        if finding is None or finding.outcome not in _TOLD or example.request.method is None:
+        if finding is None or finding.outcome not in _MAY_WAIT:
             return finding
-        method = example.request.method or "__init__"
-        finding = self._of_class(finding, asked)
         plain = _plainly(example)
         recorder = self._recorder({})
         reply = self._asked(plain, recorder)
-        wrong = self._wrong_step(recorder.reached)
+        wrong = self._wrong_step(recorder.reached, before=example.step)
+        if example.request.method is None:
+            return waiting(finding, wrong, example.step) if wrong else finding
+        method = example.request.method or "__init__"
+        if finding.outcome in _TOLD:
+            finding = self._of_class(finding, asked)
         if wrong:
-            return of_step(finding, *wrong, method)
+            return waiting(finding, wrong, method)
+        if finding.outcome not in _TOLD:
+            return finding
         step = _step_of(example, finding.misconception)
         if judge(plain.expectation, plain.request, reply, ()):
             if _has_right_values(plain, reply):
@@ -161,15 +169,15 @@ class LayerBlame:
         reply = self._asked(example, self._recorder({number: stand_in}))
         return judge(example.expectation, example.request, reply, ()) is None
 
-    def _wrong_step(self, reached: set[str]) -> tuple[str, Finding] | None:
-        """Return the first step that was called and fails its own check, and what that says."""
-        steps = dict.fromkeys(each.step for each in self.examples if each.step in reached)
-        for name in steps:
-            if name not in self._known:
+    def _wrong_step(self, reached: set[str], before: str) -> WrongStep | None:
+        """Return the first step `before` another that was called and fails its own check."""
+        for number, name in enumerate(dict.fromkeys(each.step for each in self.examples), start=1):
+            if name == before:
+                break
+            if name in reached and name not in self._known:
                 self._known[name] = self._own_finding(name)
-            finding = self._known[name]
-            if finding:
-                return name, finding
+            if name in reached and (finding := self._known[name]):
+                return WrongStep(name, number, finding)
         return None
 
     def _own_finding(self, name: str) -> Finding | None:

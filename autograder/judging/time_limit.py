@@ -121,7 +121,7 @@ class Watchdog:
             time.sleep(TICK / 10)
 
 
-Tell = Callable[[FrameType, float], None]
+LastWords = Callable[[FrameType, float], None]
 
 
 class GuestWatchdog(Watchdog):
@@ -130,7 +130,7 @@ class GuestWatchdog(Watchdog):
     Code that cannot be interrupted is told of once, and tried again.
     """
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: LastWords) -> None:
         self._told = False
         self._before: Any = None
         self._tell = tell
@@ -167,7 +167,7 @@ class GuestWatchdog(Watchdog):
 
 
 @contextlib.contextmanager
-def limited(seconds: float, tell: Tell) -> Iterator[None]:
+def limited(seconds: float, tell: LastWords) -> Iterator[None]:
     """Raise `StillRunning` in the body after `seconds` of processor time, in the main thread.
 
     Elsewhere there is no limit: only the main thread can be interrupted. `tell` is called for code
@@ -179,5 +179,5 @@ def limited(seconds: float, tell: Tell) -> Iterator[None]:
 
 
 @cache
-def _guest(tell: Tell) -> GuestWatchdog:
+def _guest(tell: LastWords) -> GuestWatchdog:
     return GuestWatchdog(tell)

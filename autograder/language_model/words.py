@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from autograder.language_model.character_model import LAYERS, read_model
+from autograder.language_model.character_model import CONTEXT, LAYERS, read_model
 from autograder.language_model.mistake_costs import MeasuredCosts, MistakeCost
-from autograder.language_model.writing import TextLoss
+from autograder.language_model.writing import WINDOWS, TextLoss
 
 SHOWN = 3  # mistakes, where none was met
 BEFORE = (
@@ -34,7 +34,11 @@ def mistake_words(costs: MeasuredCosts | None, met: Iterable[str]) -> Iterator[t
     if costs is None:
         return
     found = costs.of(met)
-    yield (MET if found else OTHERS,)
+    measured = (
+        f"The losses here are measured on {WINDOWS * CONTEXT:,} characters. There, a right layer "
+        f"has a loss of {costs.right:.2f}."
+    )
+    yield (MET if found else OTHERS, measured)
     for cost in found or costs.dearest(SHOWN):
         yield (f"“{cost.words}”", *_cost_lines(cost, costs.right))
 

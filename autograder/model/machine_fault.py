@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
+from importlib import metadata
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -45,16 +47,6 @@ _LIMITS = {
     ),
 }
 _OF_A_LIMIT = ("failed to map segment", "cannot allocate memory", "Cannot allocate memory")
-# The extra of the kit that brings a package; any other package is installed by its own name.
-_EXTRAS = {
-    "course": "nbgrader sqlalchemy alembic jupyter_core jupyterlab traitlets nbconvert bleach "
-    "jinja2 pyseccomp",
-    "author": "nbformat packaging setuptools tomli_w",
-    "torch": "torch",
-    "pictures": "matplotlib",
-    "cluster": "distributed dask",
-}
-_EXTRA_OF = {name: extra for extra, names in _EXTRAS.items() for name in names.split()}
 
 
 def fault_of(error: BaseException) -> KitError | None:
@@ -122,13 +114,25 @@ def _not_importable(error: ImportError) -> KitError | None:
             place=str(error.path or sys.prefix),
             cure=f"reinstall it (`{sys.executable} -m pip install --force-reinstall {name}`)",
         )
-    extra = _EXTRA_OF.get(name)
-    wanted = f"'attention-kit[{extra}]'" if extra else name
     return KitError(
         f"{name} is not installed for this Python, but this command needs it",
         place=sys.executable,
-        cure=f"install it: `{sys.executable} -m pip install {wanted}`",
+        cure=f"install it: `{sys.executable} -m pip install {requirement_of(name)}`",
     )
+
+
+def requirement_of(name: str) -> str:
+    """Return what to type after `pip install` for a package: in the version that the kit needs.
+
+    The kit itself is in no index of packages, so its extras cannot be installed by name.
+    """
+    try:
+        needed = metadata.requires("attention-kit") or ()
+    except metadata.PackageNotFoundError:
+        needed = ()
+    own = re.compile(rf"{re.escape(name).replace('_', '[-_]')}\b(?![-_.\[])[^;]*", re.IGNORECASE)
+    found = [match[0].strip() for match in map(own.match, needed) if match]
+    return f"'{found[0]}'" if found else name
 
 
 def _first_line(error: ImportError) -> str:

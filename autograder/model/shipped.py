@@ -21,7 +21,7 @@ def shipped() -> Path:
     raise KitError(
         "this installation has no exercises in it",
         place=str(PACKAGE),
-        cure="install the kit again: python -m pip install --force-reinstall attention-kit",
+        cure="install the kit again, as you did the first time, and add `--force-reinstall` to pip",
     )
 
 

@@ -65,6 +65,9 @@ MARKS: dict[Outcome, Mark] = {
     Outcome.INFRASTRUCTURE: Mark(
         "?", "not judged yet", f"This step is not judged yet. {OUR_FAULT}"
     ),
+    Outcome.WAITS: Mark(
+        "…", "waits for an earlier step", "This step calls an earlier one that is not right yet."
+    ),
 }
 
 # A step that is not written, whose points come from a right layer that does its work.
@@ -81,6 +84,7 @@ KEY: dict[str, str] = {
     WRONG: "wrong",
     "!": "error",
     ABSENT: "not written",
+    "…": "waits for an earlier step",
     "∞": "too slow",
     "☠": "crashed, or out of memory or output",
     "⊘": "not accepted",

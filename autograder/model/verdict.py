@@ -36,6 +36,9 @@ class Outcome(enum.StrEnum):
     PROTOCOL = "protocol"
     REJECTED = "rejected"
     INFRASTRUCTURE = "infrastructure"
+    # At home only: the step calls an earlier one that is wrong. In grading, it is judged with the
+    # reference's answers in place of that one.
+    WAITS = "waits"
 
 
 # How a step ends that was not judged.
@@ -101,10 +104,11 @@ class Evidence:
 def telling(findings: Sequence[Finding | None]) -> int | None:
     """Return the place of the finding to read first, or None when there is no finding.
 
-    It is the first that is named, else the first that says more than that numbers differ.
+    It is the first that is named, else the first that says more than that numbers differ. What
+    only waits for another step comes last.
     """
     ranks = {
-        place: (finding.misconception is None, finding.vague)
+        place: (finding.outcome is Outcome.WAITS, finding.misconception is None, finding.vague)
         for place, finding in enumerate(findings)
         if finding
     }

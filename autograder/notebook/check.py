@@ -23,6 +23,7 @@ from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
 from autograder.model.request import Respondent
+from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
 from autograder.notebook.called_step import called_step
 from autograder.notebook.closing_cell import finish_of, show_finish, waiting_words
@@ -65,8 +66,9 @@ class NotRightYet(Exception):
         # IPython shows this instead of a traceback into our own code.
         if not _watched():
             return [part for line in str(self).splitlines() for part in _folded(line)]
-        unwritten = self.report.verdict.outcome is Outcome.NOT_WRITTEN
-        return [f"{self.report.step.name}: not {'written' if unwritten else 'right'} yet"]
+        states = {Outcome.NOT_WRITTEN: "not written yet", Outcome.WAITS: mark(Outcome.WAITS).words}
+        state = states.get(self.report.verdict.outcome, "not right yet")
+        return [f"{self.report.step.name}: {state}"]
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,10 @@ def _broken(verdict: Verdict, broken: int) -> str:
     right = [n for n, s in enumerate(verdict.steps, start=1) if s.outcome is Outcome.PASSED]
     before = [n for n in right if n < broken]
     after = [n for n in right if n > broken]
+    first = first_missed(verdict)
+    if 0 < first < broken:  # joined, its fault does not show before
+        end = f"joined end to end, the first difference shows at step {broken}"
+        return f"Step {first}, judged alone, is not right yet, so look there first; {end}."
     if broken in right:
         return (
             f"{_sentence(_are(before + [broken]))} right alone; joined, the first difference "

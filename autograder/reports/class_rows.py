@@ -22,7 +22,7 @@ from autograder.reports.misunderstandings import Misunderstanding, has_unnamed_m
 from autograder.reports.shown_students import ShownStudent
 
 # The class of a cell, by its sign: short, since a large class has many thousand cells.
-KINDS = dict(zip(KEY, ("r", "l", "w", "e", "a", "t", "c", "j", "q"), strict=True))
+KINDS = dict(zip(KEY, ("r", "l", "w", "e", "a", "o", "t", "c", "j", "q"), strict=True))
 UNNAMED = "u"
 
 

@@ -12,7 +12,7 @@ import json
 import types
 from typing import Any, get_args, get_origin, get_type_hints
 
-from autograder.model.verdict import FORMAT_VERSION, LEFT_OUT, Verdict
+from autograder.model.verdict import FORMAT_VERSION, LEFT_OUT, Outcome, Verdict
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -59,7 +59,8 @@ def _schema(declared: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if declared in _PLAIN:
         return {"type": _PLAIN[declared]}
     if issubclass(declared, enum.StrEnum):
-        return {"enum": [each.value for each in declared]}
+        # What is only said at home is in no verdict file.
+        return {"enum": [each.value for each in declared if each is not Outcome.WAITS]}
     if declared.__name__ not in definitions:
         definitions[declared.__name__] = {}  # it may hold itself
         definitions[declared.__name__] = _object(declared, definitions)

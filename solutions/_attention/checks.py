@@ -195,7 +195,8 @@ class LayerChecks:
             layer = self.loaded(student, draw).cast(dtype)
             layer.call("forward", draw(self.x), **options).agrees()
 
-        title = f"the layer works in {', '.join(dtypes[:-1])} and {dtypes[-1]} too"
+        listed = " and ".join(filter(None, (", ".join(dtypes[:-1]), dtypes[-1])))
+        title = f"the layer works in {listed} too"
         return _check(check, self.step, title, (pytest.mark.parametrize("dtype", dtypes),))
 
     def end_to_end(self):

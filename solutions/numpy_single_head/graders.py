@@ -97,7 +97,7 @@ def test_weights_differ_from_call_to_call(student, draw):
 
 
 @pytest.mark.step("project_qkv")
-@PUBLIC
+@PUBLIC(S=5)
 @SIZES
 def test_projection_values(student, draw):
     """queries, keys and values, in this order"""

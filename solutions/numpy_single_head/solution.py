@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In a sequence, the meaning of one token depends on the others. In “the cat slept because it was tired”, the word “it” alone says little. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from nothing but matrix products.
+# In a sequence, the meaning of one token depends on the others. In “the cat slept because it was tired”, the word “it” alone says little. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask.
 #
-# You build it in small steps. Each step is one function, with a check on its own inputs, so an error in one does not spoil the next. Write them in order: a later step may call an earlier one. At the end the steps become a class, `SingleHeadAttention`. Get each step right before you go on.
+# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. So write them in order. At the end the steps become a class, `SingleHeadAttention`. Get each step right before you go on.
 #
 # **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
 #
@@ -18,13 +18,13 @@
 #
 # **The shapes.** Letters name the axes of every array, and the same letters stand in the signatures:
 #
-# | letter | axis | in the checks | typical | GPT-2 small | ViT-Base |
+# | letter | axis | for example | typical | GPT-2 small | ViT-Base |
 # |---|---|---|---|---|---|
-# | `B` | batch: how many sequences at once | 2 to 4 | 32 | any | any |
-# | `S` | sequence: how many tokens in each | 3 to 10 | 128 | up to 1024 | 197 |
-# | `D` | embedding: how many numbers describe one token | 3 to 64 | 512 | 768 | 768 |
+# | `B` | batch: how many sequences at once | 2 | 32 | any | any |
+# | `S` | sequence: how many tokens in each | 5 | 128 | up to 1024 | 197 |
+# | `D` | embedding: how many numbers describe one token | 8 | 512 | 768 | 768 |
 #
-# The input `x` is `(B, S, D)`: embeddings as floating-point numbers, with the positions already added. So each row tells what a token means and where it stands. It comes from the embedding layer or from the block before. `B` stands first because the sequences have nothing to do with each other.
+# The input `x` is `(B, S, D)`: embeddings as floating-point numbers. It comes from the embedding layer or from the block before. A model adds the positions first, so that each row tells what a token means and where it stands. (The sentence below does without them.) `B` stands first because the sequences have nothing to do with each other.
 #
 # **A sentence to follow.** In each step you first do the sums by hand, for one sentence of 7 tokens. Every word has three numbers, so $(B, S, D) = (1, 7, 3)$. They say how much a word is a thing, how much it happens, and how much it leans on other words:
 #
@@ -226,7 +226,7 @@ def project_qkv(
 # %% [markdown]
 # ## 4. Attention scores
 #
-# Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both are large in the same places: such tokens are related.
+# Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both have large numbers of the same sign in the same places: such tokens are related.
 #
 # ```
 # {{ diagram }}
@@ -277,7 +277,7 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 5. Scaling
 #
-# Scores are sums, and a sum of more terms spreads wider. A dot product adds up $D$ products, so its standard deviation grows like $\sqrt{D}$. Large scores make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
+# Scores are sums, and a sum of more terms spreads wider. A dot product adds up $D$ products, so its standard deviation grows like $\sqrt{D}$. Scores that lie far apart make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
 #
 # ```
 # {{ diagram }}
@@ -293,7 +293,7 @@ def compute_attention_scores(
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{D}}$$
 #
-# The shape stays `(B, S, S)`. Every score becomes smaller by the same factor, so the best key for a query stays the best.
+# The shape stays `(B, S, S)`. Every score is divided by the same number, so the best key for a query stays the best.
 #
 # <details>
 # <summary><b>Before you code.</b> The numbers of queries and keys have a standard deviation of 1. How wide do dot products spread for $D = 64$?</summary>

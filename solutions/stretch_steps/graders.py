@@ -87,7 +87,7 @@ def test_any_mask_is_applied(student, draw):
 
 
 @pytest.mark.step("project_two_sequences")
-@PUBLIC
+@PUBLIC(B=7)
 @SEQUENCES
 def test_projection_values(student, draw):
     """queries from x, keys and values from the context"""
@@ -97,7 +97,7 @@ def test_projection_values(student, draw):
 
 
 @pytest.mark.step("project_two_sequences")
-@PUBLIC
+@PUBLIC(B=7)
 @checks.BARE
 def test_projection_without_bias(student, draw):
     """the same, with layers that were made without a bias"""
@@ -168,11 +168,10 @@ def test_layer_gradients(student, draw):
 
 
 @pytest.mark.step("CrossAttention")
-@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
-def test_layer_in_other_precisions(student, draw, dtype):
-    """the layer works in float64 and bfloat16 too"""
+def test_layer_in_other_precisions(student, draw):
+    """the layer works in float64 too"""
     x, context = draw("B S C"), draw("B T E")
-    loaded = layer.loaded(student, draw).cast(dtype)
+    loaded = layer.loaded(student, draw).cast("float64")
     loaded.call("forward", x, context, lengths(draw)).agrees()
 
 

@@ -56,7 +56,7 @@ test_projections_without_bias = layer.projections_without_bias(PUBLIC)
 
 
 @pytest.mark.step("split_heads")
-@PUBLIC
+@PUBLIC(B=6)
 @SIZES
 def test_split_values(student, draw):
     """queries, keys and values, in this order, the heads side by side"""
@@ -68,7 +68,7 @@ test_scores_of_equal_sizes = steps.scores_of_equal_sizes(
     PUBLIC(B=3, S=3, heads=3, head_dim=3), SQUARE
 )
 test_scaled_values = steps.scaled_values(PUBLIC(head_dim=6), WIDTHS)
-test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(heads=3, head_dim=11))
+test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(heads=4, head_dim=11))
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
 test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
 test_merged_values = steps.merged_values(PUBLIC, SIZES)
@@ -128,8 +128,8 @@ test_causal_layer_is_off_by_default = causal_layer.values(
 )
 test_causal_layer_without_bias = causal_layer.without_bias(checks.BARE, PUBLIC, causal=True)
 test_causal_layer_gradients = causal_layer.gradients(options=(True,))
-# Not float16: -1e9 is a right choice in the other precisions and does not fit into that one.
-test_causal_layer_in_other_precisions = causal_layer.in_other_precisions(
-    "float64", "bfloat16", causal=True
-)
+# No half precision: a mask in float32, as PyTorch's own documentation writes it, is a right one.
+test_causal_layer_in_other_precisions = pytest.mark.stays(
+    "a mask of a fixed dtype is told by this title, before the standing checks are asked"
+)(causal_layer.in_other_precisions("float64", causal=True))
 test_the_steps_end_to_end = layer.end_to_end()

@@ -526,17 +526,6 @@ class CausalMultiHeadAttention:
         return (scores - (~visible).to(scores.dtype) * math.inf).softmax(dim=-1)
 
     @_causal
-    def mask_in_single_precision(scores, visible):
-        """Your masked scores turn into float32, whatever the layer's precision.
-
-        A mask made without a dtype is float32, and adding it turns bfloat16 scores into float32
-        too. Where could the mask get the dtype of the scores?
-        """
-        return (scores + torch.zeros(visible.shape).masked_fill(~visible, -math.inf)).softmax(
-            dim=-1
-        )
-
-    @_causal
     def mask_of_a_fixed_length(scores, visible):
         """Your mask is made once for a few tokens, and does not fit a longer sequence.
 

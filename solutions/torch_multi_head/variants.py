@@ -202,7 +202,10 @@ class DoublePrecision(shared.DoublePrecision):
 
 
 class SoftmaxByHand(shared.SoftmaxByHand):
-    """The softmax written out, shifted by the largest score that a token may see."""
+    """The softmax written out, shifted by the largest score that a token may see.
+
+    The mask is added, as in PyTorch's own documentation.
+    """
 
     class MultiHeadAttention(_Layers):
         def forward(self, x):
@@ -219,7 +222,7 @@ class SoftmaxByHand(shared.SoftmaxByHand):
             Q, K, V = self.Wqkv(x).reshape(B, S, 3, self.num_heads, -1).transpose(1, 3).unbind(2)
             scores = Q @ K.transpose(2, 3) / K.shape[3] ** 0.5
             if causal:
-                scores = scores.masked_fill(torch.ones(S, S).triu(1).bool(), -torch.inf)
+                scores = scores + torch.triu(torch.full((S, S), -torch.inf), 1)
             shares = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
             weights = shares / shares.sum(dim=-1, keepdim=True)
             return self.Wo(torch.swapaxes(weights @ V, 1, 2).reshape(B, S, C))

@@ -54,7 +54,7 @@ def test_uneven_projection_sizes(student, draw):
 
 
 @pytest.mark.step("project_qkv")
-@PUBLIC
+@PUBLIC(B=4)
 @SIZES
 def test_projection_values(student, draw):
     """queries, keys and values, in this order"""
@@ -62,7 +62,7 @@ def test_projection_values(student, draw):
 
 
 @pytest.mark.step("project_qkv")
-@PUBLIC
+@PUBLIC(B=4)
 @checks.BARE
 def test_projection_without_bias(student, draw):
     """the same, with a layer that was made without a bias"""

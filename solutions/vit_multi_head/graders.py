@@ -51,7 +51,7 @@ def test_projection_sizes(student, draw):
 
 
 @pytest.mark.step("project_qkv")
-@PUBLIC
+@PUBLIC(B=6)
 @SIZES
 def test_projection_values(student, draw):
     """queries, keys and values, in this order"""

@@ -5,7 +5,7 @@
 #
 # **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one patch, it takes from the others. With several heads, it has a row of shares in each. So the class token can ask in one head what stands out, and in another what is at the bottom.
 #
-# You build it in small steps. Each step is one function, checked on its own, so an error in one does not spoil the next. At the end the steps become a class, `MultiHeadSelfAttention`. Get each step right before you go on.
+# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. At the end the steps become a class, `MultiHeadSelfAttention`. Get each step right before you go on.
 #
 # **Where the layer stands.** A linear layer turns the pixels of each patch into a token. The class token, which is learned, comes in front. Positions are added, and then follows a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. A norm before each part brings the numbers of each token to the same spread:
 #
@@ -24,7 +24,7 @@
 #
 # **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
 #
-# | name | axis | by hand | in the first checks | ViT-B/16 | ViT-L/16 | GPT-2 small |
+# | name | axis | by hand | in most examples | ViT-B/16 | ViT-L/16 | GPT-2 small |
 # |---|---|---|---|---|---|---|
 # | `B` | batch: how many images at once | 1 | 3 | any | any | any |
 # | `N` | tokens: how many in each image, the patches and the class token | 5 | 5 | 197 | 197 | up to 1024 |

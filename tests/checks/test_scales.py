@@ -10,10 +10,12 @@ import math
 from collections.abc import Mapping
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import Example, read_examples
+from autograder.judging.expectation import Agrees
 from support.learner_workspace import ROOT
 
 # The step, what the width is, and where the sizes of the scale come from.
@@ -119,3 +121,36 @@ def test_sizes_that_make_two_scales_equal_are_seen() -> None:
     one = {"B": 3, "tokens": 5, "hidden": 8, "heads": 2, "width": 4}
     assert quarter in confused("torch_multi_head", [one])
     assert quarter not in confused("torch_multi_head", [one, {**one, "hidden": 12, "width": 6}])
+
+
+# With equal sizes, a wrong axis gives numbers of its own and no error: that is what these show.
+EQUAL_ON_PURPOSE = ("test_scores_of_equal_sizes", "test_hidden_values")
+
+
+def sizes_in(example: Example) -> dict[str, int]:
+    """The size of every axis that a result of the example has, by its letter, and their number."""
+    expectation = example.expectation
+    assert isinstance(expectation, Agrees)
+    results = expectation.expected if isinstance(expectation.expected, tuple) else ()
+    named = zip(expectation.form.axes, results or (expectation.expected,))
+    sizes = {
+        letter: size
+        for axes, array in named
+        if axes and isinstance(array, np.ndarray)
+        for letter, size in zip(axes.split(), array.shape)
+    }
+    return sizes | ({"results": len(results)} if results and sizes else {})
+
+
+@pytest.mark.parametrize("exercise", sorted(LAYERS))
+def test_no_axis_of_an_example_is_as_long_as_another_or_as_there_are_results(exercise: str) -> None:
+    """Otherwise one of them could be taken for the other, and the shape would not tell."""
+    found = [
+        (each.step, each.check, sizes_in(each))
+        for each in read_examples(ROOT / "assignments" / exercise)
+        if not each.check.startswith(STANDING)
+        and isinstance(each.expectation, Agrees)
+        and each.check not in EQUAL_ON_PURPOSE
+    ]
+    alike = [each for each in found if len(set(each[2].values())) < len(each[2])]
+    assert found and alike == []

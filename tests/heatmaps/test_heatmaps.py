@@ -357,7 +357,7 @@ def test_without_matplotlib_a_file_is_refused_with_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(KitError) as caught:
         save(tmp_path / "a.png", panels)
-    assert "attention-kit[pictures]" in caught.value.cure
+    assert "pip install matplotlib" in caught.value.cure
     assert list(tmp_path.iterdir()) == []
 
 

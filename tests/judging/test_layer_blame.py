@@ -8,6 +8,7 @@ from autograder.judging import layer_blame
 from autograder.judging.blame_findings import PASSING
 from autograder.judging.explanation import of_shapes
 from autograder.model.request import ExceptionReport
+from autograder.model.verdict import Finding, Outcome, telling
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
 from judging.judged_layer import HEADS, NUMPY, TORCH, VIT, exercise_of, judged, words
@@ -49,6 +50,46 @@ def test_a_step_that_fails_its_own_check_is_named_first(name: str, old: str, new
     told, step = words(name, (old, new)), STEPS[name, old, new]
     assert told.startswith(f"`forward` calls your `{step}`, which does not pass its own check.")
     assert "The fault is in" not in told
+
+
+def test_a_step_that_calls_a_wrong_one_waits_for_it_and_is_not_wrong() -> None:
+    """Its own code may be right: what it gets is not."""
+    wrong = ("exponentials.sum(axis=-1, keepdims=True)", "exponentials.sum(axis=-2, keepdims=True)")
+    assert judged(NUMPY, "softmax", wrong).outcome is Outcome.WRONG_VALUES
+    for step, caller in (
+        ("compute_attention_weights", "compute_attention_weights"),
+        ("SingleHeadAttention", "forward"),
+    ):
+        verdict = judged(NUMPY, step, wrong)
+        assert verdict.outcome is Outcome.WAITS and verdict.finding
+        assert verdict.finding.fact == (
+            f"`{caller}` calls your `softmax`, which does not pass its own check. "
+            "So this step waits for step 1."
+        )
+        assert verdict.finding.look.startswith("Look there first. ")
+
+
+def test_a_step_that_calls_one_that_is_not_written_waits_and_is_written_itself() -> None:
+    raises = '    raise NotImplementedError("softmax is not written yet")\n'
+    stub = ("    shifted = ", f"{raises}    shifted = ")
+    verdict = judged(NUMPY, "compute_attention_weights", stub)
+    assert verdict.outcome is Outcome.WAITS and verdict.finding
+    assert verdict.finding.message == (
+        "`compute_attention_weights` calls your `softmax`, which is not written yet. "
+        "So this step waits for step 1. Look there first."
+    )
+    assert judged(NUMPY, "softmax", stub).outcome is Outcome.NOT_WRITTEN
+
+
+def test_a_step_is_wrong_by_itself_where_all_that_it_calls_is_right() -> None:
+    wrong = ("return softmax(scores)", "return 2 * softmax(scores)")
+    verdict = judged(NUMPY, "compute_attention_weights", wrong)
+    assert verdict.outcome is Outcome.WRONG_VALUES
+
+
+def test_a_fault_in_a_check_that_calls_no_wrong_step_is_told_before_one_that_waits() -> None:
+    waits = Finding(Outcome.WAITS, "It waits.", misconception="a_name")
+    assert telling([waits, Finding(Outcome.WRONG_VALUES, "It is wrong.", vague=True)]) == 1
 
 
 CALLS = {

@@ -195,9 +195,12 @@ def test_the_mistakes_that_were_met_are_told_and_else_three_others() -> None:
     assert costs is not None
     met = costs.mistakes[0]
     head, (words, *_) = mistake_words(costs, [met.name, "nothing_known"])
-    assert head == (MET,) and words == f"“{met.words}”"
-    (others,), *told = mistake_words(costs, [])
+    assert head[0] == MET and words == f"“{met.words}”"
+    (others, measured), *told = mistake_words(costs, [])
     assert others == OTHERS and len(told) == 3
+    loss = measured_loss(layer(), seconds=60)
+    assert f"on {loss.characters:,} characters" in measured
+    assert f"a loss of {loss.nats:.2f}." in measured
     assert list(mistake_words(None, [met.name])) == []
 
 

@@ -175,6 +175,22 @@ BAD = {
 }
 
 
+def test_a_step_that_calls_a_wrong_one_waits_for_it_at_home(workspace: Path) -> None:
+    put(
+        workspace,
+        softmax="    return scores",
+        compute_attention_weights="    return softmax(scores)",
+    )
+    run = typed("check", "compute_attention_weights", folder=workspace)
+    assert run.code == NOT_ALL
+    assert "… compute_attention_weights (0/6)" in run.words
+    assert "… waits for an earlier step" in run.words and "✗" not in run.words
+    assert (
+        "`compute_attention_weights` calls your `softmax`, which does not pass its own check. So "
+        "this step waits for step 1. Look there first."
+    ) in " ".join(run.words.split())
+
+
 def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:
     limited(workspace, seconds_per_call=0.5)
     file = put(workspace, **BAD)
@@ -193,7 +209,7 @@ def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:
         "scale_scores": "raised",
         "create_causal_mask": "crashed",
         "apply_mask": "output_limit",
-        "compute_attention_weights": "timed_out",
+        "compute_attention_weights": "waits",
         "apply_attention": "timed_out",
         "project_output": None,
         "SingleHeadAttention": "not_written",

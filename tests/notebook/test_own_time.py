@@ -11,6 +11,7 @@ import statistics
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -156,3 +157,21 @@ def test_an_error_in_python_s_own_modules_is_told_by_the_learners_line(check: Ch
         return statistics.mean(words)
 
     assert "`return statistics.mean(words)`" in told(check, softmax)
+
+
+def test_in_a_notebook_too_a_step_waits_for_the_wrong_one_that_it_calls(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = types.ModuleType("cells")
+    monkeypatch.setitem(sys.modules, "cells", cells)
+    code = """
+def softmax(scores):
+    return scores
+
+def compute_attention_weights(scores):
+    return softmax(scores)
+"""
+    exec(code, vars(cells))
+    assert "✗" in told(check, cells.softmax)
+    text = told(check, cells.compute_attention_weights)
+    assert "So this step waits for step 1." in text and "✗" not in text, text

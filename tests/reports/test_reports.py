@@ -514,6 +514,12 @@ WRITTEN = {n: Outcome.NOT_WRITTEN for n in range(6, 12)}
             "at step 4, so look there first.",
         ),
         (
+            {1: QUERY_AXIS, 8: QUERY_AXIS},
+            breaks(8),
+            "Step 1, judged alone, is not right yet, so look there first; joined end to end, the "
+            "first difference shows at step 8.",
+        ),
+        (
             {1: QUERY_AXIS} | LATER,
             breaks(1),
             "Steps 2 to 4 are right given correct inputs; your chain breaks at step 1, so look "

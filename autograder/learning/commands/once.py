@@ -25,6 +25,7 @@ from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.screen import command, show_checkup
 from autograder.model.exercise import Exercise
+from autograder.model.machine_fault import requirement_of
 
 Confirm = Callable[[str], bool]  # asks a yes-or-no question
 WORK_FILES = {".ipynb": "in JupyterLab", ".py": "in your editor"}
@@ -48,7 +49,7 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
     if not importlib.util.find_spec("torch"):
         for exercise in created.workspace.exercises:
             if exercise.library == "torch":
-                needs = "needs PyTorch: python -m pip install 'attention-kit[torch]'"
+                needs = f"needs PyTorch: python -m pip install {requirement_of('torch')}"
                 console.print(Text(f"{exercise.name} {needs}"))
     console.print()
     current = current_exercise(created.workspace, progress)

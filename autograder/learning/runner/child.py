@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.machine_fault import requirement_of
 from autograder.model.parent_process import end_with_parent
 
 if TYPE_CHECKING:
@@ -114,12 +115,11 @@ def _ready(exercise: Exercise) -> Questions:
     try:
         importlib.import_module(exercise.library)
     except ImportError as error:
-        extra = "attention-kit[torch]" if exercise.library == "torch" else exercise.library
         raise KitError(
             f"{exercise.title} needs {exercise.library}, and this Python cannot import it "
             f"({type(error).__name__}: {error})",
             place=str(exercise.folder),
-            cure=f"run `python -m pip install '{extra}'` and check again",
+            cure=f"run `python -m pip install {requirement_of(exercise.library)}` and check again",
         ) from None
     for name in imports(exercise.library):
         with suppress(ImportError):

@@ -23,7 +23,7 @@ def printed_too_much(step: str, kilobytes: int, place: CodePlace = NOWHERE) -> F
 def calls_blocked(name: str) -> Finding:
     """Return the finding on a step that calls another step that does not return."""
     fact = f"It calls `{name}`, which does not return yet."
-    return Finding(Outcome.TIMED_OUT, fact, look=f"Correct `{name}` first, then check this again.")
+    return Finding(Outcome.WAITS, fact, look=f"Correct `{name}` first, then check this again.")
 
 
 def not_reached(seconds: float) -> Finding:
