@@ -280,7 +280,7 @@ SingleHeadAttention = Mine
         ),
         "a product of shapes that do not fit": Slip(
             "apply_attention",
-            "`\\*` multiplies number by number",
+            "multiplies (the two arguments )?number by number",
             "def apply_attention(attention_weights, values):\n"
             "    return attention_weights * values\n",
         ),
