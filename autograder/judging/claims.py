@@ -73,7 +73,7 @@ def _claims(
 ) -> Iterator[Claim]:
     if len(form.names) == 1:
         yield from about_type(returned, form)
-    given, wanted = arrays_of(returned, form), arrays_of(expected, form)
+    given, wanted = arrays_of(returned, form, expected), arrays_of(expected, form)
     if not all(isinstance(part, np.ndarray | float) for part in wanted):
         return
     arrays = [np.asarray(part) for part in wanted]

@@ -85,7 +85,9 @@ def test_scaled_scores_at_another_width(student, draw):
 
 
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
-test_weighted_sum_values = steps.weighted_sum_values(PUBLIC(N=3, head_dim=3), SQUARE, where=", in each head")
+test_weighted_sum_values = steps.weighted_sum_values(
+    PUBLIC(N=3, head_dim=3), SQUARE, where=", in each head"
+)
 test_merged_values = steps.merged_values(PUBLIC, SIZES)
 
 

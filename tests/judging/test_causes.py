@@ -92,6 +92,11 @@ WRONG = {
             "It overwrites argument number 1, .* The result is not as expected either",
             layer("x.data.add_(1e-2); return right(x)"),
         ),
+        "parts that do not come apart": Slip(
+            "project_qkv",
+            "3 tensors are expected.* for `queries`, `keys` and `values` along axis 2",
+            "def project_qkv(x, Wqkv):\n    return Wqkv(x).unflatten(-1, (3, -1))\n",
+        ),
         "a hook": Slip(
             LAYER,
             "Going forward, your layer is right",

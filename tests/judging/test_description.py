@@ -303,6 +303,27 @@ def test_results_that_have_changed_places_are_told() -> None:
     assert told == "`keys` holds what is expected for `queries`."
 
 
+def test_results_that_do_not_come_apart_are_told_by_their_axis_also_in_a_batch_of_three() -> None:
+    form = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3)
+    for batch in (2, 3):
+        expected = tuple(np.random.default_rng(13).random((3, batch, 4, 6)))
+        finding = diagnose(Returned(np.stack(expected, axis=2)), expected, form, ())
+        assert finding and f"an array of shape ({batch}, 4, 3, 6)" in finding.fact
+        assert finding.look == (
+            "Your array holds what is expected for `queries`, `keys` and `values` along axis 2. "
+            "Where does it come apart into these?"
+        )
+        other = diagnose(Returned(np.stack(expected, axis=2) + 1), expected, form, ())
+        assert other and other.fact == finding.fact and not other.look
+        assert diagnose(Returned(np.stack(expected)), expected, form, ()) is None  # it unpacks
+
+
+def test_sizes_that_two_axes_share_do_not_tell_which_have_changed_places() -> None:
+    expected = np.random.default_rng(13).random((2, 4, 4, 6))
+    other = np.random.default_rng(14).random((2, 6, 4, 4))
+    assert not claims_about(other, expected, ResultSpec(("result",), ("B H S D",)))
+
+
 def test_an_argument_that_comes_back_is_told() -> None:
     given = drawn(SIZES[0], 14)
     request = Request("step", (given.vectors, 3))
