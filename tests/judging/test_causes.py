@@ -81,11 +81,39 @@ WRONG = {
         ),
         "the first call is kept": Slip(
             LAYER,
-            "called again with other inputs, it does not",
+            "called a second time with the same inputs, it does not",
             layer(
                 "self.shift = getattr(self, 'shift', 0); y = right(x) + self.shift; "
                 "self.shift = 1; return y"
             ),
+        ),
+        "a weight of the first call is kept": Slip(
+            LAYER,
+            "After a first call, other weights are put into your layer. Then it does not",
+            layer(
+                "now = self.Wo.weight[0, 0].item(); self.kept = getattr(self, 'kept', now); "
+                "return right(x) + now - self.kept"
+            ),
+        ),
+        "a shape of the first call is kept": Slip(
+            LAYER,
+            "called again with other inputs, it does not",
+            layer(
+                "self.tokens = getattr(self, 'tokens', x.shape[1]); "
+                "return right(x) + (x.shape[1] != self.tokens)"
+            ),
+        ),
+        "the instances share a size": Slip(
+            LAYER,
+            "Once a second instance of your class is made and called, the first no longer gives",
+            layer("return right(x) + (x.shape[-1] != SIZES[-1])").replace(
+                "    def forward",
+                "    def __init__(self, hidden_size, bias=True):\n"
+                "        super().__init__(hidden_size, bias)\n"
+                "        SIZES.append(hidden_size)\n\n"
+                "    def forward",
+            )
+            + "SIZES = []\n",
         ),
         "the input is overwritten": Slip(
             LAYER,
@@ -246,6 +274,13 @@ SingleHeadAttention = Mine
             "def apply_attention(attention_weights, values):\n"
             "    best = attention_weights.argmax(axis=-1)\n"
             "    return np.take_along_axis(values, best[..., None], axis=1)\n",
+        ),
+        "a result that a later call overwrites": Slip(
+            "scale_scores",
+            "When your code is called again, the result of the call before changes",
+            "def scale_scores(attention_scores, embedding_dimension, kept={}):\n"
+            "    out = kept.setdefault(attention_scores.shape, np.empty_like(attention_scores))\n"
+            "    return np.divide(attention_scores, np.sqrt(embedding_dimension), out=out)\n",
         ),
         "causal stays on": Slip(
             LAYER,
