@@ -239,9 +239,18 @@ def _type(
             Outcome.WRONG_TYPE,
             f"{subject} {has} numbers of type {actual.dtype}, but floating-point numbers are "
             "expected.",
-            look="The fractions get lost somewhere on the way.",
+            look=_whole_numbers(actual, expected),
         )
     return None
+
+
+def _whole_numbers(actual: np.ndarray, expected: np.ndarray) -> str:
+    """Return where to look for numbers of another type: where fractions get lost, if they do."""
+    if actual.dtype.kind in "iu" and actual.shape == expected.shape:
+        fits = (np.trunc(expected), np.floor(expected), np.round(expected))
+        if any(np.array_equal(actual, whole) for whole in fits):
+            return "The fractions get lost somewhere on the way."
+    return "Which of your operations makes numbers of that type?"
 
 
 def _no_booleans(actual: np.ndarray, label: str, form: ResultSpec) -> Finding:

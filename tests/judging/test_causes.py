@@ -282,6 +282,44 @@ SingleHeadAttention = Mine
             "    out = kept.setdefault(attention_scores.shape, np.empty_like(attention_scores))\n"
             "    return np.divide(attention_scores, np.sqrt(embedding_dimension), out=out)\n",
         ),
+        "a half in place of nothing": Slip(
+            "create_causal_mask",
+            r"Where 0 is expected, the result holds 0\.5\. Its other numbers are right",
+            "def create_causal_mask(sequence_length):\n"
+            "    allowed = np.tril(np.ones((sequence_length, sequence_length)))\n"
+            "    return np.where(allowed == 1, 1.0, 0.5)\n",
+        ),
+        "a mask for the first sequence": Slip(
+            "apply_mask",
+            r"forbidden ones are very negative in entry 0 along axis 0 \(B\) only; elsewhere",
+            "def apply_mask(scaled_scores, causal_mask):\n"
+            "    result = scaled_scores.copy()\n"
+            "    result[0] = np.where(causal_mask == 1, result[0], -1e9)\n"
+            "    return result\n",
+        ),
+        "scores that are hidden too little": Slip(
+            "apply_mask",
+            "Forbidden ones hold -100, but a very negative number",
+            "def apply_mask(scaled_scores, causal_mask):\n"
+            "    return np.where(causal_mask == 1, scaled_scores, -100.0)\n",
+        ),
+        "places in place of numbers": Slip(
+            "softmax",
+            r"floating-point numbers are expected\. Which of your operations makes numbers of that",
+            "def softmax(scores):\n    return scores.argmax(axis=-1)\n",
+        ),
+        "fractions that get lost": Slip(
+            "scale_scores",
+            "The fractions get lost somewhere on the way",
+            "def scale_scores(attention_scores, embedding_dimension):\n"
+            "    return (attention_scores / np.sqrt(embedding_dimension)).astype(int)\n",
+        ),
+        "the largest by Python": Slip(
+            "softmax",
+            "Python's own `max` compares one number with another",
+            "def softmax(scores):\n    exponentials = np.exp(scores - max(scores))\n"
+            "    return exponentials / exponentials.sum(axis=-1, keepdims=True)\n",
+        ),
         "causal stays on": Slip(
             LAYER,
             "called again with other inputs, it does not",
