@@ -100,7 +100,7 @@ class Walk:
         if call is None or not isinstance(call.reply, Returned):
             return
         expected = call.reply.value
-        given, wanted = arrays_of(value, form), arrays_of(expected, form)
+        given, wanted = arrays_of(value, form, expected), arrays_of(expected, form)
         if len(given) == len(wanted) and all(map(_usable, given, wanted)):
             return
         if finding := compare_form(value, expected, form):

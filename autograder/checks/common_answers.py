@@ -20,9 +20,7 @@ from autograder.judging.answer_digest import answer_digest
 from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import Agrees
 from autograder.model.request import Respondent, Returned
-from autograder.model.verdict import Outcome, StepVerdict
-
-_ANSWERED = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES)
+from autograder.model.verdict import ANSWERED, StepVerdict
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class CommonAnswers:
         failing = step.failing
         if failing is None or failing.finding is None or step.by_layer:
             return step
-        nameless = failing.finding.misconception is None and failing.outcome in _ANSWERED
+        nameless = failing.finding.misconception is None and failing.outcome in ANSWERED
         if not nameless or failing.name.startswith(STANDING):
             return step
         questions = self._questions(step.name, failing.name)

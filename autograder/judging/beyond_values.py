@@ -14,7 +14,7 @@ from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.precision import asked_precision
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import ADDED, HIDDEN, MODE, Value, arrays_in
+from autograder.protocol.wire import ADDED, HIDDEN, MODE, OVERWRITTEN, Value, arrays_in
 
 if TYPE_CHECKING:
     from autograder.judging.expectation import Agrees
@@ -46,6 +46,11 @@ _OBSERVATIONS = {
     MODE: (
         "Your layer switches between training and evaluation by itself when it is called.",
         "Who uses the layer decides that. Which line calls `eval()` or `train()`?",
+    ),
+    OVERWRITTEN: (
+        "When your code is called again, the result of the call before changes.",
+        "Whoever called before still holds that result. Which line writes into an array that is "
+        "kept from call to call, where each call needs a new one?",
     ),
 }
 
@@ -83,6 +88,11 @@ def judge_observations(reply: Returned, expected: Sequence[str]) -> Finding | No
             right = "The values are right."
             return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     return None
+
+
+def overwritten_words(reply: Returned) -> tuple[str, str] | None:
+    """Return what to say, and where to look, if a later call has changed the result."""
+    return _OBSERVATIONS[OVERWRITTEN] if OVERWRITTEN in reply.observations else None
 
 
 def judge_gradients(

@@ -73,13 +73,15 @@ def _claims(
 ) -> Iterator[Claim]:
     if len(form.names) == 1:
         yield from about_type(returned, form)
-    given, wanted = arrays_of(returned, form), arrays_of(expected, form)
+    given, wanted = arrays_of(returned, form, expected), arrays_of(expected, form)
     if not all(isinstance(part, np.ndarray | float) for part in wanted):
         return
     arrays = [np.asarray(part) for part in wanted]
     yield from about_parts(given, arrays, form)
     yield from about_joined(given, arrays, form)
     yield from about_reshaping(given, arrays, form, request)
+    if len(given) == 1 < len(arrays):
+        return  # one array in place of several is none of them
     sizes = sizes_of(expected, form, request)
     others = False  # whether a wrong array comes before, of which there is nothing to say
     for name, axes, part, whole in zip(form.names, form.axes, given, arrays):

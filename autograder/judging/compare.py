@@ -57,16 +57,19 @@ class ResultSpec:
     size: float = 1.0
 
 
-def arrays_of(value: Value, form: ResultSpec) -> tuple[Value, ...]:
+def arrays_of(value: Value, form: ResultSpec, expected: Value | None = None) -> tuple[Value, ...]:
     """Return the parts of a value: itself when one array is expected, else its items.
 
-    An array whose first axis counts the names unpacks to its parts, as in Python. One with the axes
-    of a part stays whole, though its batch may count the names by chance.
+    An array whose first axis counts the names unpacks to its parts, as in Python. Its batch may
+    count the names by chance, so one with the axes of a part stays whole, and one whose parts would
+    not have the shapes of the `expected` ones, if those are given.
     """
     if len(form.names) == 1:
         return (value,)
     if isinstance(value, np.ndarray):
         stacked = value.shape[:1] == (len(form.names),) and not _is_a_part(value, form)
+        if stacked and expected is not None:
+            stacked = {np.shape(part) for part in arrays_of(expected, form)} == {value.shape[1:]}
         return tuple(np.asarray(part) for part in value) if stacked else (value,)
     return value if isinstance(value, tuple) else (value,)
 
@@ -87,7 +90,7 @@ def compare(returned: Value, expected: Value, form: ResultSpec) -> Finding | Non
 def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
     """Compare number, type, dtype and shape of the arrays, but not their values."""
     wanted, names = arrays_of(expected, form), ", ".join(form.names)
-    parts = arrays_of(returned, form)
+    parts = arrays_of(returned, form, expected)
     if len(parts) != len(wanted):
         several = isinstance(returned, tuple)
         given = f"{len(parts)} values" if several else type_words(returned, form.noun)
@@ -119,7 +122,7 @@ def _come_apart(parts: tuple[Value, ...], wanted: tuple[Value, ...], form: Resul
 
 def _number(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
     """Compare the parts that should be whole numbers, or True or False."""
-    parts = zip(form.names, arrays_of(returned, form), arrays_of(expected, form))
+    parts = zip(form.names, arrays_of(returned, form, expected), arrays_of(expected, form))
     for name, given, wanted in parts:
         if type(wanted) not in EXACT:
             continue
@@ -145,7 +148,8 @@ def _arrays(
 ) -> Iterator[tuple[str, str | None, Value, np.ndarray]]:
     """Give (label, axes, returned, expected) of every array; the label is "" for the only one."""
     parts = arrays_of(expected, form)
-    for name, axes, given, wanted in zip(form.names, form.axes, arrays_of(returned, form), parts):
+    given_parts = arrays_of(returned, form, expected)
+    for name, axes, given, wanted in zip(form.names, form.axes, given_parts, parts):
         if type(wanted) not in EXACT:
             array = np.asarray(wanted)
             given = given if array.ndim else scalar(given)
@@ -236,9 +240,18 @@ def _type(
             Outcome.WRONG_TYPE,
             f"{subject} {has} numbers of type {actual.dtype}, but floating-point numbers are "
             "expected.",
-            look="The fractions get lost somewhere on the way.",
+            look=_whole_numbers(actual, expected),
         )
     return None
+
+
+def _whole_numbers(actual: np.ndarray, expected: np.ndarray) -> str:
+    """Return where to look for numbers of another type: where fractions get lost, if they do."""
+    if actual.dtype.kind in "iu" and actual.shape == expected.shape:
+        fits = (np.trunc(expected), np.floor(expected), np.round(expected))
+        if any(np.array_equal(actual, whole) for whole in fits):
+            return "The fractions get lost somewhere on the way."
+    return "Which of your operations makes numbers of that type?"
 
 
 def _no_booleans(actual: np.ndarray, label: str, form: ResultSpec) -> Finding:

@@ -18,6 +18,7 @@ from autograder.judging.expectation import Agrees, Expectation
 from autograder.judging.explanation import FROM_BASE
 from autograder.model.request import Request
 from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Value, arrays_in
 
 # Begins the names of the checks that every step is held to. They are asked once the author's own
@@ -49,6 +50,22 @@ class _Words:
 
 
 _WORDS = {
+    "twice": _Words(
+        "Called once, your code gives what is expected; called a second time with the same inputs, "
+        "it does not.",
+        "What does it keep or change in the first call that the second one uses?",
+    ),
+    "weights": _Words(
+        "After a first call, other weights are put into your layer. Then it does not give what is "
+        "expected with these.",
+        "What does it keep of the first call that is made from the weights?",
+    ),
+    "instances": _Words(
+        "Once a second instance of your class is made and called, the first no longer gives what "
+        "is expected.",
+        "What do the instances share? `self.name = ...` in `__init__` belongs to one; a name of "
+        "the file or of the class belongs to all.",
+    ),
     "earlier": _Words(
         "Called once, your code gives what is expected; called again with other inputs, it does "
         "not.",
@@ -127,11 +144,46 @@ def _told(
     """Return a finding without a name, with the condition that makes the answer wrong."""
     for name, single, expected in _one_at_a_time(request, expectation, names):
         found = judge(single, expected)
+        if found and name == "earlier":
+            return _told_by_earlier_calls(found, single, expected, judge)
         if found and name:
             return _worded(found, name)
         if found:
             return _told_by_sizes(found, single, expected, judge)
+    if names == ("earlier",):
+        return _told_by_earlier_calls(finding, request, expectation, judge)
     return _worded(finding, "together" if len(names) > 1 else names[0])
+
+
+def _told_by_earlier_calls(
+    finding: Finding, request: Request, expected: Agrees, judge: Judge
+) -> Finding:
+    """Return the finding on an answer that calls before or after it make wrong, told by which."""
+    if finding.cause:
+        return finding
+    for name, simpler in _fewer_calls(request):
+        found = judge(simpler, expected)
+        if found:
+            return found if found.cause else _worded(found, name)
+    return _worded(finding, "earlier")
+
+
+def _fewer_calls(request: Request) -> Iterator[tuple[str, Request]]:
+    """Give a request with simpler calls before its own, and the name of the words for each."""
+    if request.method is None:
+        same = EarlierCall(request.arguments, (), request.keywords)
+        yield "twice", replace(request, earlier=(same,))
+        return
+    yield "twice", replace(request, earlier=(), calls=2)
+    # With calls before, the instance has other weights in these.
+    same = EarlierCall(None, request.method_arguments, request.keywords)
+    yield "weights", replace(request, earlier=(same,))
+    own = tuple(each for each in request.earlier if each.arguments is None)
+    others = tuple(each for each in request.earlier if each.arguments is not None)
+    if own and others:
+        yield "earlier", replace(request, earlier=own)
+    if others:
+        yield "instances", replace(request, earlier=others)
 
 
 def _told_by_sizes(finding: Finding, request: Request, expected: Agrees, judge: Judge) -> Finding:

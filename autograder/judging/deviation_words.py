@@ -200,8 +200,13 @@ class DeviationWords:
         return self._what_makes_it(deviation)
 
     def _what_makes_it(self, deviation: CallDeviation) -> str:
-        first = deviation is self.matched.deviations[0] and deviation.number > 0
-        before = "Every call before that line is right. " if first else ""
+        first = deviation is self.matched.deviations[0]
+        numbers = range(deviation.number)
+        earlier = [self.own[number].line for number in numbers if number in self.matched.pairs]
+        # A call on the line itself is not before it; of one that is no right one, nothing is known.
+        known = bool(earlier) and len(earlier) == deviation.number
+        right = first and known and all(line < deviation.own.line for line in earlier)
+        before = "Every call before that line is right. " if right else ""
         return f"{before}What makes that argument?"
 
     def _not_called(self, step: str, deviation: CallDeviation) -> str:

@@ -72,9 +72,7 @@ def diagnose(
     if finding is None or finding.outcome is Outcome.NOT_WRITTEN or not describe:
         return finding
     if isinstance(reply, Failed):
-        known = [each for each in candidates if not _right(each.reply, expected, form)]
-        matching = [each for each in known if same(reply, each.reply, form)]
-        return named(finding, matching, _names(each for each in known if _ends_alike(reply, each)))
+        return _ended(finding, reply, candidates)
     # Few are the same, so whether one explains anything is looked at last.
     alike = (each for each in candidates if same(reply, each.reply, form))
     matching = [each for each in alike if not _right(each.reply, expected, form)]
@@ -83,6 +81,17 @@ def diagnose(
         return replace(finding, evidence=Evidence(finding, _names(matching)))
     claims = cache(partial(claims_about, reply.value, expected, form, request))
     return named(finding, matching, claims=claims)
+
+
+def _ended(finding: Finding, reply: Failed, candidates: Iterable[Candidate]) -> Finding:
+    """Return the finding on code that did not return, with the mistakes that end as it did.
+
+    Many mistakes end alike, so that names none of them. Where the numbers of another check of the
+    step name one, its words are told here too.
+    """
+    alike = [each for each in candidates if _ends_alike(reply, each)]
+    matches = tuple((each.name, each.words) for each in alike if _same_exception(reply, each.reply))
+    return replace(finding, matches=matches, evidence=Evidence(finding, _names(alike)))
 
 
 def _names(candidates: Iterable[Candidate]) -> tuple[str, ...]:

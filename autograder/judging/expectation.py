@@ -13,7 +13,12 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from autograder.judging.beyond_values import judge_gradients, judge_observations, judge_precision
+from autograder.judging.beyond_values import (
+    judge_gradients,
+    judge_observations,
+    judge_precision,
+    overwritten_words,
+)
 from autograder.judging.compare import ResultSpec, agree
 from autograder.judging.diagnosis import Candidate, diagnose, failure, named, told_by_cause
 from autograder.judging.distribution import Distributed, judge_distribution
@@ -188,9 +193,12 @@ def _unchanged(
 
 
 def _overwriting(finding: Finding, request: Request, reply: Returned) -> Finding:
-    """Return the finding on a wrong result, told by an argument that is overwritten, if one is."""
+    """Return the finding on a wrong result, told by a result or argument that is overwritten."""
     if finding.misconception or finding.outcome is not Outcome.WRONG_VALUES:
         return finding
+    words = overwritten_words(reply)
+    if words:
+        return told_by_cause(finding, *words)
     changed = _unchanged(request, reply, ())
     if changed is None:
         return finding

@@ -30,6 +30,7 @@ from autograder.protocol.wire import (
     MAX_AXES,
     MESSAGE,
     NAMES,
+    OVERWRITTEN,
     SHAPES,
     Linear,
     Payload,
@@ -90,7 +91,11 @@ class InProcess:
             },
             tuple(round_tripped(gradient, self._library) for gradient in performed.gradients),
             # A NumPy exercise asks nothing of PyTorch, which a notebook may have loaded as well.
-            tuple(performed.observations) if self._library == "torch" else (),
+            tuple(
+                name
+                for name in performed.observations
+                if self._library == "torch" or name == OVERWRITTEN
+            ),
         )
 
     def _call(self, request: Request) -> Call:

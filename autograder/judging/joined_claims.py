@@ -1,4 +1,4 @@
-"""Claims about results that are still joined: all of them side by side in one array."""
+"""Claims about results that are still joined: all of them in one array."""
 
 from __future__ import annotations
 
@@ -21,14 +21,30 @@ def about_joined(
         return
     shape = wanted[0].shape
     alike = all(part.shape == shape for part in wanted)
-    if not alike or first.ndim != len(shape) or first.shape == shape or not first.size:
+    if not alike or first.shape == shape or not first.size:
         return
     subject = f"`{form.names[0]}`" if len(given) > 1 else f"Your {form.noun}"
+    if len(given) == 1:
+        yield from _one_after_the_other(first, wanted, subject, form)
+    if first.ndim != len(shape):
+        return
     for axis in reversed(range(len(shape))):
         whole = np.concatenate(wanted, axis)
         claim = _held(first, whole, axis, subject, form)
         if claim:
             yield claim
+            return
+
+
+def _one_after_the_other(
+    array: np.ndarray, wanted: Sequence[np.ndarray], subject: str, form: ResultSpec
+) -> Iterator[Claim]:
+    """Claim that the entries of an array along one axis are the results."""
+    for axis in range(wanted[0].ndim + 1):
+        if _same(array, np.stack(wanted, axis), form):
+            fact = f"{subject} holds what is expected for {_listed(form.names)} along axis {axis}."
+            look = "Where does it come apart into these?"
+            yield Claim("joined", f"{fact} {look}", leads=False)
             return
 
 

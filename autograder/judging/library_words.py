@@ -122,6 +122,9 @@ OF_WRITING = (
         "nothing back?",
     ),
 )
+# A choice of Python's own among values, and the method of an array that makes it.
+_METHODS = {"max": "max", "min": "min", "sorted": "sort"}
+_PLAIN_CHOICE = re.compile(rf"(?<![\w.])({'|'.join(_METHODS)})\(")
 _TRUTH = re.compile(r"truth value of an array|Boolean value of Tensor")
 # `if lengths:`, `while not mask:`, `x = mask or other`, `if mask == None:`
 _WHETHER = re.compile(
@@ -196,6 +199,12 @@ def _truth(exception: ExceptionReport) -> str:
     if not _TRUTH.search(exception.message):
         return ""
     fact = "One True or False is needed there, and an array has one for each number."
+    plain = _PLAIN_CHOICE.search(exception.code)
+    if plain:
+        return (
+            f"Python's own `{plain[1]}` compares one number with another. An array has a method "
+            f"`{_METHODS[plain[1]]}` of its own, which goes along an axis."
+        )
     asked = _WHETHER.search(exception.code)
     if asked:
         name = asked["name"] or asked["compared"] or asked["first"]

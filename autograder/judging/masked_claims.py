@@ -33,12 +33,38 @@ def about_floor(seen: Difference) -> Iterator[Claim]:
     if not wrong.any() or not seen.agree(seen.actual, seen.expected)[~forbidden].all():
         return
     held = _range(seen.actual[wrong])
+    part = _hidden_entries(seen, forbidden, wrong)
+    if part:
+        fact = (
+            f"The allowed scores are right. The forbidden ones are very negative in {part}; "
+            f"elsewhere they hold {held}."
+        )
+        yield Claim("floor in part", fact, "Which entries does your mask reach?")
+        return
     fact = (
         f"The allowed scores are right. Forbidden ones hold {held}, but a very negative number "
         "such as -1e9 is expected there."
     )
     look = "What share does such a score get in the softmax?"
     yield Claim("floor", fact, look)
+
+
+def _hidden_entries(seen: Difference, forbidden: np.ndarray, wrong: np.ndarray) -> str:
+    """Name the entries along an axis whose forbidden scores are all right, if all others' are not.
+
+    Nothing is named where that is so of no axis.
+    """
+    for axis in range(forbidden.ndim):
+        others = tuple(other for other in range(forbidden.ndim) if other != axis)
+        asked = np.flatnonzero(forbidden.any(axis=others))
+        right = [int(entry) for entry in asked if not wrong.take(entry, axis=axis).any()]
+        missed = [entry for entry in asked if int(entry) not in right]
+        whole = all((wrong == forbidden).take(entry, axis=axis).all() for entry in missed)
+        if right and missed and whole and len(right) <= 3:
+            listed = " and ".join(map(str, right))
+            entries = f"entry {listed}" if len(right) == 1 else f"the entries {listed}"
+            return f"{entries} along {seen.axis(axis)} only"
+    return ""
 
 
 def _range(array: np.ndarray) -> str:

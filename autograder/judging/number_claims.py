@@ -31,6 +31,7 @@ def about_numbers(seen: Difference) -> Iterator[Claim]:
         _offset,
         _function,
         _dropped,
+        _exchanged,
         _clipped,
     ):
         found = claim(seen)
@@ -202,6 +203,22 @@ def _in_a_pattern(zero: np.ndarray) -> bool:
     return any((zero == side).all() for side in (above, above.T, above | above.T))
 
 
+def _exchanged(seen: Difference) -> Claim | None:
+    """Claim that one number stands wherever a certain other one is expected, and nowhere else."""
+    wrong = ~seen.agree(seen.actual, seen.expected)
+    if wrong.sum() < 3 or wrong.all() or np.ptp(seen.expected[wrong]) or np.ptp(seen.actual[wrong]):
+        return None
+    wanted, given = float(seen.expected[wrong][0]), float(seen.actual[wrong][0])
+    if (seen.expected == wanted).sum() != wrong.sum():
+        return None
+    return Claim(
+        "another number",
+        f"Where {wanted:.4g} is expected, {_inner(seen)} holds {given:.4g}. Its other numbers are "
+        "right.",
+        "Which line decides what stands in these places?",
+    )
+
+
 def _clipped(seen: Difference) -> Claim | None:
     low, high = float(seen.actual.min()), float(seen.actual.max())
     below, above = seen.expected < low, seen.expected > high
@@ -209,6 +226,9 @@ def _clipped(seen: Difference) -> Claim | None:
     # The least or the largest number of any array bounds it: one that is cut proves nothing.
     ends = (below.sum() == 0 or below.sum() > 2) and (above.sum() == 0 or above.sum() > 2)
     if cut < 3 or cut > seen.expected.size - 3 or not ends:
+        return None
+    # One number that stands in the place of another is no bound.
+    if any(side.any() and np.ptp(seen.expected[side]) == 0 for side in (below, above)):
         return None
     if not seen.holds(np.clip(seen.expected, low, high)):
         return None

@@ -41,7 +41,9 @@ def reconciled(
     `passed` are the questions of the step that were answered right, and `ruled_out` says of a
     mistake, by name, that it would have failed one of them.
     """
-    matched = [name for finding in findings if finding for name, _ in finding.matches]
+    # What ended without a result matches many mistakes and is not named by them.
+    named = [finding for finding in findings if finding and finding.misconception]
+    matched = [name for finding in named for name, _ in finding.matches]
     # Which gives the very result in most checks, rather than one that only ends alike.
     likely = sorted(dict.fromkeys(matched), key=matched.count, reverse=True)
     chosen = next(

@@ -105,6 +105,8 @@ def _sizes_exchanged(seen: Difference) -> Claim | None:
     differ = [axis for axis, size in enumerate(wanted) if given[axis] != size]
     if len(differ) != 2 or [given[axis] for axis in differ[::-1]] != [wanted[a] for a in differ]:
         return None
+    if any(wanted.count(wanted[axis]) > 1 for axis in differ):
+        return None  # the sizes do not tell which axes these are
     first, second = differ
     return Claim(
         "sizes exchanged",

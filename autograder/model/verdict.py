@@ -43,6 +43,9 @@ class Outcome(enum.StrEnum):
 
 # How a step ends that was not judged.
 NOT_JUDGED = (Outcome.REJECTED, Outcome.INFRASTRUCTURE)
+# Something came back, but not what is expected.
+ANSWERED = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES)
+
 # Of verdict files: it changes when a program that reads them would have to change.
 FORMAT_VERSION = 1
 # What only judging needs.

@@ -162,6 +162,19 @@ def equal(value: Any, other: Any) -> bool:
     return both and np.array_equal(value, other)
 
 
+def snapshot(value: Any) -> list[Any]:
+    """Return copies of the arrays or tensors of a result, to compare it with what it is later."""
+    torch = sys.modules.get("torch")
+    parts = value if type(value) in (tuple, list) else (value,)
+    copies: list[Any] = []
+    for part in parts:
+        if torch and type(part) is torch.Tensor:
+            copies.append(torch.nan_to_num(part.detach()).clone())
+        elif type(part) is np.ndarray and part.dtype.kind in "biufc":
+            copies.append(np.nan_to_num(part))
+    return copies
+
+
 def held(value: Any) -> Any:
     """Return a value that can be looked at twice: what a generator or `map` gives, as a tuple."""
     if isinstance(value, Iterator):

@@ -91,15 +91,18 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
             given = _Given(call, call.arguments)
             value = arrays.held(result_of(target, given.arguments, call.keywords))
             gradients = given.gradients(value)
+        seen = arrays.snapshot(value) if call.earlier else []
         for later in call.earlier[-1:]:  # which must leave the result as it is
             result_of(target, later.arguments, later.keywords)
-        return Performed(value, given.arguments, {}, gradients, settings.changed())
+        observations = [*settings.changed(), *_overwritten(value, seen)]
+        return Performed(value, given.arguments, {}, gradients, observations)
     given = _Given(call, call.method_arguments)
     life = _Life(target, call, given.arguments)
     mode = autograd.mode(life.instance)
     value = _called(life.instance, call, given) if call.method else None
     changed = [wire.MODE] * (autograd.mode(life.instance) != mode)
     gradients = given.gradients(value, life.instance)
+    seen = arrays.snapshot(value) if call.earlier else []
     life.call_again()
     instance = life.instance
     found = {}
@@ -110,8 +113,14 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
             continue  # left out: the caller can see that
     after = given.arguments if call.method else []
     listed = autograd.listed_parameters(instance, call.attributes)
-    observations = [*settings.changed(), *listed, *changed]
+    observations = [*settings.changed(), *listed, *changed, *_overwritten(value, seen)]
     return Performed(value, after, found, gradients, observations)
+
+
+def _overwritten(value: Any, seen: list[Any]) -> list[str]:
+    """Return what is seen of a result that a later call has changed; `seen` is as it was before."""
+    alike = all(map(arrays.equal, arrays.snapshot(value), seen)) if seen else True
+    return [] if alike else [wire.OVERWRITTEN]
 
 
 def result_of(function: Callable[..., Any], arguments: Any, keywords: Mapping[str, Any]) -> Any:

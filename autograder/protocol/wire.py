@@ -32,10 +32,11 @@ MAX_DEPTH = 4
 # Code has no other way to carry numbers out of the sandbox.
 MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 # What is seen of a call beside its value: settings that it leaves changed in PyTorch, by the
-# functions of `torch` that set them, what `parameters()` of an instance leaves out or adds, and
-# whether a call changes its mode, of training or evaluation.
+# functions of `torch` that set them, what `parameters()` of an instance leaves out or adds, whether
+# a call changes its mode, of training or evaluation, and whether a later call changes its result.
 HIDDEN, ADDED, MODE = "hidden parameters", "added parameters", "changed mode"
-OBSERVATIONS = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE)
+OVERWRITTEN = "overwritten result"
+OBSERVATIONS = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE, OVERWRITTEN)
 DTYPES = {
     name: np.dtype(f"<{name}" if name[-1] != "1" else ("?" if name == "b1" else name))
     for name in "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()

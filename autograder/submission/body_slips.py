@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from autograder.model.signature import Definition
 from autograder.model.symbols import not_written
 from autograder.model.verdict import Outcome
 from autograder.submission.missing_step import is_stub, raises_not_implemented
-from autograder.submission.slip import Slip, WrittenStep, capitalized, quoted
+from autograder.submission.slip import Slip, WrittenStep, capitalized, names_bound_in, quoted
+from autograder.submission.syntax_nodes import nodes_in
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"
 # What is seen of a generator: it is unpacked, as far as it may be.
 _SEQUENCE = r"returns (a list or tuple of \d|\d+ values|an object of type generator)"
 _MEASURES = ("size", "dim", "numel", "stride", "ndim", "shape", "type", "item")
+# What is asked of an array to look at it, and of two to compare them.
+_SUMMARIES = ("sum", "mean", "std", "var", "max", "min", "any", "all")
+_TESTS = ("allclose", "array_equal", "isnan", "isfinite")
+_BLOCKS = (ast.For, ast.AsyncFor, ast.While, ast.Try, ast.FunctionDef, ast.ClassDef)
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
@@ -98,7 +103,7 @@ def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterato
     returns = [item for item in step.own_nodes(node) if isinstance(item, ast.Return)]
     full = [item for item in returns if item.value is not None]
     function, last = quoted(name), node.body[-1]
-    printed, look = _printed_result(node), ""
+    printed, look = _printed_result(node.body), ""
     if full and not any(item in node.body for item in full):
         fact = f"{function} has a `return` in {step.line(full[0])}, but not every way leads there."
     elif full:
@@ -106,37 +111,53 @@ def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterato
     elif returns:
         fact = f"The `return` in {step.line(returns[0])} has no value, so {function} gives None."
     elif printed:
-        fact = f"{capitalized(step.line(printed))} prints the result. Nothing returns it."
+        place = capitalized(step.line(printed))
+        fact = f"{place} prints the result; `return` gives it to the caller."
         look = "What is printed is for people to read. The next step needs the value itself."
     else:
         fact = f"{function} ends in {step.line(last)} without a `return`, so it gives None."
-        work = _before_the_prints(node)
+        work = _before_the_prints(node.body)
         if isinstance(work, ast.Assign) and isinstance(work.targets[0], ast.Name):
             place = "That line" if work is last else capitalized(step.line(work))
             look = f"{place} sets {quoted(work.targets[0].id)}, and the caller never sees it."
     yield Slip((Outcome.WRONG_TYPE,), _NOTHING, fact, look)
 
 
-def _printed_result(node: Definition) -> ast.stmt | None:
+def _printed_result(body: Sequence[ast.stmt]) -> ast.stmt | None:
     """Return the `print` at the end of a function that shows what it computed last, if any."""
-    work = _before_the_prints(node)
-    for item in reversed(node.body):
-        shown = _printed(item)
-        if not shown:
-            return None
-        match work:
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
-                if any(isinstance(each, ast.Name) and each.id == name for each in shown):
-                    return item
-            case None:
-                if any(_computes(each) for each in shown):
-                    return item
+    ends = [body]
+    while ends:  # without recursion: a chain of `elif` can be deeper than Python's own stack
+        match (end := ends.pop())[-1]:
+            case ast.With(body=inner):
+                ends.append(inner)
+            case ast.If(body=inner, orelse=other):
+                ends += [other, inner] if other else [inner]
+            case _:
+                if printed := _result_in(end):
+                    return printed
     return None
 
 
-def _before_the_prints(node: Definition) -> ast.stmt | None:
+def _result_in(body: Sequence[ast.stmt]) -> ast.stmt | None:
+    """Return the `print` of a result at the end of one block.
+
+    That is a name that was set last, or something that is computed where it is printed.
+    """
+    work = _before_the_prints(body)
+    known = names_bound_in(work) if work and not isinstance(work, _BLOCKS) else set()
+    for item in reversed(body):
+        shown = _printed(item)
+        if not shown:
+            return None
+        named = any(isinstance(each, ast.Name) and each.id in known for each in shown)
+        if named or any(_computes(each, known) for each in shown):
+            return item
+    return None
+
+
+def _before_the_prints(body: Sequence[ast.stmt]) -> ast.stmt | None:
     """Return the last statement of a function that does something else than print."""
-    work = (item for item in reversed(node.body) if not _printed(item) and not _is_text(item))
+    work = (item for item in reversed(body) if not _printed(item) and not _is_text(item))
     return next(work, None)
 
 
@@ -152,14 +173,29 @@ def _printed(item: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _computes(value: ast.expr) -> bool:
-    """Whether an expression computes an array: `a @ b` and `np.exp(a)`, and no size or type."""
+def _computes(value: ast.expr, known: Collection[str]) -> bool:
+    """Whether an expression computes an array: `a @ b` and `np.exp(a)`, and no size or type.
+
+    What is asked of an array that was set just before, one of `known`, only looks at it.
+    """
     match value:
         case ast.BinOp():
-            return True
-        case ast.Call(func=ast.Attribute(attr=name)):
-            return name not in _MEASURES
+            return not _is_text_made(value)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)) if owner in known:
+            return name not in (*_MEASURES, *_SUMMARIES)
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=given):
+            looked = any(isinstance(each, ast.Name) and each.id in known for each in given)
+            return name not in _MEASURES and not (looked and name in (*_SUMMARIES, *_TESTS))
     return False
+
+
+def _is_text_made(value: ast.BinOp) -> bool:
+    """Whether a text is put together, as in `"sum: %s" % total`."""
+    return any(
+        isinstance(each, ast.JoinedStr)
+        or (isinstance(each, ast.Constant) and isinstance(each.value, str))
+        for each in nodes_in(value)
+    )
 
 
 def _lists(step: WrittenStep, node: Definition) -> Iterator[Slip]:

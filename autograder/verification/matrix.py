@@ -16,7 +16,7 @@ from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
 from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
-from autograder.model.verdict import telling
+from autograder.model.verdict import ANSWERED, telling
 from autograder.verification.mutants.figures import Kills
 from autograder.verification.trial import Trial
 
@@ -27,7 +27,8 @@ LEAST_MARGIN = 100.0
 class Row:
     """One known mistake, and how the checks of its step catch it.
 
-    margin: in tolerances. named: the misconception that the student is told, if any.
+    margin: in tolerances. named: the misconception that the student is told, if any. answers: it
+    returns something in one of the checks that catch it.
     """
 
     misconception: str
@@ -35,6 +36,7 @@ class Row:
     caught_by: tuple[str, ...]
     margin: float
     named: str | None
+    answers: bool = True
 
     def gaps(self) -> tuple[str, ...]:
         """Return one sentence for each gap of this mistake."""
@@ -50,7 +52,13 @@ class Row:
                 f"tolerances ({LEAST_MARGIN:.0f} are expected): draw inputs that show it more "
                 "clearly"
             )
-        if self.named != self.misconception:
+        if self.named != self.misconception and not self.answers:
+            gaps.append(
+                f"{self.misconception} is known by the exception alone, and others may raise it "
+                f"too: draw inputs for a check of {self.step} on which it returns numbers, or "
+                "remove the misconception"
+            )
+        elif self.named != self.misconception:
             gaps.append(
                 f"a student with {self.misconception} is told "
                 f"{self.named or 'only that values differ'}: draw inputs for the first check of "
@@ -117,6 +125,7 @@ def _row(trial: Trial, known: Misconception) -> Row:
         caught_by=tuple(dict.fromkeys(check.originalname for check in failed)),
         margin=max((result.margin for result in failed.values()), default=0.0),
         named=told.misconception if told else None,
+        answers=any(each.outcome in ANSWERED for each in findings if each),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import by_purpose
+from autograder.model.verdict import ANSWERED
 from autograder.verification.trial import Seen, Trial
 
 
@@ -31,7 +32,7 @@ def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
         with trial.replaced({known.step: known.wrong}):
             seen = _first(trial, step)
         if seen is None or seen.finding is None:
-            continue  # it does not show in the class
+            continue  # it does not show in the class, or only by exceptions, which name nothing
         named = seen.finding.misconception
         if named is None or not _alike(trial, step, named, known):
             yield (
@@ -42,7 +43,9 @@ def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
 
 
 def _first(trial: Trial, step: str) -> Seen | None:
-    return next((seen for seen in trial.run_step(step).values() if seen.finding), None)
+    failing = [seen for seen in trial.run_step(step).values() if seen.finding]
+    answered = any(seen.finding and seen.finding.outcome in ANSWERED for seen in failing)
+    return failing[0] if answered else None
 
 
 def _alike(trial: Trial, step: str, named: str, known: Misconception) -> bool:

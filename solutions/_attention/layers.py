@@ -127,21 +127,6 @@ class weights_lowered_in_evaluation:
         return self.attend(x, weights_of=lambda scores: kept * _softmax(scores))
 
 
-class scores_added_up_over_the_calls:
-    """Your second call gives different numbers from the first, although its input is the same.
-
-    The layer keeps the scores of the last call and adds the new ones to them. Which attribute
-    does your forward write and read again?
-    """
-
-    def forward(self, x):
-        return self.attend(x, weights_of=self.added_up)
-
-    def added_up(self, scores):
-        self.scores = getattr(self, "scores", 0) + scores
-        return _softmax(self.scores)
-
-
 class scores_detached:
     """Your forward cuts the attention weights off from the gradient.
 
@@ -186,14 +171,3 @@ class input_overwritten:
         output = super().forward(x)
         x.copy_(output.detach())
         return output
-
-
-class computed_in_single_precision:
-    """Your forward goes on in float32, but the layers may have another precision.
-
-    A module follows the dtype of its parameters. `torch.zeros`, `torch.ones` and `torch.tensor`
-    make float32 unless told otherwise. Which line makes such a tensor, or names a dtype?
-    """
-
-    def forward(self, x):
-        return super().forward(x.float())

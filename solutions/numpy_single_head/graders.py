@@ -22,7 +22,7 @@ WIDTHS = pytest.mark.parametrize(
     "draw", [{"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 14}], indirect=True
 )
 # Equal sizes tell two ways to get the axes wrong apart: one fails there, the other does not.
-SQUARES = ({"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7}, {"B": 3, "S": 6, "D": 6})
+SQUARES = ({"B": 2, "S": 5, "D": 8}, {"B": 3, "S": 4, "D": 7}, {"B": 6, "S": 6, "D": 6})
 SQUARE = pytest.mark.parametrize("draw", SQUARES, indirect=True)
 # The size of the build guide's own test.
 GUIDE = {"B": 2, "S": 10, "D": 64}
@@ -49,7 +49,7 @@ def steps_of_64ths(array):
 
 @pytest.mark.step("softmax")
 @PUBLIC(B=4)
-@SIZES
+@SQUARE
 def test_softmax_values(student, draw):
     """every row of scores becomes weights that sum to 1"""
     student(draw("B S S")).agrees()
@@ -67,7 +67,7 @@ def test_softmax_is_stable(student, draw):
 
 
 @pytest.mark.step("softmax")
-@PUBLIC
+@PUBLIC(B=3)
 def test_softmax_is_stable_row_by_row(student, draw):
     """very small scores in one row and very large ones in the next"""
     student(steps_of_64ths(draw("B S S")) + 1e4 * (-1.0) ** np.arange(draw["S"])[:, None]).agrees()
@@ -106,7 +106,7 @@ def test_projection_values(student, draw):
 
 
 test_score_values = steps.score_values(PUBLIC)
-test_scores_of_equal_sizes = steps.scores_of_equal_sizes(PUBLIC(B=2, S=3, D=3), SQUARE)
+test_scores_of_equal_sizes = steps.scores_of_equal_sizes(PUBLIC(B=3, S=3, D=3), SQUARE)
 test_scaled_values = steps.scaled_values(PUBLIC(D=6), WIDTHS, by="the embedding dimension")
 test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(D=11))
 
@@ -146,7 +146,7 @@ def test_masked_scores_get_no_weight(student, draw):
     student(np.where(causal_mask(draw) == 1, draw("B S S"), -1e9)).agrees()
 
 
-test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES)
+test_weighted_sum_values = steps.weighted_sum_values(PUBLIC(D=3), SQUARE)
 
 
 @pytest.mark.step("project_output")

@@ -63,7 +63,7 @@ def test_mask_values(student, draw):
 
 
 @pytest.mark.step("hide_padding")
-@PUBLIC(B=3, S=4, T=4)
+@PUBLIC(B=4, S=4, T=4)
 @SCORES
 @pytest.mark.stays(
     "with equal sizes, a mask on the wrong axis gives numbers of its own and not an error, so a "
@@ -97,7 +97,7 @@ def test_projection_values(student, draw):
 
 
 @pytest.mark.step("project_two_sequences")
-@PUBLIC(B=7)
+@PUBLIC(B=7, S=4, T=4, C=6, E=6)
 @checks.BARE
 def test_projection_without_bias(student, draw):
     """the same, with layers that were made without a bias"""
@@ -147,7 +147,7 @@ def test_layer_hides_loud_padding(student, draw):
 
 
 @pytest.mark.step("CrossAttention")
-@PUBLIC
+@PUBLIC(S=4, T=4, C=6, E=6)
 def test_layer_without_bias(student, draw):
     """without biases, there are none, and none is added"""
     parameters = layer.parameters(draw).items()
@@ -168,6 +168,7 @@ def test_layer_gradients(student, draw):
 
 
 @pytest.mark.step("CrossAttention")
+@checks.OTHER_PRECISIONS
 def test_layer_in_other_precisions(student, draw):
     """the layer works in float64 too"""
     x, context = draw("B S C"), draw("B T E")

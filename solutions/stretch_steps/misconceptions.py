@@ -743,13 +743,3 @@ class CrossAttention:
 
         def forward(self, x, context, lengths=None):
             return super().forward(x, context.detach(), lengths)
-
-    class computed_in_single_precision(_Open):
-        """Your forward goes on in float32, but the layers may have another precision.
-
-        A module follows the dtype of its parameters. `torch.zeros`, `torch.ones` and `torch.tensor`
-        make float32 unless told otherwise. Which line makes such a tensor, or names a dtype?
-        """
-
-        def forward(self, x, context, lengths=None):
-            return super().forward(x.float(), context.float(), lengths)

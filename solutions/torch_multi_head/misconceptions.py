@@ -177,14 +177,6 @@ class split_heads:
         """
         return solution.split_heads(projected, 2)
 
-    def head_size_of_four_always(projected, num_heads):
-        """Your heads have 4 numbers each, as in the example, whatever the sizes are.
-
-        The heads share the hidden size. Which two sizes give you head_dim?
-        """
-        B, S, _ = projected.shape
-        return projected.reshape(B, S, 3, num_heads, 4).transpose(1, 3).unbind(dim=2)
-
     order_of_key_query_value = parts(Parts.order_of_key_query_value)
     order_of_value_key_query = parts(Parts.order_of_value_key_query)
     keys_used_for_values = parts(Parts.keys_used_for_values)
@@ -292,15 +284,6 @@ class apply_attention:
 class merge_heads:
     merged_without_the_transpose = Heads.merged_without_a_move
 
-    def view_after_the_transpose(attention_output):
-        """Your view cannot be made: the numbers do not lie in memory in the order of the axes.
-
-        A view copies nothing, and a transpose moves no number in memory. What makes a copy in the
-        right order?
-        """
-        B, heads, S, head_dim = attention_output.shape
-        return attention_output.transpose(1, 2).view(B, S, heads * head_dim)
-
     merged_heads_interleaved = Heads.merged_heads_interleaved
 
     def transposed_after_the_reshape(attention_output):
@@ -402,12 +385,10 @@ class MultiHeadAttention:
 
     input_added_to_the_output = layer(layers.input_added_to_the_output)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
-    scores_added_up_over_the_calls = layer(layers.scores_added_up_over_the_calls)
     scores_detached = layer(layers.scores_detached)
     output_detached = layer(layers.output_detached)
     gathered_values_detached = layer(layers.gathered_values_detached)
     input_overwritten = layer(layers.input_overwritten)
-    computed_in_single_precision = layer(layers.computed_in_single_precision)
     input_returned = layer(layers.input_returned)
 
 
@@ -524,15 +505,6 @@ class CausalMultiHeadAttention:
         with infinity, and what picks one of two values without computing with both?
         """
         return (scores - (~visible).to(scores.dtype) * math.inf).softmax(dim=-1)
-
-    @_causal
-    def mask_of_a_fixed_length(scores, visible):
-        """Your mask is made once for a few tokens, and does not fit a longer sequence.
-
-        You can cut a mask down, but you cannot stretch it. Which tensor tells you how many tokens
-        there are?
-        """
-        return scores.masked_fill(~visible[:6, :6], -math.inf).softmax(dim=-1)
 
     @_causal
     def masked_scores_detached(scores, visible):

@@ -16,7 +16,11 @@ SIZES = checks.sizes(
 )
 # Equal sizes tell two ways to get the axes wrong apart: one fails there, the other does not.
 SQUARE = checks.sizes(
-    {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 6, "C": 24, "head_dim": 6}
+    {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 6, "S": 6, "C": 24, "head_dim": 6}
+)
+# A weight that is not transposed fits only where the layer has as many inputs as outputs.
+EVEN = checks.sizes(
+    {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 4, "C": 6, "head_dim": 6}
 )
 # 4 does not divide these hidden sizes.
 UNEVEN = checks.sizes({"C": 11, "head_dim": 2})
@@ -70,16 +74,16 @@ def test_projection_without_bias(student, draw):
 
 
 test_score_values = steps.score_values(PUBLIC)
-test_scores_of_equal_sizes = steps.scores_of_equal_sizes(PUBLIC(B=2, S=3, head_dim=3), SQUARE)
+test_scores_of_equal_sizes = steps.scores_of_equal_sizes(PUBLIC(B=3, S=3, head_dim=3), SQUARE)
 test_scaled_values = steps.scaled_values(PUBLIC, SIZES)
 test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(head_dim=11))
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
-test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES)
+test_weighted_sum_values = steps.weighted_sum_values(PUBLIC(S=3, head_dim=3), SQUARE)
 
 
 @pytest.mark.step("project_output")
-@PUBLIC
-@SIZES
+@PUBLIC(C=2)
+@EVEN
 def test_output_values(student, draw):
     """the gathered values are brought back to the hidden size"""
     student(draw("B S head_dim"), checks.linear(draw, draw["head_dim"], draw["C"])).agrees()

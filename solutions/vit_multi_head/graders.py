@@ -19,7 +19,7 @@ SIZES = checks.sizes(
 SQUARE = checks.sizes(
     {"B": 2, "N": 5, "heads": 3, "head_dim": 4},
     {"B": 3, "N": 4, "heads": 5, "head_dim": 2},
-    {"B": 3, "N": 6, "heads": 4, "head_dim": 6},
+    {"B": 3, "N": 5, "heads": 5, "head_dim": 5},
 )
 # With no head size that is a square, a root that is rounded shows.
 NO_SQUARES = checks.sizes(
@@ -68,7 +68,7 @@ def test_split_values(student, draw):
 
 
 @pytest.mark.step("compute_scaled_scores")
-@PUBLIC(head_dim=3)
+@PUBLIC(N=3, heads=3, head_dim=3)
 @SQUARE
 @checks.AT_TWO_WIDTHS
 def test_scaled_score_values(student, draw):
@@ -85,7 +85,9 @@ def test_scaled_scores_at_another_width(student, draw):
 
 
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)
-test_weighted_sum_values = steps.weighted_sum_values(PUBLIC, SIZES, where=", in each head")
+test_weighted_sum_values = steps.weighted_sum_values(
+    PUBLIC(N=3, head_dim=3), SQUARE, where=", in each head"
+)
 test_merged_values = steps.merged_values(PUBLIC, SIZES)
 
 

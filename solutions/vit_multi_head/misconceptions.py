@@ -321,15 +321,6 @@ class apply_attention:
 
 
 class merge_heads:
-    def view_after_the_permute(attention_output):
-        """Your view cannot be made: the numbers do not lie in memory in the order of the axes.
-
-        A view copies nothing, and a permute moves no number in memory. What makes a copy in the
-        right order? And does it stand between the permute and the view?
-        """
-        B, heads, N, head_dim = attention_output.shape
-        return attention_output.permute(0, 2, 1, 3).view(B, N, heads * head_dim)
-
     merged_without_the_permute = Heads.merged_without_a_move
     merged_heads_interleaved = Heads.merged_heads_interleaved
 
@@ -447,17 +438,5 @@ class MultiHeadSelfAttention:
     batch_of_two_assumed = layer(layers.batch_of_two_assumed)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
 
-    class outputs_added_up_over_the_calls(solution.MultiHeadSelfAttention):
-        """Your second call gives other numbers than the first, although its input is the same.
-
-        The layer keeps the output of the last call and adds the new one to it. Which attribute does
-        your forward write and read again?
-        """
-
-        def forward(self, x):
-            self.output = getattr(self, "output", 0) + super().forward(x)
-            return self.output
-
     input_overwritten = layer(layers.input_overwritten)
-    computed_in_single_precision = layer(layers.computed_in_single_precision)
     input_returned = layer(layers.input_returned)

@@ -112,7 +112,7 @@ def test_every_mistake_costs_its_own_step_and_is_named(graded: Graded) -> None:
         loses = classmate.facts["loses"]
         assert lost(verdict, bonus=loses) == [loses], classmate.name
         (step,) = [step for step in verdict.steps if step.name == loses]
-        assert step.finding and step.finding.misconception == classmate.facts["named"]
+        assert step.finding and step.finding.misconception == classmate.facts.get("named")
 
 
 def test_the_hostile_end_as_declared_and_lose_only_their_step(graded: Graded) -> None:

@@ -81,16 +81,49 @@ WRONG = {
         ),
         "the first call is kept": Slip(
             LAYER,
-            "called again with other inputs, it does not",
+            "called a second time with the same inputs, it does not",
             layer(
                 "self.shift = getattr(self, 'shift', 0); y = right(x) + self.shift; "
                 "self.shift = 1; return y"
             ),
         ),
+        "a weight of the first call is kept": Slip(
+            LAYER,
+            "After a first call, other weights are put into your layer. Then it does not",
+            layer(
+                "now = self.Wo.weight[0, 0].item(); self.kept = getattr(self, 'kept', now); "
+                "return right(x) + now - self.kept"
+            ),
+        ),
+        "a shape of the first call is kept": Slip(
+            LAYER,
+            "called again with other inputs, it does not",
+            layer(
+                "self.tokens = getattr(self, 'tokens', x.shape[1]); "
+                "return right(x) + (x.shape[1] != self.tokens)"
+            ),
+        ),
+        "the instances share a size": Slip(
+            LAYER,
+            "Once a second instance of your class is made and called, the first no longer gives",
+            layer("return right(x) + (x.shape[-1] != SIZES[-1])").replace(
+                "    def forward",
+                "    def __init__(self, hidden_size, bias=True):\n"
+                "        super().__init__(hidden_size, bias)\n"
+                "        SIZES.append(hidden_size)\n\n"
+                "    def forward",
+            )
+            + "SIZES = []\n",
+        ),
         "the input is overwritten": Slip(
             LAYER,
             "It overwrites argument number 1, .* The result is not as expected either",
             layer("x.data.add_(1e-2); return right(x)"),
+        ),
+        "parts that do not come apart": Slip(
+            "project_qkv",
+            "3 tensors are expected.* for `queries`, `keys` and `values` along axis 2",
+            "def project_qkv(x, Wqkv):\n    return Wqkv(x).unflatten(-1, (3, -1))\n",
         ),
         "a hook": Slip(
             LAYER,
@@ -242,6 +275,51 @@ SingleHeadAttention = Mine
             "    best = attention_weights.argmax(axis=-1)\n"
             "    return np.take_along_axis(values, best[..., None], axis=1)\n",
         ),
+        "a result that a later call overwrites": Slip(
+            "scale_scores",
+            "When your code is called again, the result of the call before changes",
+            "def scale_scores(attention_scores, embedding_dimension, kept={}):\n"
+            "    out = kept.setdefault(attention_scores.shape, np.empty_like(attention_scores))\n"
+            "    return np.divide(attention_scores, np.sqrt(embedding_dimension), out=out)\n",
+        ),
+        "a half in place of nothing": Slip(
+            "create_causal_mask",
+            r"Where 0 is expected, the result holds 0\.5\. Its other numbers are right",
+            "def create_causal_mask(sequence_length):\n"
+            "    allowed = np.tril(np.ones((sequence_length, sequence_length)))\n"
+            "    return np.where(allowed == 1, 1.0, 0.5)\n",
+        ),
+        "a mask for the first sequence": Slip(
+            "apply_mask",
+            r"forbidden ones are very negative in entry 0 along axis 0 \(B\) only; elsewhere",
+            "def apply_mask(scaled_scores, causal_mask):\n"
+            "    result = scaled_scores.copy()\n"
+            "    result[0] = np.where(causal_mask == 1, result[0], -1e9)\n"
+            "    return result\n",
+        ),
+        "scores that are hidden too little": Slip(
+            "apply_mask",
+            "Forbidden ones hold -100, but a very negative number",
+            "def apply_mask(scaled_scores, causal_mask):\n"
+            "    return np.where(causal_mask == 1, scaled_scores, -100.0)\n",
+        ),
+        "places in place of numbers": Slip(
+            "softmax",
+            r"floating-point numbers are expected\. Which of your operations makes numbers of that",
+            "def softmax(scores):\n    return scores.argmax(axis=-1)\n",
+        ),
+        "fractions that get lost": Slip(
+            "scale_scores",
+            "The fractions get lost somewhere on the way",
+            "def scale_scores(attention_scores, embedding_dimension):\n"
+            "    return (attention_scores / np.sqrt(embedding_dimension)).astype(int)\n",
+        ),
+        "the largest by Python": Slip(
+            "softmax",
+            "Python's own `max` compares one number with another",
+            "def softmax(scores):\n    exponentials = np.exp(scores - max(scores))\n"
+            "    return exponentials / exponentials.sum(axis=-1, keepdims=True)\n",
+        ),
         "causal stays on": Slip(
             LAYER,
             "called again with other inputs, it does not",
@@ -280,7 +358,7 @@ SingleHeadAttention = Mine
         ),
         "a product of shapes that do not fit": Slip(
             "apply_attention",
-            "`\\*` multiplies number by number",
+            "multiplies (the two arguments )?number by number",
             "def apply_attention(attention_weights, values):\n"
             "    return attention_weights * values\n",
         ),

@@ -303,6 +303,40 @@ def test_results_that_have_changed_places_are_told() -> None:
     assert told == "`keys` holds what is expected for `queries`."
 
 
+def test_results_that_do_not_come_apart_are_told_by_their_axis_also_in_a_batch_of_three() -> None:
+    form = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3)
+    for batch in (2, 3):
+        expected = tuple(np.random.default_rng(13).random((3, batch, 4, 6)))
+        finding = diagnose(Returned(np.stack(expected, axis=2)), expected, form, ())
+        assert finding and f"an array of shape ({batch}, 4, 3, 6)" in finding.fact
+        assert finding.look == (
+            "Your array holds what is expected for `queries`, `keys` and `values` along axis 2. "
+            "Where does it come apart into these?"
+        )
+        other = diagnose(Returned(np.stack(expected, axis=2) + 1), expected, form, ())
+        assert other and other.fact == finding.fact and not other.look
+        assert diagnose(Returned(np.stack(expected)), expected, form, ()) is None  # it unpacks
+
+
+def test_sizes_that_two_axes_share_do_not_tell_which_have_changed_places() -> None:
+    expected = np.random.default_rng(13).random((2, 4, 4, 6))
+    other = np.random.default_rng(14).random((2, 6, 4, 4))
+    assert not claims_about(other, expected, ResultSpec(("result",), ("B H S D",)))
+
+
+def test_one_number_in_place_of_another_is_no_bound_and_a_bound_is_not_one_number() -> None:
+    rng = np.random.default_rng(15)
+    mask = np.tril(np.ones((5, 5)))
+    told = first(np.maximum(mask, 0.5), mask, MASK)[1]
+    assert told == "Where 0 is expected, the result holds 0.5. Its other numbers are right."
+    numbers = rng.standard_normal((4, 5, 5))
+    assert "no number is below 0.5" in first(np.maximum(numbers, 0.5), numbers, SCORES)[1]
+    some = np.where(np.eye(5), mask, np.maximum(mask, 0.5))
+    some[0, 4] = 0  # not wherever 0 is expected
+    kinds = [claim.kind for claim in claims_about(some, mask, MASK)]
+    assert "another number" not in kinds and "clipped" not in kinds
+
+
 def test_an_argument_that_comes_back_is_told() -> None:
     given = drawn(SIZES[0], 14)
     request = Request("step", (given.vectors, 3))

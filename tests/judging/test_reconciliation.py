@@ -110,6 +110,15 @@ def test_an_exception_of_the_same_type_bears_a_name_out_and_another_answer_does_
     assert [finding.misconception for finding in findings] == [None, None]
 
 
+def test_an_exception_names_no_mistake_and_is_told_by_the_name_that_numbers_give() -> None:
+    findings = told(raising("one and the same"), 6, known=raising("one and the same"))
+    assert [finding.misconception for finding in findings] == [None]
+    assert "`ValueError: one and the same`" in findings[0].fact
+    findings = told(raising("one and the same"), 8, 6, known=raising("one and the same"))
+    assert [finding.misconception for finding in findings] == ["known", "known"]
+    assert "`ValueError: one and the same`" in findings[1].details[-1]
+
+
 def test_of_two_mistakes_one_may_show_alone() -> None:
     def two(scores: np.ndarray, width: int) -> Any:
         return scores / width + (width == 6)

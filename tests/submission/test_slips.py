@@ -156,13 +156,37 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
     ),
     "a function that prints": (
         SCORES,
-        r"Line \d+ prints the result\. Nothing returns it\.",
+        r"Line \d+ prints the result; `return` gives it to the caller\.",
         (PRODUCT, "    print(queries @ keys.swapaxes(-2, -1))\n"),
     ),
     "a function that prints what it sets": (
         SCORES,
-        r"Line \d+ prints the result\. Nothing returns it\.",
+        r"Line \d+ prints the result; `return` gives it to the caller\.",
         (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print('out', out)\n"),
+    ),
+    "a function that prints what it does not set": (
+        SCORES,
+        r"Line \d+ prints the result; `return` gives it to the caller\.",
+        (PRODUCT, "    half = 1\n    print(half * queries @ keys.swapaxes(-2, -1))\n"),
+    ),
+    "a function that prints in a block": (
+        SCORES,
+        r"Line \d+ prints the result; `return` gives it to the caller\.",
+        (
+            PRODUCT,
+            "    with np.errstate():\n        out = queries @ keys.swapaxes(-2, -1)\n"
+            "        print(out)\n",
+        ),
+    ),
+    "a function that looks at a sum": (
+        SCORES,
+        r"ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it",
+        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print(out.sum(), np.max(out))\n"),
+    ),
+    "a function that prints a text": (
+        SCORES,
+        r"ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it",
+        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print('first: %s' % out[0])\n"),
     ),
     "a function that prints a shape": (
         SCORES,

@@ -130,6 +130,27 @@ def one_head(graders: str) -> str:
     return re.sub(r'\{[^{}]*"heads"[^{}]*"head_dim"[^{}]*\}', narrowed, graders)
 
 
+def test_a_mistake_that_is_known_by_its_exception_alone_is_found(tmp_path: Path) -> None:
+    """NumPy raises the same for every wrong axis, so only numbers tell which one it is."""
+    own = "along_another_axis"
+    weak = copied(
+        "numpy_single_head",
+        tmp_path,
+        (
+            "misconceptions.py",
+            "class scale_scores:\n",
+            f"class scale_scores:\n    def {own}(attention_scores, embedding_dimension):\n"
+            '        """You join the scores along another axis.\n\n        Which one grows?\n'
+            '        """\n        return np.concatenate([attention_scores, np.ones((2, 2))])\n\n',
+        ),
+    )
+    (gap,) = [each for each in gaps(weak, "scale_scores") if own in each]
+    assert gap == (
+        f"{own} is known by the exception alone, and others may raise it too: draw inputs for a "
+        "check of scale_scores on which it returns numbers, or remove the misconception"
+    )
+
+
 def test_a_tolerance_that_lets_a_mistake_through_by_a_hair_is_found(tmp_path: Path) -> None:
     weak = copied(
         "numpy_single_head",

@@ -2,7 +2,6 @@
 # base: reference
 # hands in: script
 # loses: merge_heads
-# named: view_after_the_transpose
 def merge_heads(attention_output):
     B, H, S, D = attention_output.shape
     swapped = attention_output.permute(0, 2, 1, 3)

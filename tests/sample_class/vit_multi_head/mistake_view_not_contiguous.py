@@ -2,7 +2,6 @@
 # base: reference
 # hands in: notebook
 # loses: merge_heads
-# named: view_after_the_permute
 def merge_heads(attention_output):
     B, heads, N, head_dim = attention_output.shape
     attention_output = attention_output.contiguous().transpose(1, 2)
