@@ -19,7 +19,7 @@ HIDDEN = "In a course, hidden graders ask the same with other inputs, after you 
 OUR_FAULT = "The fault is on our side and costs you nothing."
 UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words
 # What to look for in code that does not return.
-LOOP = "Is there an endless loop?"
+LOOP = "Is there an endless loop, a wait such as `sleep`, or too much work?"
 PRINT = "Is there a `print` inside a loop?"
 EXIT = "Is there a call such as `exit()` or `os._exit()`?"
 
