@@ -48,6 +48,16 @@ class OnePiece:
             return self._named(finding, fitting)
         return self._exchanged(finding) or self._followed(finding)
 
+    def faulty_steps(self) -> tuple[str, ...]:
+        """Return the steps of which one done wrong makes the reference's class this very layer.
+
+        All of them, where several would: which of them it is cannot be told. () where none does.
+        """
+        if not self.requests:
+            return ()
+        found = tuple(dict.fromkeys(self._fitting().values()))
+        return found or tuple(filter(None, [self._exchanging()[0]]))
+
     def _fitting(self) -> dict[str, str]:
         """Return the known mistakes that give the layer's own result on every draw: their steps."""
         names: dict[str, str] = {}
@@ -77,14 +87,19 @@ class OnePiece:
 
     def _exchanged(self, finding: Finding) -> Finding | None:
         """Say which results of a step have changed places, when that explains every draw."""
+        name, order = self._exchanging()
+        return _places_words(finding, self.reference.form(name).names, order) if name else None
+
+    def _exchanging(self) -> tuple[str, tuple[int, ...]]:
+        """Return the step whose results in another order explain every draw; "" for none."""
         for name, function in self.reference.functions.items():
             if self.reference.exercise.step(name).random:
                 continue
             names = self.reference.form(name).names
             for order in list(permutations(range(len(names))))[1:]:
                 if self._gives({name: _in_order(function, order)}):
-                    return _places_words(finding, names, order)
-        return None
+                    return name, order
+        return "", ()
 
     def _gives(self, replaced: Mapping[str, Callable[..., Any]]) -> bool:
         """Say whether the reference's class, with these steps, gives the layer's own results."""

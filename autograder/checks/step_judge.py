@@ -213,6 +213,9 @@ class StepJudge:
             alone = partial(self._judged_alone, exercise.step(name))
             its_own = fine and changes_in_place(alone())
             faulty = () if its_own else faulty_steps(before, steps[: len(before)], makers, passes)
+            # What spoils several steps that are right alone, such as autocast, is around them.
+            if faulty and len(faulty) > 1:
+                faulty = ()
             if faulty:
                 steps = charged(exercise, steps, faulty, alone())
             elif fine:

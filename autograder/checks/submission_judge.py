@@ -21,6 +21,7 @@ from autograder.checks.running_check import CheckTerms
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.whole_layer import WholeLayer, with_layer
 from autograder.errors import KitError
+from autograder.judging.expectation import Refused
 from autograder.model.exercise import Step
 from autograder.model.request import Request, Respondent
 from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
@@ -74,7 +75,7 @@ class SubmissionJudge:
         steps = without_blame(judge.charged(asked), layers)
         whole = self._whole(steps, chain)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
-        told, remarks = self._told(earned, respondent)
+        told, remarks = self._told(earned, respondent, layer_earns_steps)
         if seeds.common is not None:
             answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
             told, more = _noted(answers, told)
@@ -106,30 +107,60 @@ class SubmissionJudge:
         return verdict
 
     def _told(
-        self, steps: tuple[StepVerdict, ...], respondent: Respondent
+        self, steps: tuple[StepVerdict, ...], respondent: Respondent, layer_earns_steps: bool
     ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
         """Say what is wrong inside a layer that is written in one piece; no outcome changes.
 
-        Where we fail to, the steps stay as they are, and a remark says so.
+        Where that is the work of one step, the layer earns the points of the others that it does.
+        Where we fail to see it, the steps stay as they are, and a remark says so.
         """
         layer = self._layer.step
         if layer is None or not is_in_one_piece(layer.name, steps):
             return steps, ()
         try:
-            told = (self._diagnosed(s, respondent) if s.name == layer.name else s for s in steps)
-            return tuple(told), ()
+            (own,) = (step for step in steps if step.name == layer.name)
+            inside = self._inside(own, respondent)
+            told = tuple(self._diagnosed(s, inside) if s is own else s for s in steps)
+            faulty = self._faulty(own, inside, respondent) if layer_earns_steps else ()
+            return self._layer.credited(told, faulty), ()
         except (KitError, MemoryError):
             raise  # about the exercise, or a bound of this process
         except Exception as error:  # a fault of ours: words never cost a grade
             return steps, (remark_on(error),)
 
-    def _diagnosed(self, step: StepVerdict, respondent: Respondent) -> StepVerdict:
+    def _inside(self, layer: StepVerdict, respondent: Respondent) -> OnePiece:
+        reference = self._runner.reference
+        return OnePiece(reference, respondent, *probes(reference, self._asked(layer)))
+
+    def _faulty(
+        self, layer: StepVerdict, inside: OnePiece, respondent: Respondent
+    ) -> tuple[str, ...]:
+        """Return the steps of which one is done wrong in a layer that is right but for it.
+
+        That is the class itself where nothing is wrong but what it does not refuse.
+        """
+        items = self._runner.checks.of_step(layer.name)
+        seen = {check.name for check in layer.checks}
+        refusals = [check for check in layer.checks if check.finding and self._refuses(check.name)]
+        if refusals and all(check.passes or check in refusals for check in layer.checks):
+            terms = CheckTerms(respondent, naming=False)
+            rest = (self._runner.run(item, terms) for item in items if item.name not in seen)
+            return (layer.name,) if all(run.finding is None for run in rest) else ()
+        return inside.faulty_steps()
+
+    def _refuses(self, check: str) -> bool:
+        """Say whether a check only asks for exceptions."""
+        (layer,) = [self._layer.step]
+        assert layer
+        terms = CheckTerms(OwnAnswers(self._runner.reference), naming=False)
+        items = [i for i in self._runner.checks.of_step(layer.name) if i.name == check]
+        asked = [each for i in items for each in self._runner.run(i, terms).conversation.expected]
+        return bool(asked) and all(isinstance(each.expectation, Refused) for each in asked)
+
+    def _diagnosed(self, step: StepVerdict, layer: OnePiece) -> StepVerdict:
         failing = step.failing
         if failing is None or failing.finding is None:
             return step
-        reference = self._runner.reference
-        asked, others = probes(reference, self._asked(step))
-        layer = OnePiece(reference, respondent, asked, others)
         inside: Finding = layer.diagnosed(failing.finding)
         checks = (
             replace(check, finding=inside) if check is failing else check for check in step.checks

@@ -7,7 +7,7 @@ the class see it, a class that passes them does that step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,15 +45,21 @@ class WholeLayer:
             return None
         return LayerVerdict(own.name, own.outcome)
 
-    def credited(self, steps: tuple[StepVerdict, ...]) -> tuple[StepVerdict, ...]:
+    def credited(
+        self, steps: tuple[StepVerdict, ...], faulty: Collection[str] = ()
+    ) -> tuple[StepVerdict, ...]:
         """Give the points of steps that are not written to a right layer that does their work.
 
+        So they are given where the layer would be right but for the work of the steps in `faulty`.
         A step that is written and wrong keeps what its own checks say.
         """
         layer = self.verdict(steps)
-        if layer is None or not layer.is_right:
+        if layer is None or not (layer.is_right or faulty):
             return steps
-        return tuple(self._credited(step) if self._is_open(step) else step for step in steps)
+        return tuple(
+            self._credited(step) if self._is_open(step) and step.name not in faulty else step
+            for step in steps
+        )
 
     def proves(self, name: str) -> bool:
         """Say whether a class that passes its own checks does the work of the step `name`."""

@@ -56,15 +56,15 @@ def _fits(judged: StepVerdict, step: Step) -> bool:
 
 
 def _layer_fits(verdict: Verdict) -> bool:
-    """Whether the layer ended as its own step did; only a right one earns points of others."""
+    """Whether the layer ended as its own step did; only the student's own earns other steps."""
     layer = verdict.chain.layer
     if layer is None:
         return not any(step.by_layer for step in verdict.steps)
     own = [step for step in verdict.steps if step.name == layer.name]
     if len(own) != 1 or own[0].outcome is not layer.outcome:
         return False
-    right = layer.is_right and not own[0].leaning and not own[0].by_layer
-    return right or not any(step.by_layer for step in verdict.steps)
+    written = not own[0].leaning and not own[0].by_layer
+    return written or not any(step.by_layer for step in verdict.steps)
 
 
 def _has_type(value: object, declared: Any) -> bool:

@@ -47,6 +47,8 @@ _TWINS = {
     },
     "torch.nn": {"softmax": "torch.softmax"},
 }
+# What NumPy leaves to others, and no other name of its own does.
+_NOT_IN_NUMPY = ("softmax", "log_softmax", "relu", "gelu", "sigmoid", "layer_norm", "dropout")
 _METHODS = {
     "numpy.ndarray": _TWINS["numpy"]
     | {"contiguous": "np.ascontiguousarray", "clone": "copy", "dim": "ndim", "float": "astype"}
@@ -99,6 +101,8 @@ def _not_in_module(module: str, name: str) -> str:
     twin = _TWINS.get(module, {}).get(name)
     if twin:
         return f"`{_shown(module)}` has no `{name}`; `{twin}` does that."
+    if module == "numpy" and name in _NOT_IN_NUMPY:
+        return f"NumPy has no `{name}`: it is put together from smaller functions."
     known = _MODULES.get(module, [])
     same = [each for each in known if each.lower() == name.lower()]
     close = same or difflib.get_close_matches(name, known, n=1, cutoff=0.7)

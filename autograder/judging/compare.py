@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autograder.judging.call_words import layer_made
 from autograder.judging.precision import (
     DIGITS,
     LOWER,
@@ -29,11 +30,13 @@ from autograder.judging.value_words import (
     with_article,
 )
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Value
+from autograder.protocol.wire import Opaque, Value
 
 # Scores at or below this are forbidden: their share after a softmax is 0 beside every score that a
 # check asks with. Those get below -1e4 (see `properties.LARGE_INPUTS`), which therefore is no mask.
 FLOOR = -1e5
+# Layers without weights, which are made where what they compute is meant.
+_LAYERS = ("Softmax", "LogSoftmax", "Dropout", "ReLU", "GELU", "Tanh", "Sigmoid")
 _DIGITS = (4, 6, 8, 10)  # of a number that is quoted
 
 CompareOne = Callable[[Value, np.ndarray, str, "str | None", "ResultSpec"], "Finding | None"]
@@ -226,6 +229,8 @@ def _type(
     if not isinstance(actual, np.ndarray):
         verb = "is" if label else "returns"
         look = "Is there a `return` at the end?" if actual is None and not label else ""
+        if isinstance(actual, Opaque) and actual.type_name in _LAYERS:
+            look = layer_made(actual.type_name)
         wanted = f"{with_article(form.noun)} of shape {shape_words(expected.shape, axes)}"
         given = type_words(actual, form.noun)
         return Finding(

@@ -44,6 +44,8 @@ class Candidate:
     step: str = ""
 
 
+# The signals that end a process when its own machine code goes wrong.
+_BROKEN = re.compile(r"ended by (SIGSEGV|SIGBUS|SIGFPE|SIGILL|SIGTRAP)\b")
 # Reads what `place_in` writes.
 PLACE = re.compile(
     r"The fault is in `(?P<step>\w+)`, or in the part of `(?P<method>\w+)` that does its work\. "
@@ -225,6 +227,13 @@ def failure(reply: Failed) -> Finding:
             look = "Is an array much larger than it needs to be?"
             return Finding(reply.outcome, fact, look=look)
         case Outcome.CRASHED:
+            broken = _BROKEN.search(reply.detail)
+            if broken:
+                fact = f"Python itself crashed in it ({broken[1]}) and returned no result."
+                look = (
+                    "Which line calls machine code, as `ctypes` does, or lifts the recursion limit?"
+                )
+                return Finding(reply.outcome, fact, look=look, details=_details(reply.detail))
             fact = "It ended the Python process instead of returning a result."
             return Finding(reply.outcome, fact, look=EXIT, details=_details(reply.detail))
         case Outcome.OUTPUT_LIMIT:

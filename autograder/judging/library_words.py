@@ -82,6 +82,20 @@ OF_WRITING = (
         "dtype.",
     ),
     (
+        r"operator\.invert|ufunc 'invert' not supported|bad operand type for unary ~",
+        "`~` turns True and False over, and the mask there holds other numbers. A comparison such "
+        "as `== 0` makes True and False of them, and so does `.bool()` or `.astype(bool)`.",
+    ),
+    (
+        r"not compiled with CUDA|No CUDA GPUs|NVIDIA driver|only supports CPU|PyTorch is not linked"
+        r"|Invalid device|Cannot access accelerator",
+        "There is no GPU where this code runs. Leave the tensors on the device that they come on.",
+    ),
+    (
+        r"(?:underflow|overflow|divide by zero|invalid value) encountered in",
+        "NumPy only warns of that, unless a setting such as `np.seterr` makes it an error.",
+    ),
+    (
         r"bitwise_xor|for \^:",
         "In Python, a power is written `**`. The sign `^` is something else.",
     ),
@@ -136,6 +150,11 @@ _OPERAND = re.compile(r"unsupported operand.*'Linear'|must be Tensor, not Linear
 _OPERATION = re.compile(r"([\w.]+)\s*([@*+/-])\s*([\w.]+)")
 _NUMBER = re.compile(r"(\w+)\(\): argument 'input' .*must be Tensor, not (?:int|float)")
 _IN_MATH = ("sqrt", "exp", "log", "log2", "sin", "cos", "tanh", "floor", "ceil")
+_ONE_NUMBER = re.compile(
+    r"only (?:0-dimensional|length-1|size-1) arrays can be converted"
+    r"|only one element tensors can be converted|elements cannot be converted to Scalar"
+)
+_IN_MATH_CALL = re.compile(rf"(?:\bmath\.|(?<![\w.]))({'|'.join(_IN_MATH)})\(")
 _UNPACKED = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
 _BARE = re.compile(
     r"'(?:builtin_function_or_method|method|function)' object"
@@ -167,6 +186,7 @@ def of_writing(exception: ExceptionReport) -> str:
         or _truth(exception)
         or _layer_as_array(exception)
         or _plain_number(exception)
+        or _of_math(exception)
         or _without_brackets(exception)
         or _not_callable(exception)
         or _made_from_tensor(exception)
@@ -242,6 +262,18 @@ def _plain_number(exception: ExceptionReport) -> str:
         return ""
     instead = f" For a plain number there is `math.{found[1]}`." if found[1] in _IN_MATH else ""
     return f"`torch.{found[1]}` takes a tensor, and a plain number stands there.{instead}"
+
+
+def _of_math(exception: ExceptionReport) -> str:
+    """Say that a function of the module `math` takes a plain number, and who takes an array."""
+    if not _ONE_NUMBER.search(exception.message):
+        return ""
+    called = set(_IN_MATH_CALL.findall(exception.code))
+    if len(called) != 1:
+        return ""
+    name, of_torch = called.pop(), "ensor" in exception.message
+    home, what = ("torch", "a tensor") if of_torch else ("np", "an array")
+    return f"`{name}` of the module `math` takes one number; `{home}.{name}` takes {what}."
 
 
 def _without_brackets(exception: ExceptionReport) -> str:

@@ -21,7 +21,7 @@ NOT_YET = "it has not been judged as it is now"
 OUR_FAULT = "The fault is on our side and costs you nothing."
 UNWRITTEN = "is not written yet"  # a stub says so of itself, and is known by these words
 # What to look for in code that does not return.
-LOOP = "Is there an endless loop?"
+LOOP = "Is there an endless loop, a wait such as `sleep`, or too much work?"
 PRINT = "Is there a `print` inside a loop?"
 EXIT = "Is there a call such as `exit()` or `os._exit()`?"
 

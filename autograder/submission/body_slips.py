@@ -29,7 +29,9 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
     for name, node in step.functions:
         yield from _leftover(step, name, node)
         yield from _breakpoint(step, node)
+        yield from _compiled(step, node)
         if not name.endswith(".__init__"):
+            yield from _coroutine(step, name, node)
             yield from _generator(step, name, node)
             yield from _too_early(step, node)
             yield from _nothing_returned(step, name, node)
@@ -80,6 +82,29 @@ def _too_early(step: WrittenStep, node: Definition) -> Iterator[Slip]:
             )
             look = "Where must the `return` stand, so that every round runs?"
             yield Slip(_WRONG, "", fact, look)
+
+
+def _compiled(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """A decorator that compiles the function at its first call, which takes long."""
+    for item in node.decorator_list:
+        made = item.func if isinstance(item, ast.Call) else item
+        match made:
+            case ast.Attribute(value=ast.Name(id="torch"), attr="compile"):
+                place = f"{capitalized(step.line(item))} has `torch.compile`"
+                look = "Your function computes the same without it."
+                late = f"{place}, and the first call, which compiles, was not done in time."
+                yield Slip((Outcome.TIMED_OUT,), "", late, look)
+                failed = f"{place}, and nothing can be compiled where your code is graded."
+                yield Slip((Outcome.RAISED,), r"Inductor|(?i:torch_?dynamo)", failed, look)
+
+
+def _coroutine(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
+    """An `async def`: a call runs none of its lines."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        fact = f"{capitalized(step.line(node))} has `async def`: a call of {quoted(name)} gives a "
+        fact += "coroutine and runs none of its lines."
+        look = "What is written before `def` where a function runs at once?"
+        yield Slip((Outcome.WRONG_TYPE, Outcome.RAISED), r"\bcoroutine\b", fact, look)
 
 
 def _generator(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:

@@ -27,6 +27,8 @@ from autograder.submission.slip import Slip, WrittenStep, capitalized, line_word
 _UNTRAINED = (Outcome.RAISED, Outcome.WRONG_TYPE, Outcome.WRONG_VALUES)
 _WRONG = (*_UNTRAINED, Outcome.WRONG_SHAPE, Outcome.TIMED_OUT)
 _UNGRADED = r"require grad|grad_fn|gradient"
+_UNLIKE = (Outcome.WRONG_TYPE, Outcome.RAISED)
+_OTHER_PRECISION = r"float64|float16|same dtype|different precision"
 _SWITCHES = ("set_grad_enabled", "inference_mode")
 
 
@@ -52,7 +54,7 @@ def slips_in(
         for name, (node, cell) in written.items()
         if name in names
     ]
-    found: dict[str, list[Slip]] = {name: list(_gradients_off(trees, notebook)) for name in names}
+    found: dict[str, list[Slip]] = {name: list(_settings(trees, notebook)) for name in names}
     for step in (each for each in steps if only in ("", each.name)):
         found[step.name] += body_slips(step)
         found[step.name] += dropped_result_slips(step, names)
@@ -70,8 +72,8 @@ def slips_in(
     return found
 
 
-def _gradients_off(trees: Sequence[ast.Module], notebook: bool) -> Iterator[Slip]:
-    """A switch outside the functions that keeps PyTorch from recording anything."""
+def _settings(trees: Sequence[ast.Module], notebook: bool) -> Iterator[Slip]:
+    """A switch outside the functions that changes what the library does in all of them."""
     for tree in trees:
         for node in tree.body:
             match node:
@@ -81,6 +83,32 @@ def _gradients_off(trees: Sequence[ast.Module], notebook: bool) -> Iterator[Slip
                     fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
                     look = "From there on, PyTorch records no gradients, in all of your code."
                     yield Slip(_UNTRAINED, _UNGRADED, fact, look)
+                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="set_default_dtype"))):
+                    fact = f"{capitalized(line_words(node, notebook))} calls `set_default_dtype`."
+                    look = "From there on, PyTorch makes tensors in that precision, in all of your "
+                    yield Slip(_UNLIKE, _OTHER_PRECISION, fact, f"{look}code.")
+                case ast.Expr(
+                    value=ast.Call(func=ast.Attribute(attr="seterr"), keywords=named)
+                ) if any(_is_text(each.value, "raise") for each in named):
+                    fact = f"{capitalized(line_words(node, notebook))} calls `seterr`."
+                    look = (
+                        "From there on, NumPy raises an error where it would only warn: also where "
+                    )
+                    look += "a number that is nearly 0 becomes 0."
+                    yield Slip((Outcome.RAISED,), r"FloatingPointError", fact, look)
+                case ast.Expr(
+                    value=ast.Call(
+                        func=ast.Attribute(attr="simplefilter" | "filterwarnings" as name),
+                        args=[first, *_],
+                    )
+                ) if _is_text(first, "error"):
+                    fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
+                    look = "From there on, what is only a warning raises an error."
+                    yield Slip((Outcome.RAISED,), r"`\w*Warning\b", fact, look)
+
+
+def _is_text(node: ast.expr, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
 
 
 def _is_true(node: ast.expr) -> bool:

@@ -209,6 +209,14 @@ def test_the_exception_that_a_known_mistake_raises_does_not_name_it() -> None:
         assert "Line 3" in finding.fact and "`q @ k`" in finding.fact
 
 
+def test_a_crash_of_python_itself_is_told_apart_from_a_call_that_ends_it() -> None:
+    crashed = diagnose(Failed(Outcome.CRASHED, "The process was ended by SIGSEGV."), DUE, ONE, ())
+    assert crashed and "Python itself crashed in it (SIGSEGV)" in crashed.fact
+    for detail in ("The process ended with exit code 1.", "The process was ended by SIGTERM."):
+        finding = diagnose(Failed(Outcome.CRASHED, detail), DUE, ONE, ())
+        assert finding and "It ended the Python process" in finding.fact
+
+
 def test_what_is_not_written_is_no_mistake() -> None:
     stub = ExceptionReport("NotImplementedError", "write this")
     empty = Failed(Outcome.NOT_WRITTEN, "`step` is not written yet.", stub)

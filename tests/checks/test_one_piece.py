@@ -224,14 +224,44 @@ def told(verdict: Verdict) -> str:
     return finding.message
 
 
-def test_a_wrong_layer_gets_no_points_and_its_outcome_is_not_changed_by_what_is_said(
+def test_a_wrong_layer_gets_no_points_for_itself_nor_for_the_step_that_is_wrong(
     wrong: Graded,
 ) -> None:
     for piece, verdict in wrong:
         step = layer_step(verdict)
         assert step.finding and step.finding.outcome is step.outcome, piece.name
         assert step.outcome is not Outcome.PASSED, piece.name
-        assert verdict.points == 0 and not any(step.by_layer for step in verdict.steps), piece.name
+        assert step.points == 0, piece.name
+        earned = {each.name for each in verdict.steps if each.points}
+        # Where it is wrong can be read in several ways: one of them costs its points.
+        assert not earned.issuperset(piece.steps), piece.name
+        assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_a_layer_with_one_known_mistake_earns_the_steps_without_it() -> None:
+    piece, verdict = told_of("softmax over the queries")
+    earned = {step.name for step in verdict.steps if step.by_layer}
+    assert {"project_qkv", "scale_scores", "project_output"} <= earned
+    assert verdict.points == sum(s.max_points for s in verdict.steps if s.name in earned)
+    alone = graded([piece], layer_earns_steps=False)[0][1]
+    assert alone.points == 0
+
+
+def test_a_layer_whose_mistake_nobody_can_name_earns_nothing() -> None:
+    _, verdict = told_of("divided by three")
+    assert verdict.points == 0 and not any(step.by_layer for step in verdict.steps)
+
+
+def test_a_layer_that_only_refuses_nothing_earns_all_its_steps() -> None:
+    right = of(MULTI, RIGHT)[0]
+    line = "        assert hidden_size % num_heads == 0\n"
+    assert line in right.source
+    text = right.source.replace(line, "")
+    submission = Submission("anna", MULTI, (text,), Path("layer.py"))
+    (verdict,) = grade_batch(ROOT / "solutions" / MULTI, [submission])
+    layer = layer_step(verdict)
+    assert layer.points == 0 and layer.finding and "share the hidden size" in layer.finding.fact
+    assert verdict.points == verdict.max_points - layer.max_points
 
 
 def test_what_is_said_is_about_the_step_that_is_wrong(wrong: Graded) -> None:

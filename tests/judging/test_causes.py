@@ -125,6 +125,11 @@ WRONG = {
             "3 tensors are expected.* for `queries`, `keys` and `values` along axis 2",
             "def project_qkv(x, Wqkv):\n    return Wqkv(x).unflatten(-1, (3, -1))\n",
         ),
+        "a layer in place of its result": Slip(
+            "compute_attention_weights",
+            r"`nn\.Softmax\(\.\.\.\)` only makes a layer",
+            "def compute_attention_weights(scaled_scores):\n    return nn.Softmax(dim=-1)\n",
+        ),
         "a hook": Slip(
             LAYER,
             "Going forward, your layer is right",

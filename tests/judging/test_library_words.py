@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +39,10 @@ IN_NUMPY = {
     "x - x.amax(axis=-1)": "`max` does that",
     "x[np.ones((4, 4)) == 1]": "is laid on from the first axis on",
     "np.random.default_rng(0).randn(3)": "`standard_normal` does that",
-    "np.softmax(x)": "no attribute 'softmax'",
+    "np.softmax(x)": "NumPy has no `softmax`: it is put together from smaller functions",
+    "~(x + 1)": "`~` turns True and False over, and the mask there holds other numbers",
+    "math.exp(x)": "`exp` of the module `math` takes one number; `np.exp` takes an array",
+    "max(x)": "Python's own `max` compares one number with another",
     "x.masked_fill(x > 0, 0)": "`np.where` does that",
     "f(x)": "calls itself again and again",
     "np.dot(x, x)": "runs over two axes, which must be equally long. Here they have 4 and 3",
@@ -54,6 +58,9 @@ IN_TORCH = {
     "torch.sqrt(4)": "For a plain number there is `math.sqrt`",
     "nn.linear(4, 4)": "Did you mean `nn.Linear`?",
     "nn.Softmax(x, dim=-1)": "only makes a layer",
+    "~x": "so does `.bool()`",
+    "math.exp(x)": "`exp` of the module `math` takes one number; `torch.exp` takes a tensor",
+    "x.cuda()": "There is no GPU where this code runs",
     "x.contiguous.view(2, 12)": "`contiguous` is a method",
     "x.requires_grad_().numpy()": "Stay in PyTorch",
     "x.astype(float)": "`to` does that",
@@ -68,7 +75,13 @@ def told(folder: Path, line: str, given: object, library: str) -> str:
     """What is said of a function that returns what `line` computes."""
     file = folder / "by_a_student.py"
     file.write_text(f"def f(x):\n    return {line}\n", encoding="utf-8")
-    names: dict[str, Any] = {"np": np, "torch": torch, "nn": nn, "layer": nn.Linear(4, 4)}
+    names: dict[str, Any] = {
+        "np": np,
+        "torch": torch,
+        "nn": nn,
+        "math": math,
+        "layer": nn.Linear(4, 4),
+    }
     exec("def earlier(scores): return scores", names)
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
     reply = InProcess(names, library).ask(Request("f", (given,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
+from autograder.submission import slips
 from autograder.submission.missing_import import missing_imports
 from autograder.submission.reading import read_submission
 
@@ -218,6 +220,16 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         r"Line \d+ calls `pdb\.set_trace\(\)`, which waits for your keys\.",
         (PRODUCT, f"    import pdb; pdb.set_trace()\n{PRODUCT}"),
     ),
+    "an async function": (
+        SCORES,
+        r"Line \d+ has `async def`: a call of `compute_attention_scores` gives a coroutine",
+        (f"def {SCORES}", f"async def {SCORES}"),
+    ),
+    "warnings that raise": (
+        "softmax",
+        r"Line \d+ calls `seterr`\. From there on, NumPy raises an error",
+        ("import numpy as np\n", "import numpy as np\nnp.seterr(all='raise')\n"),
+    ),
     "a yield": (
         SCORES,
         r"Line \d+ has `yield`, so `compute_attention_scores` returns a generator\.",
@@ -320,6 +332,11 @@ IN_TORCH: dict[str, tuple[str, str, Change]] = {
         "MultiHeadAttention",
         "the first line of `__init__`",
         ("        super().__init__()\n", ""),
+    ),
+    "another precision for all": (
+        "create_projections",
+        r"Line \d+ calls `set_default_dtype`.*makes tensors in that precision",
+        ("import torch\n", "import torch\ntorch.set_default_dtype(torch.float64)\n"),
     ),
     "gradients switched off": (
         "MultiHeadAttention",
@@ -567,3 +584,12 @@ def test_in_a_notebook_lines_are_counted_by_cell(tmp_path: Path) -> None:
     assert said(verdict)["softmax"] == (
         "Line 3 of its cell still raises `NotImplementedError`: delete it."
     )
+
+
+def test_a_setting_that_raises_nothing_is_not_told() -> None:
+    """What only silences warnings is no cause of an error."""
+    quiet = "np.seterr(all='ignore')\nwarnings.simplefilter('ignore')\n"
+    loud = "np.seterr(all='raise')\nwarnings.simplefilter('error')\n"
+    assert not list(slips._settings([ast.parse(quiet)], notebook=False))
+    told = [each.fact for each in slips._settings([ast.parse(loud)], notebook=False)]
+    assert told == ["Line 1 calls `seterr`.", "Line 2 calls `simplefilter`."]
