@@ -557,6 +557,8 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 #
 # The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 #
+# The layer computes in the precision that it is cast to: a check also casts it, and the tokens, to `float64`, `bfloat16` and `float16`.
+#
 # **Before you code.** Which numbers of heads can share a hidden size of 6?
 # (The answer is at the end of this file.)
 
