@@ -20,7 +20,7 @@ from autograder.model.request import Request
 from autograder.protocol.arrays import Generators, held, to_library
 from autograder.protocol.autograd import weighted_sum
 from autograder.protocol.call import result_of
-from autograder.protocol.wire import Linear, Value
+from autograder.protocol.wire import Linear, Seed, Value
 
 HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 
@@ -66,11 +66,15 @@ def unanswerable_steps(reference: Reference, request: Request) -> tuple[str, ...
     written = written_values(reference.exercise.folder)
     found: list[str] = []
 
+    def plain(value: Any) -> Value:  # of a generator, a worker hands over a seed
+        generator = isinstance(value, np.random.Generator)
+        return Seed(0) if generator else round_tripped(value, reference.exercise.library)
+
     def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)  # its annotations name the axes
         def step(*arguments: Any, **keywords: Any) -> Any:
-            given = round_tripped((arguments, tuple(keywords.values())), reference.exercise.library)
-            if fitting_call(function, given[0], dict(zip(keywords, given[1])), written) is None:
+            given, named = tuple(map(plain, arguments)), map(plain, keywords.values())
+            if fitting_call(function, given, dict(zip(keywords, named)), written) is None:
                 found.append(name)
             return function(*arguments, **keywords)
 
