@@ -45,11 +45,11 @@ class QuestionSource:
         return dict(parameters(self.item).get("draw", {}))
 
     def question(
-        self, draw: Draw, label: str, sizes: Mapping[str, int], signs: bool = False
+        self, draw: Draw, label: str, sizes: Mapping[str, int], coarse: bool = False
     ) -> CheckQuestion:
         """Return the question with inputs of its own; `sizes` override those of the check."""
         own = self.sizes(draw.public)
-        drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes}, signs)
+        drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes}, coarse)
         asked: tuple[CheckQuestion, ...] = self.reference.drawn(
             (self.item.nodeid, drawn.identity),
             lambda: questions_of(self.item, self.reference, drawn),

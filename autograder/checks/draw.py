@@ -7,6 +7,7 @@ result of another.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,14 +18,15 @@ from autograder.model.exercise import Exercise
 from autograder.protocol.wire import Seed
 
 PUBLIC_DECIMALS = 1
+LARGE = 5_000  # numbers of an array
 
 
 class Draw:
     """Draws arrays whose shapes are named by axis letters.
 
     `sizes` gives the size of each letter, for example B=2, S=5, D=8. With
-    `decimals`, numbers are rounded so that a person can work them by hand. With `signs`, every
-    number is 1 or -1 (times its scale): large arrays of them are written down in little room.
+    `decimals`, numbers are rounded so that a person can work them by hand. If `coarse`, numbers
+    are eighths (times their scale), and of a large array 1 or -1: they are written in little room.
     """
 
     def __init__(
@@ -34,13 +36,13 @@ class Draw:
         name: str,
         dtype: str = "float64",
         decimals: int | None = None,
-        signs: bool = False,
+        coarse: bool = False,
     ) -> None:
         self._sizes = dict(sizes)
         self._seed, self._name = seed, name
         self._dtype = dtype
         self._decimals = decimals
-        self._signs = signs
+        self._coarse = coarse
 
     @classmethod
     def hidden(
@@ -57,13 +59,13 @@ class Draw:
         own = {**exercise.grading.public_sizes, **sizes}
         return cls(own, exercise.grading.public_seed, name, exercise.dtype, PUBLIC_DECIMALS)
 
-    def beside(self, name: str, sizes: Mapping[str, int], signs: bool = False) -> Draw:
+    def beside(self, name: str, sizes: Mapping[str, int], coarse: bool = False) -> Draw:
         """Return a draw of its own, of the same seed, with other sizes for some axes.
 
         Its numbers have all their digits, since nobody works them by hand.
         """
         own = {**self._sizes, **sizes}
-        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, signs=signs)
+        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, coarse=coarse)
 
     @cached_property
     def _generator(self) -> np.random.Generator:
@@ -78,7 +80,7 @@ class Draw:
             self._name,
             self._dtype,
             self._decimals,
-            self._signs,
+            self._coarse,
         )
 
     @property
@@ -101,13 +103,18 @@ class Draw:
 
     def shaped(self, *shape: int, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of a shape given in numbers."""
-        if self._signs:
-            drawn = self._generator.integers(2, size=shape) * 2.0 - 1.0
+        if self._coarse:
+            drawn = self._coarse_numbers(shape)
         else:
             drawn = self._generator.standard_normal(shape)
         array = scale * drawn
         rounded = array if self._decimals is None else array.round(self._decimals)
         return rounded.astype(self._dtype)
+
+    def _coarse_numbers(self, shape: tuple[int, ...]) -> np.ndarray:
+        if math.prod(shape) > LARGE:
+            return self._generator.integers(2, size=shape) * 2.0 - 1.0
+        return np.round(8 * self._generator.standard_normal(shape)) / 8
 
     def seed(self) -> Seed:
         """Return the seed of a generator that the student's code gets."""

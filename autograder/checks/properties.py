@@ -169,7 +169,7 @@ def at_long_axes(questions: Sequence[LongQuestion]) -> StandingCheck:
 
     def check(student: Student, draw: Draw) -> None:
         for each in questions:
-            asked = each.source.question(draw, "long", each.sizes, signs=True)
+            asked = each.source.question(draw, "long", each.sizes, coarse=True)
             student.ask(asked.request).agrees_if_in_time()
 
     return check
