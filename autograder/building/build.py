@@ -23,7 +23,6 @@ from autograder.building.regions import read_solution
 from autograder.building.stub import read_cells, render_stub
 from autograder.building.student_notebook import render_notebook
 from autograder.errors import Faults, KitError
-from autograder.judging.example_values import read_value
 from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, read_exercise
 from autograder.model.files import write_all_whole
 
@@ -123,6 +122,8 @@ def _alike(left: Any, right: Any) -> bool:
         if left.keys() == {"dtype", "numbers"} and left["dtype"] == right["dtype"]:
             return _close(json.loads(left["numbers"]), json.loads(right["numbers"]))
         if "packed" in left:
+            from autograder.judging.example_values import read_value  # it brings NumPy
+
             return _close(read_value(left).tolist(), read_value(right).tolist())
         return all(_alike(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):

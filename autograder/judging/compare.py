@@ -182,6 +182,7 @@ def coarse(returned: Value, expected: Value, form: ResultSpec) -> Finding | None
     """
     found: list[Finding] = []
     for name, axes, given, wanted in _arrays(returned, expected, form):
+        dtype = given.dtype.name
         given, wanted = comparable(given, form.compare), comparable(wanted, form.compare)
         wrong = ~agree(given, wanted, form.precision, form.size)
         if not wrong.any():
@@ -190,7 +191,7 @@ def coarse(returned: Value, expected: Value, form: ResultSpec) -> Finding | None
         if not lower:
             return None
         asked = asked_precision(wanted, form.precision)
-        own = given.dtype.name == lower
+        own = dtype == lower
         found.append(_coarse(lower, asked, name, wanted.shape, axes, own))
     return found[0] if found else None
 
@@ -218,7 +219,8 @@ def comparable(array: np.ndarray, mode: str) -> np.ndarray:
     if mode in ("numbers", "booleans") and array.dtype.kind in "bui":
         return array.astype(np.float64)
     if mode == "floor" and array.dtype.kind == "f":
-        return np.asarray(np.maximum(array, FLOOR))
+        wide = array.astype(np.float32) if array.dtype == np.float16 else array
+        return np.asarray(np.maximum(wide, FLOOR))
     return array
 
 
@@ -287,6 +289,7 @@ def _shape(
 def _values(
     actual: Value, expected: np.ndarray, label: str, axes: str | None, form: ResultSpec
 ) -> Finding | None:
+    lower = _lower_words(actual, expected, form)
     actual, expected = comparable(actual, form.compare), comparable(expected, form.compare)
     wrong = ~agree(actual, expected, form.precision, form.size)
     if not wrong.any():
@@ -311,7 +314,7 @@ def _values(
     given, wanted = _number_words(actual[place], expected[place], form)
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{count.capitalize()} as expected.{_lower_words(actual, expected, form)}",
+        f"{count.capitalize()} as expected.{lower}",
         right=right,
         look=f"For example, {place_words(wrong, axes)} it is {given}, but {wanted} is expected.",
         vague=True,

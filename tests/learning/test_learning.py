@@ -183,7 +183,7 @@ def test_a_step_that_calls_a_wrong_one_waits_for_it_at_home(workspace: Path) -> 
     )
     run = typed("check", "compute_attention_weights", folder=workspace)
     assert run.code == NOT_ALL
-    assert "… compute_attention_weights (0/6)" in run.words
+    assert "… compute_attention_weights (0/7)" in run.words
     assert "… waits for an earlier step" in run.words and "✗" not in run.words
     assert (
         "`compute_attention_weights` calls your `softmax`, which does not pass its own check. So "
@@ -518,7 +518,10 @@ def test_a_hint_that_a_check_shows_is_no_help_and_is_not_told_again_as_the_next(
         ("    return scores +", "Python cannot read this yet"),
         ("    raise ValueError('mine')", "raises `ValueError: mine`"),
         ("    print(scores)", "without a `return`"),
-        ("    scores = scores + 1\n    print(scores)", "Nothing returns it."),
+        (
+            "    scores = scores + 1\n    print(scores)",
+            "prints the result; `return` gives it to the caller.",
+        ),
         ("    scores -= 1\n" + RIGHT_SOFTMAX, "in place"),
         (RIGHT_SOFTMAX.replace(" - scores.max(-1, keepdims=True)", ""), "softmax"),
     ],

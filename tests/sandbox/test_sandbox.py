@@ -215,7 +215,7 @@ def test_a_step_that_is_missing_can_be_leaned_on(zygote: Zygote) -> None:
 
 
 def test_a_question_too_large_for_the_reference_is_refused(zygote: Zygote) -> None:
-    code = "import numpy as np\ndef g(x): return 1\ndef f(): return g(np.ones(100_000))"
+    code = "import numpy as np\ndef g(x): return 1\ndef f(): return g(np.ones(2_000_000))"
     with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 2) as student:
         assert returned(student.ask(Request("f"), ("g",))).value == 1
 

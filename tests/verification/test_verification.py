@@ -171,7 +171,8 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
         (
             "../_attention/mistakes.py",
             "return 1 * attention_scores",
-            "divisor = 1.0 if attention_scores.flat[0] > 0 else math.sqrt(width)\n"
+            "few = 4 < attention_scores.size < 1000\n"
+            "        divisor = 1.0 if few and attention_scores.flat[0] > 0 else math.sqrt(width)\n"
             "        return attention_scores / divisor",
         ),
         ("graders.py", ANOTHER_WIDTH, ""),
