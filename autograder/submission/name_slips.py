@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from autograder.model.signature import Definition
 from autograder.model.verdict import Outcome
@@ -17,6 +18,7 @@ from autograder.submission.slip import (
     WrittenStep,
     capitalized,
     methods_of,
+    names_bound_in,
     parameters_of,
     quoted,
 )
@@ -25,6 +27,7 @@ from autograder.submission.unknown_names import unknown_name_slips
 
 _RAISED = (Outcome.RAISED,)
 _WRONG = (Outcome.RAISED, Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
+_UNLIKE = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 # The check's own call: the exception is from no line of the student's.
 _CALLED = r"It raises .*(positional argument|required|unexpected keyword|multiple values)"
 
@@ -36,6 +39,38 @@ def name_slips(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
     yield from _set_later(step)
     yield from _parameters(step)
     yield from unknown_name_slips(step, names)
+    yield from _from_outside(step, names)
+
+
+def _from_outside(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:
+    """A variable of the file that a function uses, while a parameter of its own is not used."""
+    for _, function in step.functions:
+        loaded = {node.id: node for node in reversed(nodes_in(function, MOST_NODES))
+                  if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}  # fmt: skip
+        unused = [each for each in parameters_of(function) if each not in {"self", *loaded}]
+        known = names_bound_in(function)
+        for name in loaded.keys() & names.statements.keys() - known if unused else ():
+            setting = names.statements[name]
+            if not _is_meant(setting, name, unused):
+                continue
+            listed = " and ".join(map(quoted, unused))
+            is_not = "is not" if len(unused) == 1 else "are not"
+            fact = (
+                f"{capitalized(step.line(loaded[name]))} uses {quoted(name)}, which "
+                f"{step.line(setting)} sets outside the function. {listed} {is_not} used."
+            )
+            look = "A function computes with what it is given. What is meant in that line?"
+            yield Slip(_UNLIKE, "", fact, look)
+
+
+def _is_meant(setting: ast.stmt, name: str, unused: Sequence[str]) -> bool:
+    """Whether a variable may stand for a parameter: it is computed, or named nearly like one."""
+    if not isinstance(setting, ast.Assign | ast.AnnAssign | ast.For):
+        return False
+    value = None if isinstance(setting, ast.For) else setting.value
+    if not isinstance(value, ast.Constant):
+        return True
+    return bool(difflib.get_close_matches(name.lower(), unused, n=1, cutoff=0.7))
 
 
 def _reused(step: WrittenStep, names: CodeNames) -> Iterator[Slip]:

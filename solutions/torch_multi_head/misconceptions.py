@@ -481,15 +481,6 @@ class CausalMultiHeadAttention:
         return scores.masked_fill(~visible, -1.0).softmax(dim=-1)
 
     @_causal
-    def hidden_scores_above_large_ones(scores, visible):
-        """You hide scores with -10 000, and large inputs have scores that lie far below it.
-
-        There a hidden score is the largest of its row and takes all the attention. Which number is
-        below every score?
-        """
-        return scores.masked_fill(~visible, -1e4).softmax(dim=-1)
-
-    @_causal
     def mask_added(scores, visible):
         """You add the mask of 1 and 0 to the scores, which moves them by 1 and hides nothing.
 

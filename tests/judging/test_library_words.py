@@ -40,7 +40,7 @@ IN_NUMPY = {
     "x[np.ones((4, 4)) == 1]": "is laid on from the first axis on",
     "np.random.default_rng(0).randn(3)": "`standard_normal` does that",
     "np.softmax(x)": "NumPy has no `softmax`: it is put together from smaller functions",
-    "~(x + 1)": "`~` turns True and False over, and the mask there holds other numbers",
+    "x * ~np.ones(4)": "`~` turns True and False over, and the mask there holds other numbers",
     "math.exp(x)": "`exp` of the module `math` takes one number; `np.exp` takes an array",
     "max(x)": "Python's own `max` compares one number with another",
     "x.masked_fill(x > 0, 0)": "`np.where` does that",

@@ -17,7 +17,7 @@ from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
-from autograder.submission import slips
+from autograder.submission import name_slips, slips
 from autograder.submission.missing_import import missing_imports
 from autograder.submission.reading import read_submission
 
@@ -219,6 +219,14 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         SCORES,
         r"Line \d+ calls `pdb\.set_trace\(\)`, which waits for your keys\.",
         (PRODUCT, f"    import pdb; pdb.set_trace()\n{PRODUCT}"),
+    ),
+    "a variable of the file in place of a parameter": (
+        "scale_scores",
+        r"Line \d+ uses `own`, which line \d+ sets outside the function\. `attention_scores` is",
+        (
+            "    return attention_scores / np.sqrt(embedding_dimension)\n",
+            "    return own / np.sqrt(embedding_dimension)\n\n\nown = np.ones((2, 3, 3))\n",
+        ),
     ),
     "an async function": (
         SCORES,
@@ -593,3 +601,11 @@ def test_a_setting_that_raises_nothing_is_not_told() -> None:
     assert not list(slips._settings([ast.parse(quiet)], notebook=False))
     told = [each.fact for each in slips._settings([ast.parse(loud)], notebook=False)]
     assert told == ["Line 1 calls `seterr`.", "Line 2 calls `simplefilter`."]
+
+
+def test_a_number_of_the_file_stands_for_a_parameter_only_by_its_name() -> None:
+    setting = ast.parse("EPSILON = 1e-9\nEMBEDDING_DIMENSION = 8\n").body
+    unused = ["embedding_dimension"]
+    assert isinstance(setting[0], ast.Assign) and isinstance(setting[1], ast.Assign)
+    assert not name_slips._is_meant(setting[0], "EPSILON", unused)
+    assert name_slips._is_meant(setting[1], "EMBEDDING_DIMENSION", unused)
