@@ -26,7 +26,13 @@ from autograder.judging.expectation import (
     with_attributes,
 )
 from autograder.judging.layers import LinearLayers
-from autograder.judging.other_questions import gradient_words, random_words
+from autograder.judging.other_questions import (
+    MOST_ENTRIES,
+    gradient_words,
+    influence_words,
+    influences,
+    random_words,
+)
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.signature import signature_of
 from autograder.model.verdict import Finding, Outcome
@@ -141,6 +147,27 @@ class Answer:
             pairs = self._known(self.request, pairs=True)
             named = judge(expectation, self.request, self._reply, pairs)
             finding = named if named and named.misconception else finding
+            if not finding.misconception and not finding.cause:
+                finding = self._with_influences(finding)
+        return finding
+
+    def _with_influences(self, finding: Finding) -> Finding:
+        """Return the finding on a method with entries of its input that have a wrong influence."""
+        request, reference = self.request, self.student.reference
+        x = request.method_arguments[0] if request.method and request.method_arguments else None
+        form = self._form()
+        if request.read or not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            return finding
+        called = getattr(getattr(reference.module, request.target), request.method or "")
+        parameter, letters = next(iter(signature_of(called).parameters), ("", None))
+        if not letters or [letters] != list(form.axes) or max(x.shape) > MOST_ENTRIES:
+            return finding
+        for axis, letter in enumerate(letters.split()[:-1]):
+            right = influences(reference.ask, request, axis)
+            own = influences(lambda asked: self._asked(asked)._reply, request, axis)
+            if right is not None and own is not None and (own != right).any():
+                words = f"axis {axis} ({letter})"
+                return influence_words(finding, own, right, parameter, words)
         return finding
 
     @property

@@ -1,11 +1,14 @@
-"""What other questions tell about a wrong answer: asked again, or for the output alone."""
+"""What other questions tell about a wrong answer: asked again, changed, or for the output alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from autograder.judging.diagnosis import told_by_cause
-from autograder.model.request import Reply, Returned
+from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Finding
 from autograder.protocol.wire import Value, arrays_in
 
@@ -50,3 +53,61 @@ def _lost(gradients: Value) -> str:
         if array.size > zeros > array.size // 16:
             count, size = count + zeros, size + array.size
     return f" {count} of {size} numbers are 0: something is cut off there." if count else ""
+
+
+# Small inputs make scores near 0, so that every entry which may be seen has a share in the result.
+_SMALL = 0.05
+_SEEN = 1e-4  # of the largest change: what is less is rounding
+MOST_ENTRIES = 12
+
+
+def influences(ask: Callable[[Request], Reply], request: Request, axis: int) -> np.ndarray | None:
+    """Return which entries of a method's result change with which entries of its first argument.
+
+    In row j, entry i along `axis` is True where the result changes at i when the argument changes
+    at j. None where some answer is no array of as many entries.
+    """
+    x = _SMALL * request.method_arguments[0]
+    count = x.shape[axis]
+    answers = []
+    for place in (None, *range(count)):
+        changed = x.copy()
+        if place is not None:
+            at = (slice(None),) * axis + (place,)
+            changed[at] += _SMALL * (1 + np.arange(x.shape[-1]) % 3).astype(x.dtype)
+        given = (changed, *request.method_arguments[1:])
+        reply = ask(replace(request, method_arguments=given))
+        value = reply.value if isinstance(reply, Returned) else None
+        if not isinstance(value, np.ndarray) or value.shape != x.shape or value.dtype.kind != "f":
+            return None
+        answers.append(value)
+    usual, *others = answers
+    if not all(np.isfinite(each).all() for each in answers):
+        return None
+    beside = tuple(number for number in range(x.ndim) if number != axis)
+    moved = np.array([np.abs(each - usual).max(axis=beside) for each in others])
+    return np.asarray(moved > _SEEN * moved.max(axis=1, keepdims=True))
+
+
+def influence_words(
+    finding: Finding, own: np.ndarray, right: np.ndarray, parameter: str, axis: str
+) -> Finding:
+    """Return the finding with the first entry that has an influence which it should not have.
+
+    Or else the first that lacks one. `axis` names the axis of the `parameter` in words.
+    """
+    too_much, too_little = np.argwhere(own & ~right), np.argwhere(right & ~own)
+    if len(too_much):
+        source, place = too_much[0]
+        what = "and should not"
+        look = f"Which line lets entry {place} see entry {source}, or leaves it unhidden?"
+    else:
+        source, place = too_little[0]
+        what = "and should"
+        look = f"Which line keeps entry {place} from seeing entry {source}?"
+    changes = "changes" if len(too_much) else "does not change"
+    fact = (
+        f"When `{parameter}` changes at entry {source} along {axis}, your result {changes} at "
+        f"entry {place}, {what}."
+    )
+    return told_by_cause(finding, fact, look)
