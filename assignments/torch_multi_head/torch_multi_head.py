@@ -557,7 +557,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 #
 # The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 #
-# The layer computes in the precision that it is cast to: a check also casts it, and the tokens, to `float64`, `bfloat16` and `float16`.
+# A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
 #
 # **Before you code.** Which numbers of heads can share a hidden size of 6?
 # (The answer is at the end of this file.)
@@ -631,7 +631,7 @@ class MultiHeadAttention(nn.Module):
 #
 # $$\text{masked scores}_{ij} = \begin{cases} \text{scaled scores}_{ij} & \text{if } j \le i \\ -\infty & \text{otherwise} \end{cases}$$
 #
-# In `float32`, a number such as `-1e9` works as well as infinity. It does not fit into `float16`.
+# In `float32`, a number such as `-1e9` works as well as infinity. It does not fit into `float16`. However long the sequence is, the mask has to fit.
 #
 # The class builds on yours: it has the same `__init__` and the same two layers. You only write a new `forward`. Without `causal=True`, it does what `MultiHeadAttention` does.
 #

@@ -556,7 +556,7 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 #
 # The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 #
-# The layer computes in the precision that it is cast to: a check also casts it, and the tokens, to `float64`, `bfloat16` and `float16`.
+# A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
 #
 # **Before you code.** Which numbers of heads can share a hidden dimension of 6?
 # (The answer is at the end of this file.)

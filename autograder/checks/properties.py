@@ -34,9 +34,9 @@ StandingCheck = Callable[[Student, Draw], None]
 SourcePair = tuple[QuestionSource, QuestionSource]
 
 LARGER = 1024  # a power of 2, so that no digit is lost
-# Scores are the square of it: far above 709, where exp overflows in float64. Many are below -1e4,
-# which is no mask, and none is below -1e5, which is one.
-LARGE_INPUTS = 128
+# Scores are the square of it: far above 709, where exp overflows in float64. Many are below -1e4
+# and some below -1e5, which are no masks, and none below -1e6, which is one.
+LARGE_INPUTS = 256
 MANY_SEQUENCES = 24  # so that some first token has such a score, and sees nothing else
 
 
@@ -194,14 +194,19 @@ def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
     return check
 
 
-def with_large_inputs(sources: Sequence[QuestionSource], sizes: Sizes, dtype: str) -> StandingCheck:
+def with_large_inputs(
+    sources: Sequence[QuestionSource], sizes: Sequence[Sizes], dtype: str
+) -> StandingCheck:
     """A layer is right for token vectors that hold large numbers, as its softmax has to be."""
 
     def check(student: Student, draw: Draw) -> None:
         for source in sources:
-            student.ask(source.kept("large", draw, partial(enlarged, source, draw))).agrees()
+            for each in sizes:
+                purpose = f"large {dict(each)}"
+                asked = source.kept(purpose, draw, partial(enlarged, source, draw, each))
+                student.ask(asked).agrees()
 
-    def enlarged(source: QuestionSource, draw: Draw) -> Request:
+    def enlarged(source: QuestionSource, draw: Draw, sizes: Sizes) -> Request:
         request = source.question(draw, "large", sizes).request
         first, *others = request.method_arguments
         tokens = LARGE_INPUTS * first

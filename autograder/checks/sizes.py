@@ -32,7 +32,6 @@ LARGER = 3  # times the usual size
 LONG = (270, 272, 275, 276, 280, 288)
 # Of a step that is given nothing but sizes, as one that makes a mask is.
 LONG_ALONE = (1_040,)
-FEW_NUMBERS = 10_000  # in and out, with many sequences
 MOST_NUMBERS = 100_000  # of a long result, where its other axes can be smaller
 
 
@@ -122,9 +121,10 @@ def long_questions(
 def many_sequences(
     sources: Sequence[QuestionSource], exercise: Exercise, public: bool, count: int
 ) -> Sizes:
-    """Return `count` for the first axis, if the questions can be asked with that.
+    """Return `count` for the first axis and short other ones, if the questions can be asked so.
 
-    Other axes are short where there would be many numbers.
+    With few entries in a row of scores, hardly any two are near each other: then a softmax would
+    hang on the last digits of what is large.
     """
     trials = _Trials(tuple(sources), exercise, public)
     first, *others = trials.axes
@@ -132,9 +132,8 @@ def many_sequences(
     if not trials.fit(found):
         return {}
     for axis in others:
-        shorter = {**found, axis: min(trials.axes[axis], 4)}
-        if sum(trials.numbers(found)) > FEW_NUMBERS and trials.fit(shorter):
-            found = shorter
+        shorter = {**found, axis: 2}
+        found = shorter if trials.fit(shorter) else found
     return found
 
 

@@ -143,8 +143,8 @@ class _HeldStep:
         ]
         if numbers and "large_numbers" not in self._without:
             title, dtype = "inputs that hold large numbers", "float64" if self._torch else ""
-            sizes = many_sequences(numbers, exercise, self._public, properties.MANY_SEQUENCES)
-            check = properties.with_large_inputs(numbers, sizes, dtype)
+            many = many_sequences(numbers, exercise, self._public, properties.MANY_SEQUENCES)
+            check = properties.with_large_inputs(numbers, ({}, many) if many else ({},), dtype)
             found.append(self._item("large_numbers", title, check))
         drawn = [] if "own_draws" in self._without else self._sources(Distributed)
         if drawn:

@@ -33,8 +33,8 @@ from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Opaque, Value
 
 # Scores at or below this are forbidden: their share after a softmax is 0 beside every score that a
-# check asks with. Those get below -1e4 (see `properties.LARGE_INPUTS`), which therefore is no mask.
-FLOOR = -1e5
+# check asks with. Those get below -1e5 (see `properties.LARGE_INPUTS`), which therefore is no mask.
+FLOOR = -1e6
 # Layers without weights, which are made where what they compute is meant.
 _LAYERS = ("Softmax", "LogSoftmax", "Dropout", "ReLU", "GELU", "Tanh", "Sigmoid")
 _DIGITS = (4, 6, 8, 10)  # of a number that is quoted

@@ -304,7 +304,7 @@ class SoftmaxAsModule:
     class CausalMultiHeadAttention(MultiHeadAttention):
         def __init__(self, hidden_size, num_heads, bias=True):
             super().__init__(hidden_size, num_heads, bias)
-            mask = torch.tril(torch.ones(64, 64)).view(1, 1, 64, 64)
+            mask = torch.tril(torch.ones(1024, 1024)).view(1, 1, 1024, 1024)
             self.register_buffer("mask", mask, persistent=False)
 
         def forward(self, x, causal=False):
