@@ -110,9 +110,10 @@ def _each_alone(verdict: Verdict, first: int) -> str:
 def first_missed(verdict: Verdict) -> int:
     """Return the number (from 1) of the first step that the student should correct, or 0."""
     for position, step in enumerate(verdict.steps, start=1):
-        # A bonus is worth no points, so nobody has to correct it.
+        # A bonus is worth no points, so nobody has to correct it, unless nothing is worth any.
         missed = step.outcome not in (Outcome.PASSED, Outcome.INFRASTRUCTURE)
-        if step.max_points and missed and not step.by_layer:
+        counts = step.max_points or not verdict.max_points
+        if counts and missed and not step.by_layer:
             return position
     return 0
 

@@ -121,7 +121,9 @@ def test_heads_divide_the_hidden_size(student, draw):
 test_layer_values = layer.values(PUBLIC(C=6, head_dim=3), SIZES)
 test_layer_without_bias = layer.without_bias(PUBLIC)
 test_layer_gradients = layer.gradients(PUBLIC(B=4, C=10, head_dim=5))
-test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
+test_layer_in_float64 = layer.in_another_precision("float64")
+test_layer_in_bfloat16 = layer.in_another_precision("bfloat16", PUBLIC)
+test_layer_in_float16 = layer.in_another_precision("float16", PUBLIC)
 test_causal_layer_keeps_its_layers = causal_layer.keeps_its_layers(
     PUBLIC, SIZES, title="the causal layer has both attributes, too"
 )
@@ -141,5 +143,5 @@ test_causal_layer_is_off_by_default = causal_layer.values(
 test_causal_layer_without_bias = causal_layer.without_bias(checks.BARE, PUBLIC, causal=True)
 test_causal_layer_gradients = causal_layer.gradients(options=(True,))
 # No half precision: a mask in float32, as PyTorch's own documentation writes it, is a right one.
-test_causal_layer_in_other_precisions = causal_layer.in_other_precisions("float64", causal=True)
+test_causal_layer_in_float64 = causal_layer.in_another_precision("float64", causal=True)
 test_the_steps_end_to_end = layer.end_to_end()

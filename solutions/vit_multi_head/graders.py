@@ -134,5 +134,7 @@ def test_heads_divide_the_hidden_dimension(student, draw):
 
 test_layer_values = layer.values(PUBLIC(N=4, D=10, head_dim=5), NO_SQUARES)
 test_layer_gradients = layer.gradients(PUBLIC(B=4, D=6, head_dim=3))
-test_layer_in_other_precisions = layer.in_other_precisions("float64", "bfloat16", "float16")
+test_layer_in_float64 = layer.in_another_precision("float64")
+test_layer_in_bfloat16 = layer.in_another_precision("bfloat16", PUBLIC)
+test_layer_in_float16 = layer.in_another_precision("float16", PUBLIC)
 test_the_steps_end_to_end = layer.end_to_end()

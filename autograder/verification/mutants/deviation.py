@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.compare import comparable
+from autograder.judging.compare import FLOOR, comparable
 from autograder.judging.precision import tolerance
 from autograder.model.exercise import RANDOM
 from autograder.protocol.wire import Linear, Value
@@ -136,7 +136,9 @@ def _array(own: np.ndarray, wanted: np.ndarray, precision: str) -> Iterator[Devi
     ):
         yield Deviation("values that are not finite")
         return
-    off, largest = np.abs(ours - theirs)[finite], np.abs(theirs[finite]).max(initial=0.0)
+    off = np.abs(ours - theirs)[finite]
+    # A forbidden score stands for every very negative one: it is no measure of the others.
+    largest = np.abs(theirs[finite & (theirs > FLOOR)]).max(initial=0.0)
     rounding = ROUNDING.get(precision or wanted.dtype.name, 1e-9)
     if not (off > rounding * largest + 1e-12).any():
         return
