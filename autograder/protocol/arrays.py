@@ -129,10 +129,14 @@ def _as_mask(value: Any) -> Any:
 def cast(instance: Any, dtype: str) -> Any:
     """Return an instance with its floating-point parameters as `dtype`.
 
-    What is no module of PyTorch holds arrays, which came in that type.
+    What is no module of PyTorch, and holds none, holds arrays, which came in that type. Raises
+    AttributeError for what only holds modules: nothing casts these with it.
     """
     torch = sys.modules.get("torch")
-    if torch and isinstance(instance, torch.nn.Module):
+    if torch is None:
+        return instance
+    modules = (instance, *getattr(instance, "__dict__", {}).values())
+    if any(isinstance(each, torch.nn.Module) for each in modules):
         return instance.to(getattr(torch, dtype))
     return instance
 

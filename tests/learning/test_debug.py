@@ -240,7 +240,8 @@ def same(value: Any, other: Value) -> bool:
     if isinstance(value, tuple) and isinstance(other, tuple):
         return all(map(same, value, other))
     if hasattr(value, "detach"):
-        value = value.detach().numpy()
+        value = value.detach()
+        value = value.float().numpy() if value.element_size() == 2 else value.numpy()
     if not isinstance(other, np.ndarray | float | int):
         return True  # a layer: what it computes is not told by its weights here
     return np.array_equal(np.asarray(value), np.asarray(other), equal_nan=True)
