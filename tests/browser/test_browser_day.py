@@ -58,7 +58,7 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
 
     notebook.write_step("softmax", WRONG_SOFTMAX)
     notebook.run("step-softmax", "check-softmax")
-    expect(card).to_contain_text("softmax: 0 of 7 public checks pass.")
+    expect(card).to_contain_text("softmax: 0 of 8 public checks pass.")
     expect(card).to_contain_text("The shape of the result is right, (B=4, S=3, S=3).")
     expect(card).to_contain_text("Your softmax runs down the columns")
     expect(card.locator("table")).to_have_count(3)  # yours, expected, difference
