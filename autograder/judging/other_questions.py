@@ -67,25 +67,29 @@ def influences(ask: Callable[[Request], Reply], request: Request, axis: int) -> 
     In row j, entry i along `axis` is True where the result changes at i when the argument changes
     at j. None where some answer is no array of as many entries.
     """
-    x = _SMALL * request.method_arguments[0]
-    count = x.shape[axis]
+    given = _SMALL * request.method_arguments[0]
+    count = given.shape[axis]
     answers = []
     for place in (None, *range(count)):
-        changed = x.copy()
+        changed = given.copy()
         if place is not None:
             at = (slice(None),) * axis + (place,)
-            changed[at] += _SMALL * (1 + np.arange(x.shape[-1]) % 3).astype(x.dtype)
-        given = (changed, *request.method_arguments[1:])
-        reply = ask(replace(request, method_arguments=given))
+            changed[at] += _SMALL * (1 + np.arange(given.shape[-1]) % 3).astype(given.dtype)
+        arguments = (changed, *request.method_arguments[1:])
+        reply = ask(replace(request, method_arguments=arguments))
         value = reply.value if isinstance(reply, Returned) else None
-        if not isinstance(value, np.ndarray) or value.shape != x.shape or value.dtype.kind != "f":
+        if (
+            not isinstance(value, np.ndarray)
+            or value.shape != given.shape
+            or value.dtype.kind != "f"
+        ):
             return None
         answers.append(value)
-    usual, *others = answers
+    usual = answers[0]
     if not all(np.isfinite(each).all() for each in answers):
         return None
-    beside = tuple(number for number in range(x.ndim) if number != axis)
-    moved = np.array([np.abs(each - usual).max(axis=beside) for each in others])
+    beside = tuple(number for number in range(given.ndim) if number != axis)
+    moved = np.array([np.abs(each - usual).max(axis=beside) for each in answers[1:]])
     return np.asarray(moved > _SEEN * moved.max(axis=1, keepdims=True))
 
 
