@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
@@ -41,7 +42,7 @@ class OnePiece:
         """Return the finding on the layer with what can be said about its inside."""
         if finding.outcome not in _TOLD or finding.cause or not self.requests:
             return finding
-        fitting = self._fitting()
+        fitting = self._fitting
         if finding.misconception:
             return _also(finding, fitting)
         if fitting:
@@ -55,9 +56,10 @@ class OnePiece:
         """
         if not self.requests:
             return ()
-        found = tuple(dict.fromkeys(self._fitting().values()))
-        return found or tuple(filter(None, [self._exchanging()[0]]))
+        found = tuple(dict.fromkeys(self._fitting.values()))
+        return found or tuple(filter(None, [self._exchanging[0]]))
 
+    @cached_property
     def _fitting(self) -> dict[str, str]:
         """Return the known mistakes that give the layer's own result on every draw: their steps."""
         names: dict[str, str] = {}
@@ -87,9 +89,10 @@ class OnePiece:
 
     def _exchanged(self, finding: Finding) -> Finding | None:
         """Say which results of a step have changed places, when that explains every draw."""
-        name, order = self._exchanging()
+        name, order = self._exchanging
         return _places_words(finding, self.reference.form(name).names, order) if name else None
 
+    @cached_property
     def _exchanging(self) -> tuple[str, tuple[int, ...]]:
         """Return the step whose results in another order explain every draw; "" for none."""
         for name, function in self.reference.functions.items():

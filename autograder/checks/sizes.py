@@ -21,7 +21,6 @@ from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
 from autograder.judging.expectation import Agrees
 from autograder.model.exercise import Exercise
-from autograder.model.request import Request
 from autograder.protocol.wire import Value, arrays_in
 
 Sizes = Mapping[str, int]
@@ -236,7 +235,7 @@ class _Trials:
         expected = (each.expectation for each in asked)
         results = (each.expected for each in expected if isinstance(each, Agrees))
         return (
-            sum(_count(_given(each.request)) for each in asked),
+            sum(_count(each.request.inputs) for each in asked),
             sum(map(_count, results)),
         )
 
@@ -270,10 +269,6 @@ class _Trials:
 
 def _count(value: Value) -> int:
     return sum(array.size for array in arrays_in(value))
-
-
-def _given(request: Request) -> tuple[Value, ...]:
-    return (*request.arguments, *request.method_arguments, *request.attributes.values())
 
 
 def _is_finite(question: CheckQuestion) -> bool:

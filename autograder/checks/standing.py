@@ -77,7 +77,7 @@ def standing_checks(
     layer = [question.request for step in classes for question in step.questions()]
     layouts = layouts_in(reference, layer)
     sources = [source for step in classes for source in step.values]
-    shown = frozenset(axis for step in classes for axis in step.long_axes)
+    shown = frozenset(each.axis for step in classes for each in step.long_questions)
     return [check for step in steps for check in step.checks(layouts, sources, shown)]
 
 
@@ -241,22 +241,19 @@ class _HeldStep:
         return found
 
     @cached_property
-    def long_axes(self) -> Mapping[str, tuple[LongQuestion, ...]]:
-        """Return the questions with one long axis each, by that axis."""
+    def long_questions(self) -> tuple[LongQuestion, ...]:
+        """The questions with one long axis each."""
         if not self.values or LONG_AXES in self._without:
-            return {}
+            return ()
         sources = self.values
         if self.is_class:  # one form of its call, that with the most options, takes all its steps
             sources = [max(sources, key=lambda source: len(self._question(source).keywords))]
-        asked = [
+        return tuple(
             each
             for source in sources
             for each in long_questions(source, self._reference.exercise, self._public)
             if not self.is_class or self._can_be_long(each)
-        ]
-        return {
-            axis: tuple(e for e in asked if e.axis == axis) for axis in {e.axis: 0 for e in asked}
-        }
+        )
 
     def _can_be_long(self, each: LongQuestion) -> bool:
         """Say whether a layer is asked so: the reference must be able to answer for its steps."""
@@ -269,9 +266,8 @@ class _HeldStep:
 
         A function that is right in such a layer is not asked alone (see `marks.is_shown_by_layer`).
         """
-        asked = [each for found in self.long_axes.values() for each in found]
         kinds: dict[str, list[LongQuestion]] = {LONG_AXES: [], SHOWN_BY_LAYER: []}
-        for each in asked:
+        for each in self.long_questions:
             alone = self.is_class or (
                 each.axis not in shown and each.given + each.expected <= MOST_ASKED
             )
@@ -364,8 +360,7 @@ def _form(request: Request) -> tuple[Any, ...]:
 
 
 def _takes_floats(question: CheckQuestion) -> bool:
-    request = question.request
-    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
+    given = question.request.inputs
     return any(isinstance(each, Linear) or np.asarray(each).dtype.kind == "f" for each in given)
 
 

@@ -98,10 +98,11 @@ class StepJudge:
         Large questions cost time. A layer is asked them in any case, and the functions with it. One
         that fails here is judged anew.
         """
-        shown = {name for step in steps for name in self._shown_by(step, steps)}
+        shown: set[str] = set()
         respondent = self.respondent
-        if not isinstance(respondent, ReadableRespondent) or respondent.may_fix_a_large_size:
-            shown = set()  # what fixes a size above those of the layer is asked with larger ones
+        # What fixes a size above those of the layer is asked with larger ones.
+        if isinstance(respondent, ReadableRespondent) and not respondent.may_fix_a_large_size():
+            shown = {name for step in steps for name in self._shown_by(step, steps)}
         functions = [step for step in steps if step.name in self.runner.reference.functions]
         for step in functions:
             alone = step.passes and not step.leaning
@@ -214,9 +215,7 @@ class StepJudge:
             its_own = fine and changes_in_place(alone())
             faulty = () if its_own else faulty_steps(before, steps[: len(before)], makers, passes)
             # What spoils several steps that are right alone, such as autocast, is around them.
-            if faulty and len(faulty) > 1:
-                faulty = ()
-            if faulty:
+            if faulty and len(faulty) == 1:
                 steps = charged(exercise, steps, faulty, alone())
             elif fine:
                 # It is not right, and no step is to blame for it.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+import pytest
+
 from autograder.checks.attribution import remark_on
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import broken_by, traced_back
@@ -141,20 +143,17 @@ class SubmissionJudge:
         """
         items = self._runner.checks.of_step(layer.name)
         seen = {check.name for check in layer.checks}
-        refusals = [check for check in layer.checks if check.finding and self._refuses(check.name)]
-        if refusals and all(check.passes or check in refusals for check in layer.checks):
+        failing = {check.name for check in layer.checks if check.finding}
+        if failing and all(self._refuses(item) for item in items if item.name in failing):
             terms = CheckTerms(respondent, naming=False)
             rest = (self._runner.run(item, terms) for item in items if item.name not in seen)
             return (layer.name,) if all(run.finding is None for run in rest) else ()
         return inside.faulty_steps()
 
-    def _refuses(self, check: str) -> bool:
+    def _refuses(self, item: pytest.Item) -> bool:
         """Say whether a check only asks for exceptions."""
-        (layer,) = [self._layer.step]
-        assert layer
         terms = CheckTerms(OwnAnswers(self._runner.reference), naming=False)
-        items = [i for i in self._runner.checks.of_step(layer.name) if i.name == check]
-        asked = [each for i in items for each in self._runner.run(i, terms).conversation.expected]
+        asked = self._runner.run(item, terms).conversation.expected
         return bool(asked) and all(isinstance(each.expectation, Refused) for each in asked)
 
     def _diagnosed(self, step: StepVerdict, layer: OnePiece) -> StepVerdict:

@@ -140,9 +140,8 @@ def cotangent(question: CheckQuestion, draw: Draw) -> Value:
 
     Where a score is forbidden the gradient is 0: there it is very negative in many right ways.
     """
-    request, expectation = question.request, question.expectation
+    given, expectation = question.request.inputs, question.expectation
     assert isinstance(expectation, Agrees)
-    given = (*request.arguments, *request.method_arguments, *request.attributes.values())
     results = expectation.expected
     several = isinstance(results, tuple)
     parts = results if several else (results,)

@@ -72,12 +72,16 @@ class Request:
         dtype = self.dtype if self.dtype in _OWN_PRECISION else ""
         return replace(self, dtype=dtype, before=(), layouts=(), earlier=(), recording=True)
 
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """What it hands over by position, and what it puts into an instance."""
+        return (*self.arguments, *self.method_arguments, *self.attributes.values())
+
     @cached_property
     def is_drawn(self) -> bool:
         """Say whether it holds an array or a seed, which are drawn."""
-        given = (*self.arguments, *self.method_arguments, *self.keywords.values())
-        beside = (self.backward, *self.attributes.values(), *self.earlier)
-        return any(not isinstance(value, _UNDRAWN) for value in (*given, *beside))
+        beside = (self.backward, *self.keywords.values(), *self.earlier)
+        return any(not isinstance(value, _UNDRAWN) for value in (*self.inputs, *beside))
 
     @cached_property
     def encoded(self) -> tuple[bytes, bytes]:
@@ -249,9 +253,8 @@ class ReadableRespondent(Protocol):
         """Say whether `step` may call one of the `others`; True where the text does not tell."""
         ...
 
-    @property
     def may_fix_a_large_size(self) -> bool:
-        """Whether the text holds a whole number of hundreds or more, as a fixed size would be."""
+        """Say whether the text holds a whole number of hundreds or more, as a size might be."""
         ...
 
 

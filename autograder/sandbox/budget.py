@@ -46,7 +46,7 @@ class Budget:
         self, seconds: float, used: Callable[[], float | None], importing: float = 0.0
     ) -> None:
         self._seconds, self._used, self._importing = seconds, used, importing
-        self._own_seconds, self.imports = seconds, False
+        self.imports = False  # whether the worker has said so
         self._begun = time.monotonic()
         self._next_look = _FIRST_LOOK * seconds  # in seconds since the beginning, as we count
         self._before: float | None = None
@@ -61,25 +61,24 @@ class Budget:
 
     def charge(self, allowance: Allowance) -> None:
         """Take what was spent from an allowance; what a library took to load is not the code's."""
-        beyond = max(0.0, self.spent - self._own_seconds) if self.imports else 0.0
-        allowance.seconds -= self.spent - beyond
+        spent = self.spent
+        beyond = max(0.0, spent - self._seconds) if self.imports else 0.0
+        allowance.seconds -= spent - beyond
         allowance.importing -= beyond
 
-    def wait_for_import(self) -> None:
-        """Give the worker more time, once: it imports a library, whose first use takes long."""
-        if not self.imports:
-            self.imports = True
-            self._seconds += max(0.0, self._importing)
+    @property
+    def _limit(self) -> float:
+        return self._seconds + (max(0.0, self._importing) if self.imports else 0.0)
 
     def left(self) -> float:
         """Return how many seconds to wait before asking again; raise `Late` when none are left."""
         waited = self._waited
         if waited >= self._next_look:
-            rest = min(self._look(), _WALL * self._seconds - waited)
+            rest = min(self._look(), _WALL * self._limit - waited)
             if rest <= 0:
                 raise Late
             # Often: an answer may lie there for which nobody was woken.
-            rest = min(rest, _FIRST_LOOK * self._seconds)
+            rest = min(rest, _FIRST_LOOK * self._limit)
             self._next_look = waited + max(rest, _SHORTEST_WAIT)
         return self._next_look - waited
 
@@ -125,4 +124,4 @@ class Budget:
             if self._before is None:
                 self._before = used
             self._processor = used - self._before
-        return self._seconds - self._processor - self._on_our_side
+        return self._limit - self._processor - self._on_our_side

@@ -103,7 +103,7 @@ class Channel:
             return False
         if not isinstance(deadline, Budget) or deadline.imports:
             raise wire.WireError("a library is imported twice")
-        deadline.wait_for_import()
+        deadline.imports = True
         return True
 
     def close(self) -> None:

@@ -116,9 +116,8 @@ class Loaded:
         """Say whether one step may call others; see `ReadableRespondent`."""
         return may_call(self._cells, step, others)
 
-    @property
     def may_fix_a_large_size(self) -> bool:
-        """Whether the text holds a whole number of hundreds or more; see `ReadableRespondent`."""
+        """Say whether the text holds so large a number; see `ReadableRespondent`."""
         lines = (line.partition("#")[0] for cell in self._cells for line in cell.split("\n"))
         return any(map(_LARGE_SIZE.search, lines))
 
