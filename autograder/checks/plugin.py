@@ -146,6 +146,13 @@ class GradingPlugin:
             respondent, on_step, drawn, layer_earns_steps, together=together
         )
 
+    def steps_of_layer(self) -> tuple[str, tuple[str, ...]]:
+        """Return the step that is the layer, "" if none is, and those whose work a right one does.
+
+        They are steps worth points, which need not be written then.
+        """
+        return self._submissions.steps_of_layer()
+
     def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
         """Run one check, which has to pass, and hand every question that it asks to `record`.
 

@@ -84,6 +84,15 @@ class SubmissionJudge:
             remarks = (*remarks, *more)
         return JudgedSteps(told, whole, time.monotonic() - begun, remarks)
 
+    def steps_of_layer(self) -> tuple[str, tuple[str, ...]]:
+        """Return the layer's name and the steps that it proves; see `GradingPlugin`."""
+        layer, reference = self._layer.step, self._runner.reference
+        if layer is None:
+            return "", ()
+        worth = [step.name for step in reference.exercise.steps if step.points]
+        steps = filter(self._layer.proves, set(worth) & set(reference.functions))
+        return layer.name, tuple(sorted(steps, key=worth.index))
+
     def _whole(
         self, steps: tuple[StepVerdict, ...], judged_chain: Callable[[], ChainVerdict]
     ) -> ChainVerdict:

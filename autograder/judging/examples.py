@@ -40,7 +40,8 @@ class Example:
     """One public question about a step: what is asked, what is expected, what mistakes give.
 
     `asked` are questions whose answers are looked at side by side, in `pairs`, by their numbers.
-    `calls` are those that the right layer makes of its steps meanwhile.
+    `calls` are those that the right layer makes of its steps meanwhile. `does` stands in the first
+    question about a layer: the steps whose work a layer does that passes all of them.
     """
 
     step: str
@@ -52,6 +53,7 @@ class Example:
     asked: tuple[Request, ...] = ()
     pairs: tuple[AnswerPair, ...] = ()
     calls: tuple[LayerCall, ...] = ()
+    does: tuple[str, ...] = ()
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
@@ -93,6 +95,11 @@ def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:
     return found
 
 
+def done_by(step: str, examples: Iterable[Example]) -> tuple[str, ...]:
+    """Return the steps whose work a right layer does, so that nobody need write them."""
+    return tuple(name for each in examples if each.step == step for name in each.does)
+
+
 def write_examples(exercise: str, examples: Iterable[Example]) -> str:
     """Return the text of an examples file: one line per array, stable from run to run."""
     facts = {
@@ -122,6 +129,8 @@ def _facts(example: Example) -> dict[str, Any]:
         facts["pairs"] = [asdict(pair) for pair in example.pairs]
     if example.calls:
         facts["calls"] = [_call(call) for call in example.calls]
+    if example.does:
+        facts["does"] = list(example.does)
     return facts
 
 
@@ -222,7 +231,8 @@ def _example(facts: Mapping[str, Any]) -> Example:
     about = facts["step"], facts["check"], facts["title"]
     request = _read_request(facts["request"])
     calls = tuple(map(_read_call, facts.get("calls", ())))
-    return Example(*about, request, expectation, mistakes, asked, pairs, calls)
+    does = tuple(facts.get("does", ()))
+    return Example(*about, request, expectation, mistakes, asked, pairs, calls, does)
 
 
 def _read_request(asked: Mapping[str, Any]) -> Request:

@@ -32,7 +32,7 @@ DEFAULT_RULES = MarkingRules()
 
 
 def _partly_marked(step: StepVerdict) -> StepVerdict:
-    if step.passes or step.by_layer or step.outcome is Outcome.INFRASTRUCTURE:
+    if step.is_done or step.outcome is Outcome.INFRASTRUCTURE:
         return step
     return replace(step, points=part_of(step.max_points, step))
 
@@ -57,4 +57,4 @@ def quarters_of(points: float, share: float) -> float:
 
 def is_partly_marked(step: StepVerdict) -> bool:
     """Whether a step has points although it is not right, nor done by the layer."""
-    return bool(step.points) and not (step.passes or step.by_layer)
+    return bool(step.points) and not step.is_done

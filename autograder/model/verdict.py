@@ -180,6 +180,11 @@ class StepVerdict:
         return self.outcome is Outcome.PASSED
 
     @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to do: every check passed, or the layer does its work."""
+        return self.passes or self.by_layer
+
+    @property
     def checks_passed(self) -> int:
         """How many checks passed."""
         return sum(check.passes for check in self.checks)

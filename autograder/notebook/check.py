@@ -18,7 +18,7 @@ from textwrap import wrap
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.judging.examples import Example, mistake_words_of, read_examples
+from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
 from autograder.model.exercise import MANIFEST, Exercise, read_exercise
@@ -93,8 +93,10 @@ class Check:
         remark = self.code.absent_in_class(name, step) if run_since else SAME_CODE.format(name)
         report = replace(report, remark=remark)
         passes, finding = report.verdict.passes, report.verdict.finding
-        self.record.note(name, finding.misconception if finding else None, passes=passes)
-        note_in_workspace(self.exercise, report.verdict)
+        does = done_by(name, self.examples) if passes else ()
+        mistake = finding.misconception if finding else None
+        self.record.note(name, mistake, passes=passes, does=does)
+        note_in_workspace(self.exercise, report.verdict, does)
         if not passes:
             note_mistake(finding)
             report = replace(report, verdict=self.code.told(name, step, report.verdict))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,9 +20,16 @@ class KernelRecord:
     mistakes: dict[str, dict[str, None]] = field(default_factory=dict)
     work_time: WorkTime = field(default_factory=WorkTime)
 
-    def note(self, step: str, mistake: str | None, *, passes: bool) -> None:
-        """Note a check of a step, and the mistake that it named, if any."""
+    def note(
+        self, step: str, mistake: str | None, *, passes: bool, does: Iterable[str] = ()
+    ) -> None:
+        """Note a check of a step, and the mistake that it named, if any.
+
+        `does` are the steps whose work it does if it passes: those that were not checked are known.
+        """
         self.passed[step] = passes
+        for name in does if passes else ():
+            self.passed.setdefault(name, True)
         self.work_time = self.work_time.after_check(time.time())
         if mistake:
             self.mistakes.setdefault(step, {})[mistake] = None

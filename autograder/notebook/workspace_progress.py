@@ -7,6 +7,7 @@ matter who runs the cell: a person in JupyterLab, or a command that executes the
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import cache
 
 from autograder.learning.own_work import MARK, has_say
@@ -16,8 +17,10 @@ from autograder.model.verdict import StepVerdict
 from autograder.notebook.prose import say
 
 
-def note_in_workspace(exercise: Exercise, verdict: StepVerdict) -> None:
+def note_in_workspace(exercise: Exercise, verdict: StepVerdict, does: Iterable[str] = ()) -> None:
     """Note a check of one step in the learner's workspace, if the exercise lies in one.
+
+    `does` are the steps whose work it does, since it is a layer that passes.
 
     It never raises for the sake of a disk: what cannot be written is said once.
     """
@@ -32,6 +35,7 @@ def note_in_workspace(exercise: Exercise, verdict: StepVerdict) -> None:
         lambda now: (
             now.with_current(name)
             .with_verdict(name, verdict, counts=counts)
+            .with_layer(name, does)
             .with_check_at(name, time.time())
         ),
         _say,

@@ -105,7 +105,7 @@ def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
     blank: Counter[str] = Counter()
     for verdict in roll:
         for step in verdict.steps:
-            if not (step.passes or step.by_layer or step.outcome in NOT_JUDGED):
+            if not (step.is_done or step.outcome in NOT_JUDGED):
                 (blank if step.outcome is Outcome.NOT_WRITTEN else wrong)[step.name] += 1
     for words, counted in (("Wrong most often", wrong), ("Not written most often", blank)):
         if counted:

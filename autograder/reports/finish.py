@@ -67,12 +67,13 @@ class Finish:
 
     @property
     def headline(self) -> str:
-        """One line: how many steps pass."""
+        """One line: how many steps are done."""
         still_open = sum(step.open for step in self.steps)
         if not still_open:
-            return f"{self.title}: all {len(self.steps)} steps pass."
+            return f"{self.title}: all {len(self.steps)} steps are done."
         done = len(self.steps) - still_open
-        return f"{self.title}: {done} of {len(self.steps)} steps pass, and what is left is a bonus."
+        ratio = f"{done} of {len(self.steps)} steps are done"
+        return f"{self.title}: {ratio}, and what is left is a bonus."
 
     @property
     def met(self) -> str:
@@ -84,7 +85,7 @@ class Finish:
 
 
 def needed_steps(exercise: Exercise) -> tuple[Step, ...]:
-    """Return the steps that have to pass: those with points, or all where none has any."""
+    """Return the steps that have to be done: those with points, or all where none has any."""
     return tuple(step for step in exercise.steps if step.points) or exercise.steps
 
 

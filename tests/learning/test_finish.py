@@ -62,7 +62,7 @@ def test_every_exercise_ends_with_what_was_built_and_what_to_read(
     run = typed("finish", name, folder=work)
     assert run.code == 0, run.out + run.err
     closing, steps = exercise(name).closing, exercise(name).steps
-    assert f"all {len(steps)} steps pass." in run.words
+    assert f"all {len(steps)} steps are done." in run.words
     assert " ".join(closing.built.split()) in run.words
     assert len(closing.reading) >= 3
     for each in closing.reading:
@@ -112,7 +112,7 @@ def test_without_the_bonus_an_exercise_is_done_and_the_bonus_is_still_open(tmp_p
     )
     run = typed("finish", name, folder=work)
     assert run.code == 0, run.out
-    assert "9 of 10 steps pass, and what is left is a bonus." in run.words
+    assert "9 of 10 steps are done, and what is left is a bonus." in run.words
     assert f"{bonus} (still open)" in run.words
 
 
@@ -163,7 +163,7 @@ def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -
     assert "script" not in names and not {"src", "href"} & {k for _, a in outline.tags for k in a}
     assert "&lt;b&gt;sums" in page and "2 hints and the solution" in page
     assert "prefers-color-scheme: dark" in page and "@media print" in page
-    assert "1 of 2 steps pass, and what is left is a bonus." in page
+    assert "1 of 2 steps are done, and what is left is a bonus." in page
     uncounted = finish_body(replace(finish, counts_help=False), "h4")
     assert "2 of 3 hints" not in uncounted and ">help<" not in uncounted
 

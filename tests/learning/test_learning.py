@@ -7,8 +7,10 @@ the kit's wheel it runs in tests/releasing/test_release.py.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,11 +59,12 @@ def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path
     for folder in (ROOT / "assignments").glob("*/"):
         files = {path.name for path in (tmp_path / "work" / folder.name).iterdir()}
         assert {f"{folder.name}.py", f"{folder.name}.ipynb", "examples.json"} <= files
-    assert run.out.rstrip().endswith("attn watch  checks whenever you save")
+    assert "  cd work\n  attn watch  checks whenever you save\n" in run.out
     assert "Single-head attention in NumPy\n  11 steps, about 85 minutes\n" in run.out
-    assert "cd work" in run.out
+    assert "In `softmax`, replace the line that raises NotImplementedError" in run.words
+    assert "Begin with `attn watch torch_multi_head`, and write its class first" in run.words
     named = [tmp_path / file for file in re.findall(rf"^  (work/{NAME}/\S+)  in ", run.out, re.M)]
-    assert [file.suffix for file in named] == [".ipynb", ".py"]
+    assert [file.suffix for file in named] == [".py", ".ipynb"]
     assert all(file.is_file() for file in named)
     laid = [path.name for path in (tmp_path / "work").rglob("*")]
     assert not [name for name in laid if re.search("solution|grader|misconception", name)]
@@ -95,6 +98,20 @@ def test_start_again_names_the_file_of_the_exercise_that_is_under_way(tmp_path: 
     state(workspace).write_text(json.dumps(facts), encoding="utf-8")
     again = typed("start", "../work", "--exercise", NAME, folder=workspace).out
     assert "torch_single_head/torch_single_head.py" in again and f"{NAME}/{NAME}.py" not in again
+
+
+def test_who_installed_into_an_environment_is_told_how_to_enter_it(tmp_path: Path) -> None:
+    """`make learn` makes one, and its `attn` is on no path yet."""
+    run = subprocess.run(
+        [sys.executable, "-m", "autograder.cli", "start", "work"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == RIGHT, run.stderr
+    (typed_first,) = re.findall(r"^Type:\n  source (\S+)$", run.stdout, re.MULTILINE)
+    assert Path(typed_first) == Path(sys.prefix, "bin", "activate") and Path(typed_first).is_file()
 
 
 def test_start_refuses_an_exercise_that_is_not_known_and_makes_nothing(tmp_path: Path) -> None:

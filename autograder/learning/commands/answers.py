@@ -22,12 +22,13 @@ def answered(view: View, answer: BackgroundAnswer) -> View:
         return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="")
     before = set(view.session.progress.passed(view.exercise))
     session = view.session.checked(outcome)
-    new = [run.step.name for run in outcome.steps if run.verdict.passes]
+    new = [run.step.name for run in outcome.steps if run.verdict.is_done]
+    passing = [run.step.name for run in outcome.steps if run.verdict.passes]
     right = mark(Outcome.PASSED).sign
-    news = tuple(f"{right} {name} passes." for name in new if name not in before)
+    news = tuple(f"{right} {name} passes." for name in passing if name not in before)
     focus = "" if view.focus in new else view.focus  # on to what is not right yet
     if len(news) > MOST_NEWS:
-        news = (f"{right} {len(new)} of {len(outcome.steps)} steps pass.",)
+        news = (f"{right} {len(passing)} of {len(outcome.steps)} steps pass.",)
     extra = view.extra if view.held else ()
     seen = replace(view, session=session, outcome=outcome, focus=focus, news=news)
     return replace(seen, extra=extra, held=False, busy="")

@@ -44,7 +44,7 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
     with Child(exercise) as child:
         checkup = check_work(exercise, exercise.steps, child=child)
     session = session.passed(checkup)
-    still_open = [run.step for run in checkup.steps if not run.verdict.passes]
+    still_open = [run.step for run in checkup.steps if not run.verdict.is_done]
     left = [step for step in needed_steps(exercise) if step in still_open]
     if left:
         _show_what_is_left(checkup, left[0], console)
@@ -64,7 +64,7 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
 
 def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
     exercise = checkup.exercise
-    done, number = sum(run.verdict.passes for run in checkup.steps), exercise.steps.index(step) + 1
+    done, number = sum(run.verdict.is_done for run in checkup.steps), exercise.steps.index(step) + 1
     for remark in checkup.remarks:
         console.print(Text(remark))
     console.print(Text(f"{exercise.title}: {done} of {len(exercise.steps)} steps pass."))
@@ -87,7 +87,7 @@ def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
                 lines,
                 known.hints,
                 known.solution,
-                not run.verdict.passes,
+                not run.verdict.is_done,
             )
         )
     return Finish(

@@ -6,13 +6,16 @@ learner can correct.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.learning.commands.climbing import unasked_hint
@@ -20,19 +23,20 @@ from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.own_work import which_counts, work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
-from autograder.learning.state.progress import current_exercise, noted, read_progress
+from autograder.learning.state.progress import noted, read_progress
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
+from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import command, show_checkup
 from autograder.model.exercise import Exercise
-from autograder.model.machine_fault import requirement_of
+from autograder.model.verdict import Outcome
 
+LAB = "'jupyterlab>=4.2,<5'"
 Confirm = Callable[[str], bool]  # asks a yes-or-no question
-WORK_FILES = {".ipynb": "in JupyterLab", ".py": "in your editor"}
 
 
 def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
-    """Make a workspace and say which command comes next."""
+    """Make a workspace; say what to type, what to open, and where to look."""
     from autograder.learning.state.scaffold import create_workspace
 
     created = create_workspace(root, names)
@@ -46,21 +50,48 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
         console.print(Text(f"kept as you left it: {_named(created.kept, root)}"))
     if created.updated:
         console.print(Text(f"brought up to date: {_named(created.updated, root)}"))
-    if not importlib.util.find_spec("torch"):
-        for exercise in created.workspace.exercises:
-            if exercise.library == "torch":
-                needs = f"needs PyTorch: python -m pip install {requirement_of('torch')}"
-                console.print(Text(f"{exercise.name} {needs}"))
     console.print()
-    current = current_exercise(created.workspace, progress)
-    console.print(Text("Open one of these two files. They hold the same steps: work in only one."))
-    for suffix, where in WORK_FILES.items():
-        file = root / current.name / f"{current.name}{suffix}"
-        console.print(command(file.as_posix(), where))
-    console.print(Text("Next:"))
-    if created.workspace.root != Path.cwd().resolve():
-        console.print(command(f"cd {root}"))
-    console.print(command("attn watch", "checks whenever you save"))
+    for line in _first_turn(open_session(created.workspace.root, say), root):
+        console.print(line)
+
+
+def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]:
+    """Say how the next step is written and checked: what to type, open and look at."""
+    exercise = session.current
+    step = session.open_step(exercise)
+    yield Text("Type:")
+    if not shutil.which("attn"):
+        yield from _activation()
+    if session.workspace.root != Path.cwd().resolve():
+        yield command(f"cd {root}")
+    yield command("attn watch", "checks whenever you save")
+    yield Text("Open one of these two files. They hold the same steps: work in only one.")
+    for suffix, where in _work_files():
+        yield command((root / exercise.name / f"{exercise.name}{suffix}").as_posix(), where)
+    if session.known(exercise, step).outcome in ("", Outcome.NOT_WRITTEN.value):
+        line = f"In `{step.name}`, replace the line that raises NotImplementedError with your code"
+        yield Indented(Text(f"{line}, and save. The answer appears in the terminal."), 0, 0)
+    others = [each for each in session.workspace.exercises if not each.optional]
+    harder = max(others, key=lambda each: each.difficulty, default=exercise)
+    if harder.library == "torch" and harder is not exercise:
+        words = f"You know attention, and PyTorch? Begin with `attn watch {harder.name}`, and"
+        rest = "write its class first: if that is right, the steps before it count as known."
+        yield Indented(Text(f"{words} {rest}"), 0, 0)
+
+
+def _work_files() -> Iterator[tuple[str, str]]:
+    """Return the two kinds of files to work in, and where each is opened."""
+    yield ".py", "in your editor"
+    missing = "" if find_spec("jupyterlab") else f": python -m pip install {LAB}"
+    yield ".ipynb", f"in JupyterLab{missing}"
+
+
+def _activation() -> Iterator[RenderableType]:
+    """Return the command that puts `attn` on the path, where this environment has one."""
+    folder = Path(sys.prefix, "Scripts" if os.name == "nt" else "bin")
+    if (folder / "activate").is_file():
+        source = "" if os.name == "nt" else "source "
+        yield command(f"{source}{folder / 'activate'}")
 
 
 def _about(exercise: Exercise) -> str:

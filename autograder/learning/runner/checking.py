@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -103,7 +103,10 @@ class Checking:
             self.exercise,
             self.submission.path,
             self.submission.cells,
-            (*self._done, *(StepRun.of(step, (late,)) for step in left)),
+            (
+                *(run.beside(self._done) for run in self._done),
+                *(StepRun.of(step, (late,)) for step in left),
+            ),
             (*self.submission.remarks, *self._said),
             tuple(self._troubles[number] for number in sorted(self._troubles)),
             "".join(self._printed[number] for number in sorted(self._printed)),
@@ -203,7 +206,7 @@ class Checking:
                 verdicts = map(read_check, message["checks"])
                 pairs = zip(self._asked, verdicts)
                 checks = (replace(run, verdict=verdict) for run, verdict in pairs)
-                self._close(message["step"], tuple(checks))
+                self._close(message["step"], tuple(checks), message["does"])
             case "stuck":
                 self._stuck(message["seconds"], tuple(message["place"]))
             case "silent":
@@ -211,14 +214,14 @@ class Checking:
             case "ended" | "raised":
                 self._ended(message["how"])
 
-    def _close(self, name: str, checks: tuple[CheckRun, ...]) -> None:
+    def _close(self, name: str, checks: tuple[CheckRun, ...], does: Iterable[str] = ()) -> None:
         wrong = [run.verdict.name for run in self._done if not run.verdict.passes]
         slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
         told = explained([run.verdict for run in checks], slips, wrong)
         told = by_parameter_name(told, name, self._given)
         checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))
         total = self._total.get(name, 0)
-        self._done.append(StepRun.of(self.exercise.step(name), checks, total))
+        self._done.append(StepRun.of(self.exercise.step(name), checks, total, does))
         self._asked = []
 
     def _not_loaded_slips(self, name: str) -> Iterator[Slip]:

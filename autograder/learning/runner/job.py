@@ -131,7 +131,8 @@ class Job:
             if name in self._blocked:
                 break
         checks = [check_facts(each.verdict) for each in self._told(settled(asked))]
-        self._send(event="asked", step=name, checks=checks)
+        does = self._questions.done_by(name)
+        self._send(event="asked", step=name, checks=checks, does=does)
 
     def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
         """Say more about a wrong layer; where that takes too long, its findings stay."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.judging.asking import AskedExample, ask_example, public_checks
 from autograder.judging.compare import arrays_of
-from autograder.judging.examples import Example, read_examples
+from autograder.judging.examples import Example, done_by, read_examples
 from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
@@ -42,6 +42,10 @@ class Questions:
     def count(self, step: str) -> int:
         """Return how many public checks a step has."""
         return public_checks(step, self.examples)
+
+    def done_by(self, step: str) -> tuple[str, ...]:
+        """Return the steps that need not be written where this one passes."""
+        return done_by(step, self.examples)
 
     def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
         """Ask one example of the code that defines these names."""

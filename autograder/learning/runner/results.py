@@ -6,8 +6,8 @@ what is right and wrong. Beside it is what only a learner is shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import (
     CheckVerdict,
     Finding,
+    Outcome,
     StepVerdict,
     finding_facts,
     read_check,
@@ -63,19 +64,35 @@ class CheckRun:
 class StepRun:
     """One step and its public checks, in order; their verdicts make up `verdict`.
 
-    total: how many public checks there are; some are asked only once the others pass.
+    total: how many public checks there are; some are asked only once the others pass. does: the
+    steps that need not be written, because this one is a layer that passes and does their work.
     """
 
     step: Step
     verdict: StepVerdict
     checks: tuple[CheckRun, ...]
     total: int = 0
+    does: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, step: Step, checks: tuple[CheckRun, ...], total: int = 0) -> StepRun:
-        """Return the run of a step with these checks."""
+    def of(
+        cls,
+        step: Step,
+        checks: tuple[CheckRun, ...],
+        total: int = 0,
+        does: Iterable[str] = (),
+    ) -> StepRun:
+        """Return the run of a step with these checks; one that passes `does` the work of others."""
         verdict = StepVerdict.of(step, tuple(check.verdict for check in checks))
-        return cls(step, verdict, checks, max(total, len(told_once(verdict.checks))))
+        total = max(total, len(told_once(verdict.checks)))
+        return cls(step, verdict, checks, total, tuple(does) if verdict.passes else ())
+
+    def beside(self, others: Iterable[StepRun]) -> StepRun:
+        """Return the run: done by the layer, if it is open and one of the `others` does it."""
+        open_ = self.verdict.outcome is Outcome.NOT_WRITTEN and self.checks_passed == 0
+        if not open_ or not any(self.step.name in other.does for other in others):
+            return self
+        return replace(self, verdict=StepVerdict.of(self.step, self.verdict.checks, by_layer=True))
 
     @property
     def checks_passed(self) -> int:
@@ -107,17 +124,17 @@ class Checkup:
 
     @property
     def passes(self) -> bool:
-        """Whether every requested step passes."""
+        """Whether every requested step is done."""
         return self.next is None
 
     @property
     def next(self) -> StepRun | None:
-        """The first step that does not pass, or None."""
-        return next((run for run in self.steps if not run.verdict.passes), None)
+        """The first step that is not done, or None."""
+        return next((run for run in self.steps if not run.verdict.is_done), None)
 
     @property
     def points(self) -> float:
-        """The points of the steps that pass."""
+        """The points of the steps that are done."""
         return sum(run.verdict.points for run in self.steps)
 
     @property

@@ -11,7 +11,7 @@ import copy
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
@@ -41,6 +41,7 @@ class StepProgress:
     outcome: how its last check ended, such as "wrong_values", "" before the first.
     hints: the highest hint that was asked for. seen_hints: the highest one that a check has shown.
     mistakes: the names of the known mistakes that checks found in it, in the order of their coming.
+    by_layer: whether it `passed` unwritten, because a layer that passed does its work.
     reviews: how many reviews it passed. review_on: the day of the next one, such as 2026-11-24, ""
     for none. review_begun: the day on which its review file was made last.
     """
@@ -54,6 +55,7 @@ class StepProgress:
     review_begun: str = ""
     seen_hints: int = 0
     outcome: str = ""
+    by_layer: bool = False
 
     def with_hints(self, number: int) -> StepProgress:
         """Return the progress after hint `number` was asked for."""
@@ -65,7 +67,7 @@ class StepProgress:
 
     def with_stub(self) -> StepProgress:
         """Return the progress after the stub was put back."""
-        return replace(self, passed=False, outcome="")
+        return replace(self, passed=False, outcome="", by_layer=False)
 
     def with_outcome(self, outcome: Outcome, *, counts: bool) -> StepProgress:
         """Return the progress after a check of the file that `counts`, or of another.
@@ -75,7 +77,15 @@ class StepProgress:
         passes = outcome is Outcome.PASSED
         if not counts and not passes and (self.passed or outcome is Outcome.NOT_WRITTEN):
             return self
-        return replace(self, passed=passes, outcome=outcome.value)
+        return replace(self, passed=passes, outcome=outcome.value, by_layer=False)
+
+    def with_layer(self) -> StepProgress:
+        """Return the progress after a layer passed that does the work of this step.
+
+        Who has written the step, or met it, goes on with what its own check says.
+        """
+        unwritten = self.outcome in ("", Outcome.NOT_WRITTEN.value)
+        return replace(self, passed=True, by_layer=True) if unwritten and not self.passed else self
 
     def with_mistake(self, name: str | None) -> StepProgress:
         """Return the progress after a check that found the mistake `name`, or none by name."""
@@ -86,7 +96,7 @@ class StepProgress:
 
 def scheduled(known: StepProgress, today: date) -> StepProgress:
     """Return the progress with a day for the first review, once the step passes."""
-    if not known.passed or known.review_on or known.reviews:
+    if not known.passed or known.by_layer or known.review_on or known.reviews:
         return known
     return replace(known, review_on=_after(today, REVIEW_DAYS[0]))
 
@@ -139,6 +149,7 @@ class Progress:
             _day(facts.get("review_begun")),
             _count(facts.get("seen_hints")),
             _outcome(facts.get("outcome")),
+            facts.get("by_layer") is True,
         )
 
     def with_step(self, exercise: str, step: str, known: StepProgress) -> Progress:
@@ -163,6 +174,14 @@ class Progress:
         counts = checkup.passes or has_say(checkup.exercise, checkup.file)
         for run in checkup.steps:
             progress = progress.with_verdict(name, run.verdict, counts=counts)
+        return progress.with_layer(name, (does for run in checkup.steps for does in run.does))
+
+    def with_layer(self, exercise: str, steps: Iterable[str]) -> Progress:
+        """Return the progress after a layer passed that does the work of these steps."""
+        progress = self
+        for name in steps:
+            known = progress.step(exercise, name).with_layer()
+            progress = progress.with_step(exercise, name, known)
         return progress
 
     def with_verdict(self, exercise: str, verdict: StepVerdict, *, counts: bool) -> Progress:
@@ -188,7 +207,7 @@ class Progress:
         return tuple(name for step in steps for name in step.mistakes)
 
     def passed(self, exercise: Exercise) -> tuple[str, ...]:
-        """Return the names of the steps that passed when last checked, in order."""
+        """Return the names of the steps that were done when last checked, in order."""
         return tuple(
             step.name for step in exercise.steps if self.step(exercise.name, step.name).passed
         )

@@ -9,7 +9,7 @@ from autograder.learning.state.session import LearnerSession
 from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import sign, worth
 from autograder.model.exercise import Exercise
-from autograder.model.symbols import number
+from autograder.model.symbols import BY_LAYER, number, style
 from autograder.model.verdict import Outcome
 from autograder.reports.finish import hints_words
 
@@ -82,7 +82,8 @@ def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Indente
     step = exercise.steps[place]
     known = session.known(exercise, step)
     last = Outcome(known.outcome) if known.outcome else Outcome.NOT_WRITTEN
-    line = Text.assemble(sign(Outcome.PASSED if known.passed else last))
+    by_layer = Text(BY_LAYER.sign, style(BY_LAYER.sign)) if known.by_layer else None
+    line = Text.assemble(by_layer or sign(Outcome.PASSED if known.passed else last))
     line.append(f" {place + 1} {step.name}")
     used = f", {hints_words(known.hints)}" if known.hints else ""
     solution = ", solution shown" if known.solution else ""

@@ -17,7 +17,7 @@ from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.indented import CodeRows, Indented
 from autograder.model.exercise import Step
 from autograder.model.sanitize import clean
-from autograder.model.symbols import SIMILAR, key, mark, number, style
+from autograder.model.symbols import BY_LAYER, SIMILAR, key, mark, number, step_mark, style
 from autograder.model.verdict import Finding, Outcome
 from autograder.reports.finding import FindingText, finding_text, step_text
 
@@ -45,7 +45,7 @@ def show_checkup(
     show_troubles(console, checkup, look)
     for run in checkup.steps:
         console.print(Indented(step_line(run), 0, 4))
-    signs = key(run.verdict.outcome for run in checkup.steps)
+    signs = signs_of(checkup)
     if not set(signs) <= set(key(PLAIN)):
         console.print(Text("\n" + "   ".join(signs), style="dim"))
     console.print()
@@ -68,9 +68,23 @@ def show_checkup(
 
 def step_line(run: StepRun) -> Text:
     """Return a line about a step: `✓ softmax (4/4)  2 points`."""
-    line = Text.assemble(sign(run.verdict.outcome), " ", run.step.name)
-    line.append(f" ({run.checks_passed}/{run.total})")
+    line = Text.assemble(sign_of(run), " ", run.step.name)
+    if not run.verdict.by_layer:
+        line.append(f" ({run.checks_passed}/{run.total})")
     return line.append(f"  {worth(run.step)}", "dim")
+
+
+def signs_of(checkup: Checkup) -> tuple[str, ...]:
+    """Return what the signs in a checkup stand for."""
+    by_layer = [BY_LAYER] if any(run.verdict.by_layer for run in checkup.steps) else []
+    outcomes = (run.verdict.outcome for run in checkup.steps if not run.verdict.by_layer)
+    return key(outcomes, *by_layer)
+
+
+def sign_of(run: StepRun) -> Text:
+    """Return the sign of a step in its color."""
+    found = step_mark(run.verdict).sign
+    return Text(found, style(found))
 
 
 def sign(outcome: Outcome) -> Text:
@@ -81,8 +95,10 @@ def sign(outcome: Outcome) -> Text:
 def tally(checkup: Checkup) -> str:
     """Return how many steps pass, and what they are worth if they are worth anything."""
     right = sum(run.verdict.passes for run in checkup.steps)
+    more = sum(run.verdict.by_layer for run in checkup.steps)
+    does = f", and your layer does the work of {more} more" if more else ""
     points = f", {number(checkup.points)} of {number(checkup.max_points)} points"
-    return f"{right} of {len(checkup.steps)} steps pass{points * bool(checkup.max_points)}."
+    return f"{right} of {len(checkup.steps)} steps pass{does}{points * bool(checkup.max_points)}."
 
 
 def worth(step: Step) -> str:

@@ -43,9 +43,9 @@ class View:
 
     @property
     def open(self) -> tuple[StepRun, ...]:
-        """The steps that do not pass."""
+        """The steps that are not done."""
         runs = self.checkup.steps if self.checkup else ()
-        return tuple(run for run in runs if not run.verdict.passes)
+        return tuple(run for run in runs if not run.verdict.is_done)
 
     @property
     def at(self) -> StepRun | None:

@@ -19,7 +19,8 @@ from autograder.learning.terminal.screen import (
     show_finding,
     show_printed,
     show_troubles,
-    sign,
+    sign_of,
+    tally,
     worth,
 )
 from autograder.learning.terminal.screen_rows import ShownLines, captured, cut, rows
@@ -78,7 +79,7 @@ def _show_foot(console: Console, view: View, *, keys: bool) -> None:
 
 
 def _mark(run: StepRun, at: StepRun | None) -> Text:
-    mark = sign(run.verdict.outcome)
+    mark = sign_of(run)
     return Text.assemble("[", mark, "]", style="bold") if run is at else mark
 
 
@@ -98,7 +99,7 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
         console.print(Text(remark))
     show_troubles(console, checkup, view.at)
     if not view.at:
-        console.print(Text(f"Every step of {view.exercise.name} passes.", style="bold"))
+        console.print(Text(f"{view.exercise.name} is done. {tally(checkup)}", style="bold"))
         console.print(Text(beyond_the_checks(view.exercise)))
         console.print(Text(f"In another terminal, or after q: attn finish {view.exercise.name}"))
         after = view.session.next_exercise(view.exercise)

@@ -1,0 +1,121 @@
+"""Who knows attention writes the class first: if it is right, its steps count as known."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from autograder.learning.state.progress import read_progress
+from autograder.learning.state.workspace import find_workspace
+from autograder.notebook.check import open_exercise
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, typed, written
+
+LAYER = "SingleHeadAttention"
+CLASS = """class SingleHeadAttention:
+    def __init__(self, embedding_dimension, rng):
+        sizes = (embedding_dimension, embedding_dimension)
+        self.query_weights = rng.normal(0, 0.02, sizes)
+        self.key_weights = rng.normal(0, 0.02, sizes)
+        self.value_weights = rng.normal(0, 0.02, sizes)
+        self.output_weights = rng.normal(0, 0.02, sizes)
+
+    def forward(self, x, causal=False):
+        q, k, v = x @ self.query_weights, x @ self.key_weights, x @ self.value_weights
+        scores = np.einsum("bqd,bkd->bqk", q, k) / np.sqrt(x.shape[-1])
+        if causal:
+            scores = np.where(np.tri(x.shape[1], dtype=bool), scores, -np.inf)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        return powers / powers.sum(-1, keepdims=True) @ v @ self.output_weights
+"""
+
+
+def with_class(workspace: Path, code: str = CLASS, **bodies: str) -> Path:
+    """Write the class in the script, and some of the steps."""
+    file = stub_file(workspace)
+    stub = written(file.read_text(encoding="utf-8"), **bodies)
+    begin = stub.index("class SingleHeadAttention")
+    file.write_text(
+        stub[:begin] + code + "\n\n" + stub[stub.index("# %%", begin) :], encoding="utf-8"
+    )
+    return file
+
+
+def done(workspace: Path) -> tuple[str, ...]:
+    exercise = find_workspace(workspace).exercises[0]
+    return read_progress(workspace, pytest.fail).passed(exercise)
+
+
+def test_the_steps_of_a_right_class_count_as_known_and_the_signs_say_by_what(
+    tmp_path: Path,
+) -> None:
+    workspace = start(tmp_path / "work")
+    with_class(workspace)
+    run = typed("check", folder=workspace)
+    assert run.code == 0 and run.err == ""
+    assert "+ softmax  2 points" in run.out and f"✓ {LAYER}" in run.out
+    assert "+ done by the layer" in run.out
+    assert "1 of 11 steps pass, and your layer does the work of 10 more, 22 of 22" in run.words
+    assert f"attn play {NAME}" in run.out, "what comes after the last step"
+    assert len(done(workspace)) == 11
+    listed = typed("list", folder=workspace).out
+    assert "11 of 11 steps, 22 of 22 points" in listed and "  + 1 softmax" in listed
+    assert "all 11 steps are done" in typed("finish", folder=workspace).words
+
+
+def test_to_check_the_class_alone_is_enough(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    with_class(workspace)
+    assert typed("check", LAYER, folder=workspace).code == 0
+    assert len(done(workspace)) == 11
+    assert "nothing to review" in typed("review", folder=workspace).words.lower()
+
+
+def test_a_class_that_is_wrong_makes_nothing_known(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    with_class(workspace, CLASS.replace(" / np.sqrt(x.shape[-1])", ""))
+    run = typed("check", folder=workspace)
+    assert run.code == 1 and "+ " not in run.out and "· softmax (0/" in run.out
+    assert done(workspace) == ()
+
+
+def test_a_step_that_is_written_and_wrong_stays_open(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    with_class(workspace, softmax=WRONG_SOFTMAX)
+    run = typed("check", folder=workspace)
+    assert run.code == 1 and "✗ softmax" in run.out and "Next: softmax" in run.out
+    assert typed("check", LAYER, folder=workspace).code == 0
+    assert "softmax" not in done(workspace) and len(done(workspace)) == 10
+
+
+def test_home_and_class_agree_on_what_a_class_does(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    file = with_class(workspace)
+    home = json.loads(typed("check", "--json", folder=workspace).out)
+    (tmp_path / "class").mkdir()
+    shutil.copyfile(file, tmp_path / "class" / "ada.py")
+    solutions = ROOT / "solutions"
+    graded = typed(
+        *("grade", "class", "--exercise", NAME, "--solutions", str(solutions)),
+        *("--output", "out"),
+        folder=tmp_path,
+    )
+    assert graded.code == 0, graded.err
+    (verdict,) = (tmp_path / "out" / "verdicts").glob("*.json")
+    found = json.loads(verdict.read_text(encoding="utf-8"))["steps"]
+    assert [step["points"] for step in home["steps"]] == [step["points"] for step in found]
+    assert home["points"] == home["max_points"] == 22
+
+
+def test_in_a_notebook_it_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace = start(tmp_path / "work")
+    check = open_exercise(NAME, workspace / NAME)
+    module = ModuleType("cell")
+    exec("import numpy as np\n" + CLASS, vars(module))
+    check(vars(module)[LAYER])
+    check.finish()
+    assert "all 11 steps are done" in " ".join(capsys.readouterr().out.split())
+    assert len(done(workspace)) == 11
