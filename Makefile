@@ -1,21 +1,28 @@
-# Two commands: `make demo` shows the whole path, `make test` runs the tests.
-# Both make .venv first; what is installed is pinned in constraints.txt.
+# Three commands: `make learn` lays out the exercises, `make demo` shows a course and its grading,
+# `make test` runs the tests. Each makes .venv first; what is installed is pinned in constraints.txt.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LEARNER := $(VENV)/.learner
 READY := $(VENV)/.ready
 ALL_MINUTES := 40
 
 BROWSER := $(VENV)/.browser
 
-.PHONY: demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check check-code check-proof mutants layers build bench costs clean
+.PHONY: learn demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check check-code check-proof mutants layers build bench costs clean
 
 # Tests start hundreds of processes, and each would compile the kit anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 # In processes side by side, each with the tests of whole files.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+
+# FOLDER=elsewhere puts the exercises there.
+FOLDER ?= my-attention
+
+learn: $(LEARNER)
+	@$(BIN)/attn start $(FOLDER)
 
 demo: $(READY)
 	$(BIN)/attn demo
@@ -124,14 +131,21 @@ costs: $(READY)
 build: $(READY)
 	$(BIN)/attn build
 
-$(READY): pyproject.toml constraints.txt
+# No nbgrader, no tests, no PyTorch: about 20 packages. Where all the rest is, they are there.
+$(LEARNER): pyproject.toml constraints.txt | $(BIN)/python
+	@[ -f $(READY) ] || $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $(LEARNER)
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[course,dev,torch]'
+	@touch $(READY)
+
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: Python 3.11 or newer is needed; cure: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
 	  { echo "error: this Python cannot make virtual environments; cure: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[course,dev,torch]'
-	@touch $(READY)
 
 clean:
 	rm -rf $(VENV) .coverage $(TRAININGS) .matrix.md solutions/.proofs demo-course

@@ -8,12 +8,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from email.message import Message
+from importlib import metadata
 from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 from packaging.version import Version
 
+from autograder.releasing.requirements import needed, total_size
 from project.constraints_check import Find, Project, problems, read_pins
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,3 +139,23 @@ def test_the_oldest_python_is_the_first_patch_that_the_promise_allows(
     promise: str, oldest: str
 ) -> None:
     assert Project.read(PROMISE.replace(">=3.11", promise)).oldest == Version(oldest)
+
+
+def test_what_a_learner_installs_is_small() -> None:
+    """`make learn`: no nbgrader, no Dask, no PyTorch."""
+    packages = needed(metadata.requires("attention-kit") or ())
+    names = {each.name for each in packages}
+    assert {"numpy", "rich", "watchfiles"} <= names and len(names) <= 25
+    assert names.isdisjoint({"torch", "nbgrader", "jupyterlab", "distributed", "matplotlib"})
+    assert 10e6 < total_size(packages) < 200e6
+
+
+def test_make_learn_lays_out_the_exercises_and_ends_in_the_first_step(tmp_path: Path) -> None:
+    """CI runs it in a clean clone, where it makes the environment first."""
+    made = tmp_path / "exercises"
+    run = subprocess.run(
+        ["make", "learn", f"FOLDER={made}"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert f"cd {made}\n  attn watch" in run.stdout and "In `softmax`, replace" in run.stdout
+    assert (made / "numpy_single_head" / "numpy_single_head.py").is_file()

@@ -386,7 +386,7 @@ def test_a_path_or_a_module_that_is_not_there_is_told() -> None:
 
 
 def test_a_link_to_nothing_or_to_no_heading_is_told() -> None:
-    text = "[a](nothing.md) [b](README.md#no-such) [c](README.md#two-commands) [d](https://x.org)"
+    text = "[a](nothing.md) [b](README.md#no-such) [c](README.md#learn) [d](https://x.org)"
     assert dead_links(text, ROOT) == [
         "nothing.md leads nowhere",
         "README.md#no-such: there is no such heading",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,7 @@ from autograder.learning.runner.process import Child
 from autograder.learning.state.progress import noted, read_progress
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
-from autograder.learning.terminal.indented import Indented
+from autograder.learning.terminal.indented import CodeRows, Indented
 from autograder.learning.terminal.screen import command, show_checkup
 from autograder.model.exercise import Exercise
 from autograder.model.verdict import Outcome
@@ -52,7 +53,7 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
         console.print(Text(f"brought up to date: {_named(created.updated, root)}"))
     console.print()
     for line in _first_turn(open_session(created.workspace.root, say), root):
-        console.print(line)
+        console.print(line, crop=False)
 
 
 def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]:
@@ -63,7 +64,7 @@ def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]
     if not shutil.which("attn"):
         yield from _activation()
     if session.workspace.root != Path.cwd().resolve():
-        yield command(f"cd {root}")
+        yield CodeRows(f"cd {shlex.quote(str(root))}")
     yield command("attn watch", "checks whenever you save")
     yield Text("Open one of these two files. They hold the same steps: work in only one.")
     for suffix, where in _work_files():
@@ -90,8 +91,8 @@ def _activation() -> Iterator[RenderableType]:
     """Return the command that puts `attn` on the path, where this environment has one."""
     folder = Path(sys.prefix, "Scripts" if os.name == "nt" else "bin")
     if (folder / "activate").is_file():
-        source = "" if os.name == "nt" else "source "
-        yield command(f"{source}{folder / 'activate'}")
+        file = str(folder / "activate")
+        yield CodeRows(file if os.name == "nt" else f"source {shlex.quote(file)}")
 
 
 def _about(exercise: Exercise) -> str:
