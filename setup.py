@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say: in a wheel the public exercises lie inside the package.
 
 Their home is `assignments/`, where an editable installation finds them. Nothing of
-`solutions/` is ever packed.
+`solutions/` is ever packed: `answers/` is there only where `attn release --with-answers` builds.
 """
 
 import shutil
@@ -15,7 +15,7 @@ TRACES = shutil.ignore_patterns(".*", "__pycache__", "*~")
 
 
 class WithAssignments(build_py):
-    """Copies each exercise's folder to `autograder/assignments/` in the wheel."""
+    """Copies each exercise's folder into the package in the wheel, and answers if there are any."""
 
     def run(self) -> None:
         super().run()
@@ -24,10 +24,12 @@ class WithAssignments(build_py):
         demo = Path(self.build_lib) / "demo"  # for the repository, not for students
         if demo.exists():  # `attn release` builds from a copy without it
             shutil.rmtree(demo)
-        target = Path(self.build_lib) / "autograder" / "assignments"
-        for manifest in sorted(HERE.glob("assignments/*/exercise.toml")):
-            folder = manifest.parent
-            shutil.copytree(folder, target / folder.name, ignore=TRACES, dirs_exist_ok=True)
+        package = Path(self.build_lib) / "autograder"
+        exercises = [manifest.parent for manifest in HERE.glob("assignments/*/exercise.toml")]
+        answers = [solution.parent for solution in HERE.glob("answers/*/solution.py")]
+        for folder in sorted([*exercises, *answers]):
+            target = package / folder.parent.name / folder.name
+            shutil.copytree(folder, target, ignore=TRACES, dirs_exist_ok=True)
 
 
 setup(cmdclass={"build_py": WithAssignments})

@@ -84,6 +84,11 @@ def _not_optional(solutions: Path) -> tuple[str, ...]:
     help="The release's repository; adds links to Colab and Binder.",
 )
 @click.option("--wheel", type=FOLDER, help="The kit's wheel to hand out [default: build it].")
+@click.option(
+    "--with-answers",
+    is_flag=True,
+    help="Put the solutions into the wheel, for who learns alone. Not for a course.",
+)
 @SOLUTIONS
 @ASSIGNMENTS
 def release(
@@ -92,6 +97,7 @@ def release(
     archives: bool,
     github: str,
     wheel: Path | None,
+    with_answers: bool,
     solutions: Path | None,
     assignments: Path | None,
 ) -> None:
@@ -104,10 +110,14 @@ def release(
     from autograder.releasing.release_summary import release_summary
     from autograder.releasing.search import Source
 
-    order = ReleaseOptions(exercises, archives, github, wheel)
+    if wheel and with_answers:
+        raise click.UsageError("--with-answers builds the wheel, so leave --wheel out.")
+    order = ReleaseOptions(exercises, archives, github, wheel, with_answers)
     source = source_folders(solutions, assignments)
     released = release(Source(source.solutions, source.assignments), order, directory)
     out().print(release_summary(released, directory, github), soft_wrap=True, markup=False)
+    if with_answers:
+        out().print("The kit in it holds the solutions: it is for who learns alone.")
 
 
 @click.command(epilog=example("attn grade homework --exercise numpy_single_head"))

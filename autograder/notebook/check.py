@@ -21,8 +21,9 @@ from autograder.errors import KitError
 from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
-from autograder.model.exercise import MANIFEST, Exercise, read_exercise
+from autograder.model.exercise import MANIFEST, Exercise, find_exercise, read_exercise
 from autograder.model.request import Respondent
+from autograder.model.shipped import shipped
 from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
 from autograder.notebook.called_step import called_step
@@ -135,16 +136,28 @@ def open_exercise(name: str, folder: Path | str | None = None) -> Check:
     """Return the checks of an exercise, from the worked examples beside the notebook.
 
     `folder` holds `exercise.toml` and `examples.json`, directly or in its subfolder `name`. It
-    is the working directory by default. Raises `KitError` when the files are missing.
+    is the working directory by default; where they are not there, those that came with the kit are
+    used, and a line says so. Raises `KitError` when the files are missing.
     """
     here = Path(folder) if folder else Path.cwd()
     places = [place for place in (here, here / name) if (place / MANIFEST).is_file()]
     found = next((place for place in places if read_exercise(place).name == name), None)
     if found is None:
-        raise KitError(
-            f"the files for {name} are not here",
-            place=str(here),
-            cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
-        )
+        found = _shipped(name) if folder is None else None
+        if found is None:
+            raise KitError(
+                f"the files for {name} are not here",
+                place=str(here),
+                cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
+            )
+        say(f"The files of {name} are not in this folder, so those of the kit are used.")
     exercise = read_exercise(found)
     return Check(exercise, read_examples(found), WrittenCode(exercise), kernel_record(exercise))
+
+
+def _shipped(name: str) -> Path | None:
+    """Return the folder of an exercise that came with the kit, None where there is none."""
+    try:
+        return find_exercise(name, shipped()).folder
+    except KitError:
+        return None

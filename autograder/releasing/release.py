@@ -12,7 +12,13 @@ from autograder.releasing.contents import Files, archive_of, common_files, exerc
 from autograder.releasing.requirements import Package, needed
 from autograder.releasing.search import Source, refuse_secrets, refuse_stale, refuse_wheel
 from autograder.releasing.target_folder import open_target
-from autograder.releasing.wheel import build_wheel, read_wheel, wheel_requires, wheel_texts
+from autograder.releasing.wheel import (
+    build_wheel,
+    is_answer,
+    read_wheel,
+    wheel_requires,
+    wheel_texts,
+)
 
 
 @dataclass(frozen=True)
@@ -20,13 +26,14 @@ class ReleaseOptions:
     """What to release: the exercises, whether with archives, and the place online.
 
     `repository` is OWNER/NAME on GitHub, or "". `wheel` is a wheel of the kit to hand out; if it
-    is None, one is built.
+    is None, one is built. It is built `with_answers` for who learns alone, never for a course.
     """
 
     exercises: tuple[str, ...]
     archives: bool = False
     repository: str = ""
     wheel: Path | None = None
+    with_answers: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,15 @@ def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Releas
 
 def _wheel(source: Source, order: ReleaseOptions) -> Wheel:
     carried = [source.assignments / name for name in source.names]
-    name, content = read_wheel(order.wheel) if order.wheel else build_wheel(carried)
+    answers = [source.solutions / name for name in source.names] if order.with_answers else []
+    name, content = read_wheel(order.wheel) if order.wheel else build_wheel(carried, answers)
     with TemporaryDirectory(prefix="attention-kit-") as scratch:
         file = Path(scratch, name)
         file.write_bytes(content)
-        refuse_wheel(source, name, wheel_texts(file))
+        texts = wheel_texts(file)
+        if order.with_answers:
+            texts = {path: text for path, text in texts.items() if not is_answer(path)}
+        refuse_wheel(source, name, texts)
         return Wheel(name, content, tuple(wheel_requires(file)))
 
 

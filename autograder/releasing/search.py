@@ -15,6 +15,7 @@ from autograder.building.leak import CODE_FILES, Secret, refuse_leaks, secrets_o
 from autograder.building.regions import BEGIN, END
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, SOLUTION, read_exercise
+from autograder.model.shipped import ANSWERS
 
 # The engine's own code names these two. In files made from a solution they would be a leak.
 MARKERS = tuple("".join(marker.split()) for marker in (BEGIN, END))
@@ -93,7 +94,7 @@ def _may_be_packaged(path: str) -> bool:
     # The engine has a module with one of these names, which is allowed.
     shared = any(folder.startswith("_") for folder in folders)
     secret = ASSIGNMENTS in folders and (shared or name in (SOLUTION, *CODE_FILES))
-    return not secret and not {"solutions", "tests"} & set(folders)
+    return not secret and not {"solutions", ANSWERS.name, "tests"} & set(folders)
 
 
 def _as_written(source: Source) -> Examples:

@@ -1,7 +1,8 @@
 """The kit as students install it: a wheel with the engine and the public files of exercises.
 
-It is built from a copy that holds nothing else. So a mistake in the packaging cannot put
-solutions/ or tests/ into it, and a build leaves no traces in the repository.
+It is built from a copy that holds nothing else, or the answers for who learns alone. So a mistake
+in the packaging cannot put solutions/ or tests/ into it, and a build leaves no traces in the
+repository.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograder.errors import KitError
+from autograder.ladder.rungs import FILE as RUNGS
+from autograder.model.exercise import SOLUTION
 from autograder.model.python_run import run_python
+from autograder.model.shipped import ANSWERS
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # The other files that setuptools reads.
@@ -26,8 +30,10 @@ EPOCH = "315532800"
 LAST_LINES = 5
 
 
-def build_wheel(exercises: Sequence[Path]) -> tuple[str, bytes]:
+def build_wheel(exercises: Sequence[Path], answers: Sequence[Path] = ()) -> tuple[str, bytes]:
     """Build the wheel with these folders of assignments in it; return its file name and bytes.
+
+    `answers` are folders of solutions: the code and the lines to sort of each are in the wheel.
 
     This works without a network. Raises `KitError` if the build fails, or if the kit runs from an
     installation, which has no sources.
@@ -43,6 +49,7 @@ def build_wheel(exercises: Sequence[Path]) -> tuple[str, bytes]:
     with TemporaryDirectory(prefix="attention-kit-") as folder:
         stage, out = Path(folder, "kit"), Path(folder, "out")
         _stage(root, stage, exercises)
+        _stage_answers(stage, answers)
         _run_pip(stage, out)
         wheel = next(out.glob("*.whl"))
         return wheel.name, wheel.read_bytes()
@@ -55,6 +62,11 @@ def read_wheel(path: Path) -> tuple[str, bytes]:
             "that is not a wheel of the kit", place=str(path), cure="name attention_kit-….whl"
         )
     return path.name, path.read_bytes()
+
+
+def is_answer(path: str) -> bool:
+    """Return whether a path in a wheel is one of the answers for who learns alone."""
+    return path.startswith(f"{PACKAGE.name}/{ANSWERS.name}/")
 
 
 def wheel_texts(path: Path) -> dict[str, str]:
@@ -74,9 +86,8 @@ def wheel_requires(path: Path) -> list[str]:
 
 
 def _stage(root: Path, stage: Path, exercises: Sequence[Path]) -> None:
-    shutil.copytree(
-        PACKAGE, stage / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__", "assignments")
-    )
+    without = shutil.ignore_patterns("__pycache__", "assignments", ANSWERS.name)
+    shutil.copytree(PACKAGE, stage / PACKAGE.name, ignore=without)
     for name in SOURCES:
         if (root / name).is_file():
             shutil.copyfile(root / name, stage / name)
@@ -86,6 +97,14 @@ def _stage(root: Path, stage: Path, exercises: Sequence[Path]) -> None:
         for file in folder.iterdir():
             if file.is_file():
                 shutil.copyfile(file, target / file.name)
+
+
+def _stage_answers(stage: Path, answers: Sequence[Path]) -> None:
+    for folder in answers:
+        target = stage / ANSWERS.name / folder.name
+        target.mkdir(parents=True)
+        for file in filter(Path.is_file, (folder / SOLUTION, folder / RUNGS)):
+            shutil.copyfile(file, target / file.name)
 
 
 def _run_pip(stage: Path, out: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.machine_fault import TOO_FEW_FILES, limit_named_in, no_proc
+from autograder.model.shipped import ANSWERS
 from autograder.sandbox import remedies
 from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
 
@@ -23,6 +24,18 @@ def demand_linux() -> None:
             "the sandbox needs Linux",
             place=sys.platform,
             cure="grade in a Linux container or virtual machine (Docker, Lima)",
+        )
+
+
+def demand_no_answers() -> None:
+    """Raise `KitError` where the kit has solutions in it, which the code of students could read."""
+    if ANSWERS.exists():
+        raise KitError(
+            "this installation of the kit is one for learning alone: it holds the solutions, where "
+            "the code that is graded could read them",
+            place=str(ANSWERS),
+            cure="grade with the kit from its repository (`pip install '.[grading]'`), "
+            "or with a wheel that was released without --with-answers",
         )
 
 

@@ -27,7 +27,12 @@ from autograder.sandbox.inheritance import Inheritance
 from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.measurement import Measured, demand
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
-from autograder.sandbox.preconditions import demand_linux, demand_preconditions, unconfined
+from autograder.sandbox.preconditions import (
+    demand_linux,
+    demand_no_answers,
+    demand_preconditions,
+    unconfined,
+)
 from autograder.sandbox.sandboxed_student import SandboxedStudent
 from autograder.sandbox.worker_channel import Channel
 from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
@@ -103,6 +108,7 @@ class Zygote:
         if self._folder:
             return self
         demand_linux()
+        demand_no_answers()
         demand_preconditions()
         hidden = (*_beside_the_package(), *self._secrets, *self._hidden)
         self._folders = find_package_folders(hidden)

@@ -285,6 +285,7 @@ def test_an_exercise_that_gives_away_another_is_not_released(
         ("autograder/more.py", DOUBLED, "a line of a solution is in a file for students"),
         ("autograder/assignments/x/notes.md", BEGIN, "a marker of a solution region"),
         ("autograder/assignments/x/graders.py", "", "would be in the kit's wheel"),
+        ("autograder/answers/x/solution.py", "", "would be in the kit's wheel"),
         ("solutions/x/exercise.toml", "", "would be in the kit's wheel"),
         ("tests/protocol/test_wire.py", "", "would be in the kit's wheel"),
         ("notes.txt", "", "would be in the kit's wheel"),

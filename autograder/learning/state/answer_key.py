@@ -1,8 +1,8 @@
 """What is known of the solution of a step, if the solutions are here.
 
-A learner who studies alone in the repository has them beside the exercises. A released
-assignment or the installed package comes without them, and the learner is told so. The lines to
-sort and the gap to fill hold lines of the solution, so they are where it is.
+A learner who studies alone has them: beside the exercises in the repository, or in a wheel that was
+released with answers. A course's own release comes without them, and the learner is told so. The
+lines to sort and the gap to fill hold lines of the solution, so they are where it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import Rungs, read_rungs
 from autograder.learning.state.workspace import Workspace
 from autograder.model.exercise import SOLUTION, Exercise, Step
-from autograder.model.shipped import PACKAGE
+from autograder.model.shipped import ANSWERS, PACKAGE
 from autograder.submission.definitions import DefinitionSpan, find_definitions
 
 WITHOUT = "This workspace came without solutions"
@@ -24,10 +24,11 @@ WITHOUT = "This workspace came without solutions"
 def solution_folder(workspace: Workspace, exercise: Exercise) -> Path | None:
     """Return the folder with the solution of an exercise, or None if there is none here.
 
-    The folder `solutions/` is looked for in the workspace, beside it, and beside the kit's package.
+    The folder `solutions/` is looked for in the workspace, beside it, and beside the kit's package,
+    which may also have answers in it.
     """
     places = (workspace.root, workspace.root.parent, PACKAGE.parent)
-    folders = [place / "solutions" / exercise.name for place in places]
+    folders = [*(place / "solutions" / exercise.name for place in places), ANSWERS / exercise.name]
     return next((folder for folder in folders if (folder / SOLUTION).is_file()), None)
 
 

@@ -16,7 +16,7 @@ from autograder.errors import KitError
 from autograder.learning.own_work import MARK
 from autograder.learning.state.answer_key import solution_folder
 from autograder.learning.state.workspace import Workspace
-from autograder.model.exercise import Exercise, Step
+from autograder.model.exercise import GRADERS, Exercise, Step
 from autograder.model.files import write_whole
 from autograder.model.shipped import original
 from autograder.submission.definitions import find_definitions
@@ -83,12 +83,13 @@ class ReviewFile:
     def examples(self, today: date) -> Path | None:
         """Return the folder with worked examples on other inputs, drawn for this day.
 
-        None where the solutions are not at hand. Raises `KitError` when they cannot be drawn.
+        None where the solutions or the graders are not at hand. Raises `KitError` when they cannot
+        be drawn.
         """
         from autograder.judging.examples import FILE as EXAMPLES
 
         solution = solution_folder(self.workspace, self.exercise)
-        if solution is None:
+        if solution is None or not (solution / GRADERS).is_file():
             return None
         folder = self.workspace.root / MARK / FOLDER / self._name / today.isoformat()
         if not (folder / EXAMPLES).is_file():
