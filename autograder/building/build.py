@@ -16,6 +16,7 @@ from typing import Any
 from autograder.building.checklist import render_checklist
 from autograder.building.facts import refuse_wrong_facts
 from autograder.building.folded_answer import refuse_badly_folded
+from autograder.building.guide import GUIDE, render_guide
 from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.building.lesson import taught
 from autograder.building.public_facts import render_public
@@ -158,6 +159,7 @@ def _render(
         refuse_badly_folded(solution, (cell.source for cell in cells if not cell.code))
         files[f"{exercise.name}.py"] = render_stub(exercise, cells)
         files[f"{exercise.name}.ipynb"] = render_notebook(exercise, cells)
+        files[GUIDE] = render_guide(exercise, cells)
     with faults.noted():
         files["README.md"] = render_checklist(exercise, solution)
         files[MANIFEST] = render_public(exercise)

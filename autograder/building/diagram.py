@@ -12,6 +12,8 @@ A class that no line names is the whole layer: every line that belongs to a step
 from __future__ import annotations
 
 import ast
+import base64
+import html
 import re
 from dataclasses import dataclass
 
@@ -69,6 +71,62 @@ def read_diagram(exercise: Exercise, solution: Solution) -> Diagram:
     kept = zip(written, lines, strict=True)
     shown = tuple((steps, drawn) for line, (steps, drawn) in kept if steps or not _names(line))
     return Diagram(shown, numbers, whole)
+
+
+def path_line(exercise: Exercise, step: str) -> str:
+    """Return the way through the layer in one line, with the place of `step` in brackets.
+
+    It is declared in `exercise.toml` like the drawing, one line for each place. A step that no
+    place belongs to is the whole layer. "" where an exercise has no path.
+    """
+    places = _places(exercise)
+    here = [step in steps for steps, _ in places]
+    labels = [f"[{label}]" if at else label for at, (_, label) in zip(here, places)]
+    line = " → ".join(labels)
+    return line if any(here) or not line else f"[{line}]"
+
+
+def path_picture(exercise: Exercise, step: str) -> str:
+    """Return the same as an image in Markdown, whose alternative text says it in words."""
+    places = _places(exercise)
+    here = [step in steps for steps, _ in places]
+    whole = not any(here)
+    number = [each.name for each in exercise.steps].index(step) + 1
+    label = next((label for at, (_, label) in zip(here, places) if at), "the whole layer")
+    told = f"Step {number} of {len(exercise.steps)}. You are here: {label}"
+    way = ", ".join(label for _, label in places)
+    svg = _svg([(label, whole or at) for at, (_, label) in zip(here, places)])
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    return f"![{told}. The way through the layer: {way}.](data:image/svg+xml;base64,{data})"
+
+
+def _places(exercise: Exercise) -> list[tuple[tuple[str, ...], str]]:
+    """Return the places of the path, with their steps; those of steps left out are not there."""
+    lines = [line for line in exercise.path.split("\n") if line.strip()]
+    read = [(line, *_read_line(exercise, line)) for line in lines]
+    return [(steps, label) for line, steps, label in read if steps or not _names(line)]
+
+
+def _svg(places: list[tuple[str, bool]]) -> str:
+    """Draw boxes from left to right; those that are marked are filled, with a thick border."""
+    parts, left = list[str](), 2
+    for number, (label, marked) in enumerate(places):
+        if number:
+            parts.append(f'<path d="M{left + 3} 18h12m-4 -4l4 4l-4 4" fill="none" stroke="#888"/>')
+            left += 20
+        width = 16 + round(8.2 * len(label))
+        fill, border = ("#ffd27a", 2.5) if marked else ("#eef2f8", 1)
+        parts.append(
+            f'<rect x="{left}" y="4" width="{width}" height="28" rx="5" fill="{fill}" '
+            f'stroke="#3d5a80" stroke-width="{border}"/>'
+            f'<text x="{left + width / 2:g}" y="23" text-anchor="middle" fill="#16243a">'
+            f"{html.escape(label)}</text>"
+        )
+        left += width
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + 2}" height="36" '
+        f'font-family="sans-serif" font-size="15">{"".join(parts)}</svg>'
+    )
 
 
 def _names(line: str) -> list[str]:

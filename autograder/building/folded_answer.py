@@ -1,4 +1,4 @@
-"""Questions with a folded answer: HTML in the notebook, and gathered at the end of the `.py`.
+"""Questions with a folded answer: HTML in the notebook and on the page of the lesson.
 
 In `solution.py` each stands as a notebook shows it:
 
@@ -8,9 +8,6 @@ In `solution.py` each stands as a notebook shows it:
     The answer.
 
     </details>
-
-Nothing folds in a plain file. There the question stays in its place, and the answer moves to the
-end, so that nobody reads it before they have thought.
 """
 
 from __future__ import annotations
@@ -44,12 +41,6 @@ class FoldedAnswer:
 def folded_answers(prose: str) -> tuple[FoldedAnswer, ...]:
     """Return the questions in `prose`, in order."""
     return tuple(FoldedAnswer(**found.groupdict()) for found in _FOLDED.finditer(prose))
-
-
-def unfolded(prose: str) -> str:
-    """Return `prose` with each question in bold and without its answer."""
-    place = r"**\g<when>** \g<question>\n(The answer is at the end of this file.)"
-    return _FOLDED.sub(place, prose)
 
 
 def with_code_in_questions(prose: str) -> str:

@@ -1,7 +1,8 @@
 """The prose before and after a step as students read it: with its diagram and its numbers.
 
 In `solution.py`, prose holds places to be filled in, such as `{{ diagram }}` or
-`{{ row(scores, "it") }}`. The diagram is that of the exercise, with the step below marked. Every
+`{{ row(scores, "it") }}`. The diagram is that of the exercise, with the step below marked, and
+`{{ path }}` the picture of the way through it. Every
 other place is an expression of `walkthrough.py`, which asks the reference. So a number in the
 prose is always the reference's own, and students get the number and never the expression.
 """
@@ -17,13 +18,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from autograder.building.diagram import Diagram, read_diagram
+from autograder.building.diagram import Diagram, path_picture, read_diagram
 from autograder.building.regions import Solution
 from autograder.building.stub import Cell
 from autograder.errors import KitError
 from autograder.model.exercise import WALKTHROUGH, Exercise
 
-DIAGRAM = "diagram"
+DIAGRAM, PATH = "diagram", "path"
 PLACE = re.compile(r"\{\{ (.+?) \}\}")
 
 
@@ -38,7 +39,9 @@ def taught(
     """
     lesson = _Lesson(exercise, solution, (whole or exercise.folder) / WALKTHROUGH)
     return tuple(
-        cell if cell.code else replace(cell, source=lesson.filled(cell.source, step))
+        replace(cell, brief=lesson.filled(cell.brief, step))
+        if cell.code
+        else replace(cell, source=lesson.filled(cell.source, step))
         for cell, step in zip(cells, _steps_below(cells), strict=True)
     )
 
@@ -60,6 +63,8 @@ class _Lesson:
     def _value(self, expression: str, step: str) -> str:
         if expression == DIAGRAM:
             return self._drawn(step)
+        if expression == PATH:
+            return path_picture(self._exercise, step)
         names = dict(self._walkthrough)
         try:
             value = eval(expression, names)

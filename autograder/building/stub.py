@@ -10,16 +10,20 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from autograder.building.folded_answer import folded_answers, unfolded
+from autograder.building.diagram import path_line
 from autograder.building.regions import Region, Solution
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import SOLUTION, Exercise
 from autograder.model.symbols import UNWRITTEN
 from autograder.submission.definitions import DefinitionNode
 from autograder.submission.percent import PercentCell, percent_cells, without_head
 
 # Jupytext writes this after `# %%` for a cell that is comments in a .py and code in a notebook.
 NOTEBOOK_ONLY = 'active="ipynb"'
+# And this for one that the notebook does not have: a few lines in place of the whole lesson.
+SCRIPT_ONLY = 'active="py"'
+WIDEST = 100  # characters of a line in the stub
+MARGIN = 34  # of a step's title, before the way through the layer
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,15 @@ class Cell:
     """One cell: prose (`step` is None and `code` False), given code, or the code of a step.
 
     `notebook_only` cells draw or compare at the end of the notebook. A stub does not have them,
-    because it is imported for every check.
+    because it is imported for every check. `brief` stands above the code in the stub alone, in
+    place of the lesson.
     """
 
     source: str
     code: bool
     step: str | None = None
     notebook_only: bool = False
+    brief: str = ""
 
 
 def read_cells(solution: Solution) -> tuple[Cell, ...]:
@@ -43,7 +49,17 @@ def read_cells(solution: Solution) -> tuple[Cell, ...]:
     that is not a comment.
     """
     cells = percent_cells("\n".join(_stubbed(solution)) + "\n")
-    return tuple(_cell(solution, cell) for cell in without_head(cells) if cell.text.strip())
+    found: list[Cell] = []
+    brief = ""
+    for cell in without_head(cells):
+        if SCRIPT_ONLY in cell.marker:
+            _refuse_code(solution, cell)
+            brief = cell.uncommented.strip("\n")
+        elif cell.text.strip():
+            made = _cell(solution, cell)
+            found.append(replace(made, brief=brief) if made.code else made)
+            brief = brief if not made.code else ""
+    return tuple(found)
 
 
 def _cell(solution: Solution, cell: PercentCell) -> Cell:
@@ -112,50 +128,42 @@ def _statements(solution: Solution, source: str) -> list[ast.stmt]:
 
 
 def render_stub(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
-    """Return the text of the stub `.py`: percent format, prose as comments, plain code."""
-    cells = tuple(cell for cell in cells if not cell.notebook_only)
-    blocks = [_prose(_head(exercise))]
+    """Return the text of the stub `.py`: percent format, code, and of the prose only the briefs.
+
+    The whole lesson is in the notebook and on a page: whoever scrolls for the next line to write
+    passes no answers. Raises `KitError` when a line of a brief is too wide.
+    """
+    blocks = [_head(exercise)]
     for cell in cells:
-        blocks.append(f"# %%\n{cell.source}" if cell.code else _prose(unfolded(cell.source)))
-    steps = [False, *(cell.step is not None for cell in cells)]
-    if answers := _answers(exercise, cells):
-        blocks.append(_prose(answers))
-        steps.append(False)
-    text = blocks[0]
-    for number, block in enumerate(blocks[1:], start=1):
-        text += ("\n\n\n" if steps[number] or steps[number - 1] else "\n\n") + block
-    return text + "\n"
+        if cell.code and not cell.notebook_only:
+            blocks.append("\n".join(["# %%", *_comments(exercise, cell), cell.source]))
+    return "\n\n".join(blocks) + "\n"
 
 
 def _head(exercise: Exercise) -> str:
-    first = exercise.steps[0].name
     return (
-        f"`{exercise.name}.py` and `{exercise.name}.ipynb` hold the same exercise. "
-        "Work in one of the two.\n\n"
-        "In this file, replace each line that raises `NotImplementedError` with your code, save, "
-        "and check the step in a terminal, in this file's folder:\n\n"
-        f"    attn check {first}"
+        f"# {exercise.title}\n"
+        "# Replace each line that raises NotImplementedError with your code, and save: "
+        "`attn watch` checks.\n"
+        f"# The lesson: guide.html, or `attn read {exercise.steps[0].name}`. "
+        "(The .ipynb holds the same steps.)"
     )
 
 
-def _answers(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
-    """Return all answers, under the titles of their steps; "" when there are none."""
-    text, step = "", ""
-    for number, cell in enumerate(cells):
-        asked = folded_answers(cell.source)
-        if asked and (of := _step_of_prose(cells, number)) != step:
-            step = of
-            text += f"\n\n### {_numbered(exercise, step)}"
-        for each in asked:
-            text += f"\n\n**{each.when}** {each.question}\n\n{each.answer}"
-    return f"## The answers\n\nThink about each question before you read on.{text}" if text else ""
-
-
-def _step_of_prose(cells: tuple[Cell, ...], number: int) -> str:
-    """Return the step that the prose is about: the one above if it has no heading, or below."""
-    if is_below_a_step(cells, number):
-        return next(cell.step for cell in reversed(cells[:number]) if cell.step)
-    return next((cell.step for cell in cells[number:] if cell.step), "")
+def _comments(exercise: Exercise, cell: Cell) -> list[str]:
+    """Return what stands above the code of a cell: the step, its place in the layer, the brief."""
+    lines = cell.brief.split("\n") if cell.brief else []
+    if cell.step:
+        title = _numbered(exercise, cell.step)
+        lines = [f"{title:<{MARGIN}}{path_line(exercise, cell.step)}".rstrip(), *lines]
+    found = [f"# {line}".rstrip() for line in lines]
+    if wide := [line for line in found if len(line) > WIDEST]:
+        raise KitError(
+            f"a line of the stub is {len(wide[0])} characters wide, and {WIDEST} fit",
+            place=f"{exercise.folder / SOLUTION}, at the line: {wide[0]}",
+            cure=f"break it in the cell `# %% [markdown] {SCRIPT_ONLY}`",
+        )
+    return found
 
 
 def is_below_a_step(cells: tuple[Cell, ...], number: int) -> bool:
@@ -167,9 +175,4 @@ def is_below_a_step(cells: tuple[Cell, ...], number: int) -> bool:
 
 def _numbered(exercise: Exercise, step: str) -> str:
     numbers = (n for n, each in enumerate(exercise.steps, start=1) if each.name == step)
-    return f"{next(numbers)}. {exercise.step(step).title}"
-
-
-def _prose(source: str) -> str:
-    lines = [f"# {line}".rstrip() for line in source.splitlines()]
-    return "\n".join(["# %% [markdown]", *lines])
+    return f"{next(numbers)} {exercise.step(step).title}"

@@ -115,7 +115,8 @@ class Exercise:
     `words` fills the placeholders in the texts that it shares with other exercises. `speaker` is
     the class that a language model speaks through in `attn play`, "" if it does not; `trainings`
     are the tasks that are learned through its layers there. `diagram` is the drawing of the layer,
-    as `building/diagram.py` reads it; students get it in the prose only.
+    as `building/diagram.py` reads it, and `path` the way through it in one line; students get both
+    in the prose only.
     `closing` is what is said at the end. An `optional` exercise is for those who want to go on:
     nobody gets it without asking for it by name, except on their own (`attn start`), and it is no
     part of how far a learner is.
@@ -133,6 +134,7 @@ class Exercise:
     words: Mapping[str, str] = field(default_factory=dict)
     speaker: str = ""
     diagram: str = ""
+    path: str = ""
     trainings: tuple[LayerTraining, ...] = ()
     closing: Closing = field(default_factory=Closing)
     optional: bool = False
@@ -248,6 +250,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             words=dict(facts.get("words", {})),
             speaker=facts.get("speaker", ""),
             diagram=facts.get("diagram", ""),
+            path=facts.get("path", ""),
             trainings=tuple(LayerTraining(**each) for each in facts.get("trainings", ())),
             closing=read_closing(facts.get("closing", {})),
             optional=facts.get("optional", False),
@@ -263,8 +266,9 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         raise wrong("the steps are missing, or two have the same name", "name every step once")
     if not all(isinstance(word, str) for word in exercise.words.values()):
         raise wrong("[words] holds something that is not text", "write every word in quotes")
-    if not isinstance(exercise.diagram, str):
-        raise wrong("the diagram is not text", "write its lines between three quotes")
+    for name, text in (("diagram", exercise.diagram), ("path", exercise.path)):
+        if not isinstance(text, str):
+            raise wrong(f"the {name} is not text", "write its lines between three quotes")
     if exercise.speaker and exercise.speaker not in names:
         raise wrong(f"speaker is {exercise.speaker!r}", "name a step that is a whole layer")
     for training in exercise.trainings:

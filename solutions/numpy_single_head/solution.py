@@ -36,6 +36,12 @@
 #
 # **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like. Think about the questions before you open their answers.
 
+# %% [markdown] active="py"
+# In "the cat slept because it was tired", attention lets every word gather what it needs from the
+# others: "it" looks at "cat". How much is each a thing, does it happen, does it lean on others?
+# {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}
+# The axes: B sequences in a batch, S tokens (words) in a sequence, D numbers for a token.
+
 # %%
 import numpy as np
 from jaxtyping import Float, Real
@@ -45,9 +51,7 @@ from jaxtyping import Float, Real
 #
 # Attention asks “how much of each token?” So scores have to become shares: numbers between 0 and 1 that sum to 1. The layer needs this in step 8. You write it first, because it needs no other step.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** Say “it” has these scores for the words that it may see. You will see where they come from.
 #
@@ -72,6 +76,12 @@ from jaxtyping import Float, Real
 # Nothing. Every exponential is multiplied by $e^5$, and so is their sum. The factor cancels out.
 #
 # </details>
+
+# %% [markdown] active="py"
+# "it" has compared itself with the words up to itself. How much of each does it take?
+# {{ table({"score": scaled[IT, :SEEN], "share": weights[IT, :SEEN]}, WORDS[:SEEN]) }}
+# A share is e**score, divided by the sum of its row. A score may be 10 000: take the largest of
+# the row away first. The shares stay the same, and nothing overflows.
 
 
 # %%
@@ -101,9 +111,7 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 #
 # To get scores, tokens must be compared, and *how* is learned. Three square matrices say what a token is **looking for** (query), what it **offers** for a match (key), and what it **passes on** (value). The fourth mixes the gathered result at the end (output).
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** For $D = {{ number(D) }}$ and the seed {{ number(SEED) }}, this is the first row of the query weights:
 #
@@ -123,6 +131,11 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 # Then all values would be 0, and so would the output. Its gradient in every matrix would be 0 as well, because each is multiplied by another matrix of zeros. The layer could never learn.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Three matrices say what a token looks for (query), what it offers (key), and what it passes on
+# (value). A fourth mixes the result (output). They start as small random numbers; training finds
+# better ones. In the other steps, the sentence has made-up matrices of whole numbers.
 
 
 # %%
@@ -169,9 +182,7 @@ def initialize_weights(
 #
 # With the weights, every token vector can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** These are the matrices of the sentence:
 #
@@ -193,6 +204,12 @@ def initialize_weights(
 # No. It is made from the row of “it” alone. The words meet in the next step.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Every token gets its three roles. Think of a library: what you ask for, index cards, books.
+# {{ side_by_side({"query": query_weights, "key": key_weights, "value": value_weights}) }}
+# "it" is {{ vector(x[IT]) }}, and its query is {{ vector(queries[IT]) }}: it looks for a thing.
+# The key of "cat" is {{ vector(keys[CAT]) }}, and its value {{ vector(values[CAT]) }}.
 
 
 # %%
@@ -228,9 +245,7 @@ def project_qkv(
 #
 # Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both have large numbers of the same sign in the same places: such tokens are related.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The query of “it” is {{ vector(queries[IT]) }}, and the key of “cat” is {{ vector(keys[CAT]) }}. Their score is {{ dot(queries[IT], keys[CAT]) }}. The whole row of “it”:
 #
@@ -250,6 +265,11 @@ def project_qkv(
 # It has {{ number(scores.size) }}: each of {{ number(S) }} queries meets each of {{ number(S) }} keys. That is why the shape is `(S, S)` for each sequence.
 #
 # </details>
+
+# %% [markdown] active="py"
+# How well does a key answer a query? Multiply number by number and add up. "it" scores "cat"
+# {{ dot(queries[IT], keys[CAT]) }}. The whole row of "it":
+# {{ table({"score": scores[IT]}) }}
 
 
 # %%
@@ -279,9 +299,7 @@ def compute_attention_scores(
 #
 # Scores are sums, and a sum of more terms spreads wider. A dot product adds up $D$ products, so its standard deviation grows like $\sqrt{D}$. Scores that lie far apart make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** Here $D$ is {{ number(D) }}, and its square root is {{ number(D ** 0.5, 3) }}. The score of “cat” becomes {{ number(scores[IT, CAT]) }} / {{ number(D ** 0.5, 3) }} = {{ number(scaled[IT, CAT]) }}:
 #
@@ -301,6 +319,11 @@ def compute_attention_scores(
 # Their standard deviation is $\sqrt{64} = 8$. After scaling it is 1, for every $D$.
 #
 # </details>
+
+# %% [markdown] active="py"
+# A sum of D products spreads like √D. With wide scores, one token would get nearly everything.
+# So every score is divided by √D, here {{ number(D ** 0.5, 3) }}.
+# {{ table({"score": scores[IT], "scaled": scaled[IT]}) }}
 
 
 # %%
@@ -330,9 +353,7 @@ def scale_scores(
 #
 # So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. An encoder leaves this step out.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” is the fifth word, so it sees five words, itself among them:
 #
@@ -352,6 +373,11 @@ def scale_scores(
 # Itself, and no other.
 #
 # </details>
+
+# %% [markdown] active="py"
+# A decoder learns to predict the next token, so it must not look at it. A token sees itself and
+# what came before it. "it" is the fifth word:
+# {{ table({"mask": mask[IT]}) }}
 
 
 # %%
@@ -379,9 +405,7 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 #
 # The mask says who may see whom; now the scores have to obey. That must happen **before** the softmax: a forbidden score becomes so negative that its share comes out as 0.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The row of “it”:
 #
@@ -399,6 +423,10 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # Then the rest would no longer sum to 1. For “it”, only {{ number(seen_all[IT, :SEEN].sum()) }} would be left: part of the attention had gone to words that it may not see.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Before the softmax, a forbidden score becomes so negative that its share will be 0.
+# {{ table({"scaled": scaled[IT], "mask": mask[IT], "masked": masked[IT]}) }}
 
 
 # %%
@@ -428,9 +456,7 @@ def apply_mask(
 #
 # Now the scores, scaled and perhaps masked, are ready to become shares: the attention weights. You have a function for that from step 1.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The row of “it”, masked, gives the shares that you know from the softmax. The forbidden words get nothing:
 #
@@ -446,6 +472,10 @@ def apply_mask(
 # The scaled scores of step 5, as they are. Every token then shares its attention among all tokens.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Now the scores, scaled and perhaps masked, become shares. You have a function for that.
+# {{ table({"masked": masked[IT], "weight": weights[IT]}) }}
 
 
 # %%
@@ -473,9 +503,7 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 #
 # The shares say how much of each token; the values are what there is to take. So each token adds up the values of all tokens, each times its share.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The shares of “it” are {{ listed(weights[IT, :SEEN]) }}, and the values of the words that it sees are:
 #
@@ -497,6 +525,11 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 # The value of that key, and nothing else.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Each token adds up the values of all tokens, each times its weight. First number of "it":
+# {{ dot(weights[IT, :SEEN], values[:SEEN, 0]) }}
+# All three are {{ vector(gathered[IT]) }}: mostly "thing", from "cat".
 
 
 # %%
@@ -526,9 +559,7 @@ def apply_attention(
 #
 # What a token has gathered is a weighted mean of values, number by number. One last learned matrix mixes these numbers, so that the layer can pass them on in the form that the next one needs.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” has gathered {{ vector(gathered[IT]) }}, and these are the output weights:
 #
@@ -550,6 +581,10 @@ def apply_attention(
 # It is added to `x` in the residual stream, number by number. It also lets you stack as many blocks as you like.
 #
 # </details>
+
+# %% [markdown] active="py"
+# One last matrix mixes what a token has gathered: {{ vector(gathered[IT]) }} becomes
+# {{ vector(result[IT]) }} for "it". The block then adds it to "it" itself, so the shape stays.
 
 
 # %%
@@ -593,6 +628,10 @@ def project_output(
 # The last one, “tired”: it sees every word in both cases.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The class holds the four matrices and calls your steps in order; the mask only if causal is
+# True. "it" goes in as {{ vector(x[IT]) }} and comes out as {{ vector(causal[IT]) }} with the mask.
 
 
 # %%
