@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ATTN, NAME, REFERENCE, start, stub_file, typed
+from support.learner_workspace import NAME, REFERENCE, start, stub_file
 from support.terminal import Terminal
+from support.typed_commands import ATTN, typed
 
 NOTEBOOK, SCRIPT = f"{NAME}.ipynb", f"{NAME}.py"
 LAST = (
