@@ -233,7 +233,8 @@ def test_a_class_that_was_graded_with_other_settings_says_which_and_both_cures_w
         assert "this class was graded without `--steps-earn-alone` (in a course," in run.err
         assert "which is not so now" in run.err
     assert attn("report", homework).code == 0 and page(homework, "ada") == before
-    write_paragraph(results(homework), Paragraph(*mistake.split("/"), WORDS))
+    step, code = mistake.split("/")
+    write_paragraph(results(homework), Paragraph(step, code, WORDS))
     assert attn("grade", homework, alone).code == attn("report", homework, alone).code == 0
     assert SHOWN in page(homework, "ada")
     assert attn("report", homework).code == 0, "what was judged before is kept as well"

@@ -139,7 +139,7 @@ def test_the_folders_for_a_room_are_its_own_and_those_of_the_rooms_that_import_i
 
 def test_several_rooms_may_be_named_and_none_is_left_out_in_silence() -> None:
     def named(*names: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, ROOT / "tests" / "support" / "room_tests.py", *names]
+        command = [sys.executable, str(ROOT / "tests" / "support" / "room_tests.py"), *names]
         env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
