@@ -26,7 +26,13 @@ from typing import BinaryIO
 from autograder.errors import KitError
 from autograder.model.group_shared import share
 from autograder.model.sanitize import clean_line
-from autograder.platforms.zip_entry import Parts, parts_of, problem_of_entry, problem_of_path
+from autograder.platforms.zip_entry import (
+    Parts,
+    parts_of,
+    problem_of_entry,
+    problem_of_length,
+    problem_of_path,
+)
 
 MB = 1024 * 1024
 # Of the whole download, of what one student handed in, and of one file.
@@ -260,7 +266,8 @@ class _Unpacking:
     def take_one(
         self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, parts: Parts, depth: int
     ) -> None:
-        problem = problem_of_path(parts_of(info)) or problem_of_entry(info)
+        own = problem_of_path(parts_of(info)) or problem_of_entry(info)
+        problem = own or problem_of_length(parts)  # also where each zip on the way has short ones
         if problem:
             raise _Refused(problem)
         self.count_file()

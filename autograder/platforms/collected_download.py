@@ -40,7 +40,7 @@ NOBODYS = "its name does not say whose it is"
 NO_ID = re.compile(
     r"[/\\\x00-\x1f\x7f]|^[.~-]|^\s|\s$|~[0-9a-f]{32}$|\.(?:csv|ipynb|md|py|toml|txt|zip)$", re.I
 )
-_LONGEST_ID = 100
+_LONGEST_ID = 200  # bytes: a file that is named after it may have a longer name
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _student(person: Identity, roster: ClassList | None, ids: Mapping[int, str])
     if roster is None:
         return ids[id(person)], ""
     found = roster.find(person)
-    if found.student and (NO_ID.search(found.student) or len(found.student) > _LONGEST_ID):
+    if found.student and (NO_ID.search(found.student) or len(found.student.encode()) > _LONGEST_ID):
         shown = clean_line(found.student, 60)
         return "", f"the id {shown!r} in the list cannot be the name of a folder"
     return found.student, found.reason
@@ -270,16 +270,20 @@ def _ids_from_names(people: Sequence[Identity]) -> dict[int, str]:
     return {
         id(person): plain[id(person)]
         if len(count[plain[id(person)].casefold()]) == 1
-        else f"{plain[id(person)]}_{_number_of(person) or 'x'}"[:_LONGEST_ID]
+        else _short(f"{plain[id(person)]}_{_number_of(person) or 'x'}")
         for person in people
     }
+
+
+def _short(text: str) -> str:
+    return text.encode()[:_LONGEST_ID].decode(errors="ignore")
 
 
 def _plain_id(person: Identity) -> str:
     """Return letters and digits of a name in small letters, "_" for all that lies between."""
     named = STUDENT in person.identifiers or GITHUB in person.identifiers
     kept = re.fullmatch(r"[A-Za-z0-9](?:[\w.@+-]{0,60}\w)?", person.name)
-    if named and kept and not NO_ID.search(person.name):
+    if named and kept and not NO_ID.search(person.name) and _short(person.name) == person.name:
         return person.name  # a folder is named after its student; "a-1" and "a_1" are two
     folded = unicodedata.normalize("NFKD", person.name[:200]).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", folded.lower())

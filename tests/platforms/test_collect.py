@@ -653,3 +653,22 @@ def test_a_zip_belongs_to_whom_its_content_belongs_to(tmp_path: Path) -> None:
     files: dict[str, bytes | str] = {"ada.py.zip": zipped({"a.py": "ada"}), "bob.py": "bob"}
     assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").code == 0
     assert tree(tmp_path / "hw") == {"ada_py/a.py": "ada", "bob/bob.py": "bob"}
+
+
+def test_what_is_too_long_for_a_disk_costs_its_owner_alone(tmp_path: Path) -> None:
+    """Letters of three bytes, zips whose paths are short each, and an id that is no folder's."""
+    letter = "名"
+    wide, inner = "/".join([letter * 60] * 28), "/".join(["x" * 90] * 20)
+    roster = tmp_path / "roster.csv"
+    roster.write_text(f"student_id,name\na,ada\ne,eve\n{letter * 80},zoe\n", "utf-8")
+    files: dict[str, bytes | str] = {
+        "eve/e.py": "eve",
+        f"eve/{wide}/n.txt": "wide",
+        f"eve/{inner}/n.zip": zipped({f"{inner}/n.zip": zipped({f"{inner}/n.txt": "inner"})}),
+        "zoe/z.py": "zoe",
+        "ada/a.py": "ada",
+    }
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    assert tree(tmp_path / "hw") == {"a/a.py": "ada", "e/e.py": "eve"}, run.out + run.err
+    assert "not taken: zoe: the id" in run.out and "cannot be the name of a folder" in run.out
+    assert list(not_taken(tmp_path / "hw").values()).count("its path is too long") == 2
