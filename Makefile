@@ -28,7 +28,7 @@ demo: $(READY)
 	$(BIN)/attn demo
 
 # What CI runs. ROOM=judging runs only the tests of that room of autograder/ and of the rooms that
-# import it, TESTS=tests/judging only those of that folder.
+# import it, ROOM='judging checks' those of both, TESTS=tests/judging only those of that folder.
 test: $(READY)
 	@tests="$(TESTS)"; \
 	[ -z "$(ROOM)" ] || tests=$$(PYTHONPATH=tests $(BIN)/python tests/support/room_tests.py $(ROOM)) || exit; \

@@ -48,10 +48,18 @@ def solution_beside(file: str) -> ModuleType:
 def shared_beside(file: str, path: str) -> ModuleType:
     """Return the module at `path`, such as "_attention/checks.py", beside the exercise of `file`.
 
-    Raises `KitError` when it is missing there.
+    Raises `KitError` when it is missing there, or in no folder that exercises share: what such
+    folders hold is hashed with the exercise, copied with it and looked through for leaks.
     """
     exercise = Path(file).resolve().parent
     shared = exercise.parent / path
+    if not _is_in_a_shared_folder(shared, exercise.parent):
+        raise KitError(
+            f"{path} is in no folder that exercises share",
+            place=str(exercise.parent),
+            cure="name a file in a folder beside the exercises that begins with one underscore, "
+            'such as "_attention/checks.py", and in it put no link in the place of a folder',
+        )
     if not shared.is_file():
         raise KitError(
             f"{path} is missing, which {exercise.name} shares with other exercises",
@@ -59,6 +67,15 @@ def shared_beside(file: str, path: str) -> ModuleType:
             cure=f"copy the folder {Path(path).parent} there, along with the exercise",
         )
     return load_module(shared)
+
+
+def _is_in_a_shared_folder(path: Path, beside: Path) -> bool:
+    """Whether `shared_folders` leads to `path`, without a link below it to another folder."""
+    if not path.is_relative_to(beside) or ".." in path.parts:
+        return False
+    folder, *below = [each for each in reversed(path.parents) if beside in each.parents] or [beside]
+    named = folder.name.startswith("_") and not folder.name.startswith("__")
+    return folder != beside and named and not any(each.is_symlink() for each in below)
 
 
 @cache

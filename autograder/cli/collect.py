@@ -75,7 +75,7 @@ def collect(
         if known:
             out().print(terminal_line(f"ids from the column {known.ids} of the list", 200))
         told = _told(collection, delivered)
-        if known and collection.unresolved and not collection.hand_ins:
+        if known and collection.unresolved and not delivered:
             _print(_NOBODY.format(headings=_some(known.headings, 12)), True)
         records.mkdir(parents=True, exist_ok=True)
         listed = records / f"{COLLECTED}{named}.csv"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from autograder.model.verdict import Verdict
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of
 from autograder.reports.misunderstandings import mistakes_at
 from autograder.reports.paragraphs import Paragraph, write_paragraph
+from autograder.reports.verdict_files import find_verdict
 
 _MOST_OFFERED = 12
 
@@ -64,31 +66,40 @@ def report_class(
             GraderPool(options.processes) as pool,
             kept_task(task, pool, options, console) as judged,
         ):
-            if mistake:
-                _tell(task, judged.outlines, mistake, words, console)
             gradebook = records.read()
             if records.last_counts:
                 _refuse_other_points(task, judged.outlines, gradebook)
+            if mistake:
+                _tell(task, judged.outlines, mistake, words, console)
             return write_results(task, records, pool, judged, gradebook, console)
 
 
 def _refuse_other_points(
     task: ClassTask, verdicts: Sequence[Verdict], gradebook: ClassGradebook
 ) -> None:
-    """Raise `KitError` when the gradebook has automatic points that these verdicts do not give."""
+    """Raise `KitError` when somebody has automatic points that these verdicts do not give."""
     for verdict in verdicts:
-        entry = entry_of(verdict, gradebook.entries)
-        if entry is None or not verdict.graded:
-            continue
-        points = entry.automatic
-        if not math.isclose(points, verdict.points):
+        points = _points_of_then(task, verdict, gradebook) if verdict.graded else None
+        if points is not None and not math.isclose(points, verdict.points):
             name = terminal_line(verdict.student, 60)
             raise KitError(
-                f"the gradebook has {number(points)} automatic points for {name}, and by the "
-                f"course's settings of now it would be {number(verdict.points)}",
+                f"{name} was graded with {number(points)} automatic points, and by the settings of "
+                f"now it would be {number(verdict.points)}",
                 place=str(task.graded),
-                cure="run `attn grade` on the same class, which judges nobody again",
+                cure="name the options that it was graded with, such as `--partial-points`; or run "
+                "`attn grade` on the same class, which judges nobody again",
             )
+
+
+def _points_of_then(task: ClassTask, verdict: Verdict, gradebook: ClassGradebook) -> float | None:
+    """Return the automatic points that the gradebook has for this work, or else the results."""
+    if entry := entry_of(verdict, gradebook.entries):
+        return entry.automatic
+    with suppress(KitError, OSError):  # a damaged file is written again
+        then = find_verdict(task.output / "verdicts", verdict.student)
+        if then and then.graded and then.code_hash == verdict.code_hash:
+            return then.points
+    return None
 
 
 def _tell(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 
 from rich.console import Console
 from rich.text import Text
@@ -26,9 +27,13 @@ from autograder.grading.unjudged import not_yet_judged
 from autograder.grading.watched_process import Bounds
 from autograder.model.lazy_sequence import LazySequence
 from autograder.model.value_file import ValueFile
+from autograder.model.verdict import Verdict
 from autograder.sandbox.preconditions import demand_linux
 from autograder.submission.reading import Submission
 
+_WITH = {True: "with", False: "without"}
+_ALONE = "`--steps-earn-alone` (in a course, `layer_earns_steps = false`)"
+_ALLOWED = "`--allow-protection process`"
 _UNBOUNDED = Bounds(0.0, 0.0)  # nobody's hand-in is in it
 
 
@@ -103,7 +108,7 @@ def kept_task(
         known = len(submissions) - len(incoming.missing)
         left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
         if not known and any(each.infrastructure for each in left):
-            raise _not_judged(task, "nobody in this class has been judged by the checks of now")
+            raise _nobody_judged(journal, task, digest, submissions, options)
         for verdict in left:
             incoming.add(verdict)
         yield incoming.whole_class()
@@ -118,6 +123,31 @@ def _claim(task: ClassTask, console: Console) -> None:
 
 def _not_judged(task: ClassTask, fact: str) -> KitError:
     return KitError(fact, place=str(task.graded), cure="run `attn grade` on the same class first")
+
+
+def _nobody_judged(
+    journal: Journal,
+    task: ClassTask,
+    digest: str,
+    submissions: Sequence[Submission],
+    options: GradingOptions,
+) -> KitError:
+    """Return the error for a class with verdicts, but none by the checks and settings of now."""
+    earn = task.rules_for(options).layer_earns_steps
+    for allowed, earned in product((False, True), repeat=2):
+        then = replace(options, allow_process=allowed, layer_earns_steps=earned)
+        words = [
+            *([f"{_WITH[not earned]} {_ALONE}"] if earned != earn else []),
+            *([f"{_WITH[allowed]} {_ALLOWED}"] if allowed != options.allow_process else []),
+        ]
+        if words and any(_kept(journal, task, digest, submissions, then)):
+            return KitError(
+                f"this class was graded {' and '.join(words)}, which is not so now",
+                place=str(task.graded),
+                cure="name the same settings here for the results of then; for those of now, run "
+                "`attn grade` with them on the same class, which loses nothing",
+            )
+    return _not_judged(task, "nobody in this class has been judged by the checks of now")
 
 
 def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOptions) -> None:
@@ -144,17 +174,30 @@ def _take_kept(
 
     `digest` is the hash of the exercise.
     """
-    earns = task.rules_for(options).layer_earns_steps
-
-    def keys() -> Iterator[tuple[str, str]]:
-        for each in submissions:
-            yield each.student, judging_key(each, digest, options.allow_process, earns)
-
     with _usable(journal):
         if options.again:
-            journal.forget(key for _, key in keys())
-        for verdict in journal.find_all(keys(), task.exercise):
+            journal.forget(key for _, key in _keys(task, digest, submissions, options))
+        for verdict in _kept(journal, task, digest, submissions, options):
             incoming.add(verdict)
+
+
+def _kept(
+    journal: Journal,
+    task: ClassTask,
+    digest: str,
+    submissions: Sequence[Submission],
+    options: GradingOptions,
+) -> Iterator[Verdict]:
+    return journal.find_all(_keys(task, digest, submissions, options), task.exercise)
+
+
+def _keys(
+    task: ClassTask, digest: str, submissions: Sequence[Submission], options: GradingOptions
+) -> Iterator[tuple[str, str]]:
+    """Give each student, and the key of what was handed in."""
+    earns = task.rules_for(options).layer_earns_steps
+    for each in submissions:
+        yield each.student, judging_key(each, digest, options.allow_process, earns)
 
 
 @contextmanager

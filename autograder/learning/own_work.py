@@ -14,7 +14,9 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.shipped import handed_out
 from autograder.model.symbols import HIDDEN
+from autograder.submission.definitions import find_in_piece
 from autograder.submission.missing_step import worked_on
+from autograder.submission.newer_python import needs_version, version_of
 from autograder.submission.reading import Submission, read_submission
 
 LEARNER = "you"
@@ -64,7 +66,26 @@ def read_work(exercise: Exercise, file: Path | None = None) -> Submission:
     if submission.rejected:
         cure = f"`attn reset {exercise.name}` puts a fresh file there and keeps a copy of yours"
         raise KitError(submission.rejected.fact, place=str(exercise.folder), cure=cure)
-    return submission
+    newer = tuple(_newer_than_graded(submission, exercise.graded_with))
+    return replace(submission, remarks=(*submission.remarks, *newer))
+
+
+def _newer_than_graded(submission: Submission, graded_with: str) -> Iterator[str]:
+    """Give a line if the version that grades cannot read the file, whichever is in use here."""
+    graded = version_of(graded_with)
+    for cell in submission.cells if graded else ():
+        needed = needs_version(cell)
+        if needed and graded and needed > graded:
+            names = [f"`{each.name}`" for each in find_in_piece(cell)]
+            where = f"What is written around {names[0]}" if names else "What stands above the steps"
+            version = ".".join(map(str, needed))
+            yield (
+                f"{where} needs Python {version}, and your work is graded with Python "
+                f"{graded_with}, which cannot read it. Look for a quote, a backslash or a # inside "
+                "the braces of an f-string, for [ ] behind the name of a function or class, and "
+                "for a line that begins with `type`."
+            )
+            return
 
 
 def which_counts(exercise: Exercise) -> str:

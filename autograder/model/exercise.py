@@ -119,7 +119,7 @@ class Exercise:
     in the prose only.
     `closing` is what is said at the end. An `optional` exercise is for those who want to go on:
     nobody gets it without asking for it by name, except on their own (`attn start`), and it is no
-    part of how far a learner is.
+    part of how far a learner is. A release notes the Python that it is graded with, such as "3.11".
     """
 
     name: str
@@ -138,6 +138,7 @@ class Exercise:
     trainings: tuple[LayerTraining, ...] = ()
     closing: Closing = field(default_factory=Closing)
     optional: bool = False
+    graded_with: str = ""
 
     @property
     def plays(self) -> bool:
@@ -254,6 +255,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
             trainings=tuple(LayerTraining(**each) for each in facts.get("trainings", ())),
             closing=read_closing(facts.get("closing", {})),
             optional=facts.get("optional", False),
+            graded_with=facts.get("graded_with", ""),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(
@@ -275,6 +277,8 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         if training.layer not in names:
             fact = f"a training has the layer {training.layer!r}"
             raise wrong(fact, "name a step that is a whole layer")
+    if not isinstance(exercise.graded_with, str):
+        raise wrong(f"graded_with is {exercise.graded_with!r}", 'write a version, such as "3.11"')
     if not isinstance(exercise.optional, bool):
         raise wrong(f"optional is {exercise.optional!r}", "write true or false")
     for step in steps:

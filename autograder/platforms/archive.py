@@ -15,8 +15,7 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import SEEK_END
@@ -27,7 +26,13 @@ from typing import BinaryIO
 from autograder.errors import KitError
 from autograder.model.group_shared import share
 from autograder.model.sanitize import clean_line
-from autograder.platforms.zip_entry import Parts, parts_of, problem_of_entry, problem_of_path
+from autograder.platforms.zip_entry import (
+    Parts,
+    parts_of,
+    problem_of_entry,
+    problem_of_length,
+    problem_of_path,
+)
 
 MB = 1024 * 1024
 # Of the whole download, of what one student handed in, and of one file.
@@ -74,14 +79,20 @@ class LeftOut:
 
 @dataclass
 class Unpacked:
-    """The files of a download in their order, and what was left out.
+    """The files of one `owner` in their order, and what was left out.
 
-    `ended` says by owner where somebody's limit was reached: nothing after that was looked at.
+    `ended` says where a limit of theirs was reached: nothing after that was looked at.
     """
 
+    owner: str
     files: list[UnpackedFile] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    ended: dict[str, LeftOut] = field(default_factory=dict)
+    ended: LeftOut | None = None
+
+    def remove(self) -> None:
+        """Remove what was unpacked, once it has been copied."""
+        for file in self.files:
+            file.place.unlink()
 
 
 class _Refused(Exception):
@@ -178,101 +189,119 @@ def cannot_be_written(root: Path, error: OSError) -> KitError:
     )
 
 
-def unpacked(archive: zipfile.ZipFile, owner_of: OwnerOf, folder: Path) -> Unpacked:
-    """Unpack everything that may be taken into an empty `folder`.
+def unpacked(archive: zipfile.ZipFile, owner_of: OwnerOf, folder: Path) -> Iterator[Unpacked]:
+    """Unpack everything that may be taken into an empty `folder`, one owner after the other.
 
-    `owner_of` says whose a path is, so that nobody uses up what is there for the others.
+    `owner_of` says whose a path is, and what lies in a zip there, so that nobody uses up what is
+    there for the others.
     """
-    unpacking = _Unpacking(folder, owner_of)
-    unpacking.take(archive)
-    return unpacking.result
+    by_owner: dict[str, list[zipfile.ZipInfo]] = {}
+    for info in archive.infolist():
+        by_owner.setdefault(owner_of(parts_of(info)), []).append(info)
+    used = _Used()
+    last = _last(archive)
+    for owner, infos in by_owner.items():
+        unpacking = _Unpacking(folder, used, Unpacked(owner))
+        unpacking.take(archive, infos, last)
+        yield unpacking.result
+
+
+def _last(archive: zipfile.ZipFile) -> dict[Parts, zipfile.ZipInfo]:
+    return {parts_of(info): info for info in archive.infolist()}
+
+
+@dataclass
+class _Used:
+    """How much of what is allowed is used."""
+
+    names: int = 0
+    files: int = 0
+    bytes: int = 0
+    directories: int = 0
 
 
 class _Unpacking:
-    """What has been unpacked so far, and how much of what is allowed is used."""
+    """What has been unpacked of one owner, and how much of what is allowed is used: in all, and of
+    the owner's.
+    """
 
-    def __init__(self, folder: Path, owner_of: OwnerOf) -> None:
-        self.folder, self.owner_of = folder, owner_of
-        self.result = Unpacked()
-        self.names: Counter[str] = Counter()
-        self.files: Counter[str] = Counter()
-        self.bytes: Counter[str] = Counter()
-        self.directories: Counter[str] = Counter()
-        self.number = 0
+    def __init__(self, folder: Path, everybody: _Used, result: Unpacked) -> None:
+        self.folder, self.everybody, self.result = folder, everybody, result
+        self.own = _Used()
 
     def take(
-        self, archive: zipfile.ZipFile, above: Parts = (), depth: int = 0, owner: str | None = None
+        self,
+        archive: zipfile.ZipFile,
+        infos: Sequence[zipfile.ZipInfo],
+        last: Mapping[Parts, zipfile.ZipInfo],
+        above: Parts = (),
+        depth: int = 0,
     ) -> None:
-        """Unpack a zip that lies at `above`; what cannot be taken is listed.
+        """Unpack entries of a zip that lies at `above`; what cannot be taken is listed.
 
-        All of a zip inside the download is its `owner`'s.
+        `last` are the entries that count, of each name.
         """
-        last = {parts_of(info): info for info in archive.infolist()}
-        for info in archive.infolist():
+        for info in infos:
+            if self.result.ended:
+                return
             own = parts_of(info)
             parts = (*above, *own)
-            whose = self.owner_of(parts) if owner is None else owner
-            if whose in self.result.ended:
-                continue
             try:
-                self.count_name(whose)
+                self.count_name()
                 if info.is_dir() or not own:
                     continue
                 if last[own] is not info:
                     raise _Refused("the zip holds a later file of the same name")
-                self.take_one(archive, info, parts, depth, whose)
+                self.take_one(archive, info, parts, depth)
             except _Ended as refusal:
-                self.result.ended[whose] = LeftOut(parts, str(refusal))
+                self.result.ended = LeftOut(parts, str(refusal))
             except _Refused as refusal:
                 self.result.left_out.append(LeftOut(parts, str(refusal)))
 
-    def count_name(self, owner: str) -> None:
-        self.names[owner] += 1
-        if self.names[owner] > MOST_NAMES_EACH:
+    def count_name(self) -> None:
+        self.own.names += 1
+        if self.own.names > MOST_NAMES_EACH:
             raise _Ended(f"more than {MOST_NAMES_EACH} names of one student")
 
     def take_one(
-        self,
-        archive: zipfile.ZipFile,
-        info: zipfile.ZipInfo,
-        parts: Parts,
-        depth: int,
-        owner: str,
+        self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, parts: Parts, depth: int
     ) -> None:
-        problem = problem_of_path(parts_of(info)) or problem_of_entry(info)
+        own = problem_of_path(parts_of(info)) or problem_of_entry(info)
+        problem = own or problem_of_length(parts)  # also where each zip on the way has short ones
         if problem:
             raise _Refused(problem)
-        place = self.folder / str(self.number)
-        self.number += 1
-        self.count_file(owner)
+        self.count_file()
+        place = self.folder / str(self.everybody.files)
         try:
-            size = self.copy(archive, info, place, owner)
+            size = self.copy(archive, info, place)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
             raise _Refused("it is damaged in the zip") from None
         if parts[-1].lower().endswith(".zip"):
             try:
-                self.take_inner(place, parts, depth + 1, owner)
+                self.take_inner(place, parts, depth + 1)
             finally:
                 place.unlink()
         else:
             self.result.files.append(UnpackedFile(parts, place, size))
 
-    def count_file(self, owner: str) -> None:
-        self.files[owner] += 1
-        if self.files[owner] > MOST_FILES_EACH:
+    def count_file(self) -> None:
+        self.own.files += 1
+        self.everybody.files += 1
+        if self.own.files > MOST_FILES_EACH:
             raise _Ended(f"more than {MOST_FILES_EACH} files of one student")
-        if self.files.total() > MOST_FILES:
+        if self.everybody.files > MOST_FILES:
             raise _Refused(f"more than {MOST_FILES} files in one download")
 
-    def copy(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: Path, owner: str) -> int:
+    def copy(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: Path) -> int:
         """Unpack one file to `place`; what the zip says of its size is not believed."""
         size = 0
         with archive.open(info) as source, place.open("xb") as target:
             while piece := source.read(_PIECE):
                 size += len(piece)
-                self.bytes[owner] += len(piece)
+                self.own.bytes += len(piece)
+                self.everybody.bytes += len(piece)
                 try:
-                    self.refuse_too_much(size, max(info.compress_size, 1), owner)
+                    self.refuse_too_much(size, max(info.compress_size, 1))
                 except _Refused:
                     target.close()
                     place.unlink()
@@ -280,28 +309,28 @@ class _Unpacking:
                 target.write(piece)
         return size
 
-    def refuse_too_much(self, size: int, packed: int, owner: str) -> None:
+    def refuse_too_much(self, size: int, packed: int) -> None:
         if size > LARGEST:
             raise _Refused(f"it is larger than {LARGEST // MB} MB")
         if size > SMALL and size > MOST_RATIO * packed:
             raise _Refused(
                 f"it is more than {MOST_RATIO} times as large as in the zip, as a zip bomb is"
             )
-        if self.bytes[owner] > MOST_BYTES_EACH:
+        if self.own.bytes > MOST_BYTES_EACH:
             raise _Ended(f"more than {MOST_BYTES_EACH // MB} MB of one student")
-        if self.bytes.total() > MOST_BYTES:
+        if self.everybody.bytes > MOST_BYTES:
             raise _Refused(f"more than {MOST_BYTES // MB} MB in one download")
 
-    def take_inner(self, place: Path, parts: Parts, depth: int, owner: str) -> None:
+    def take_inner(self, place: Path, parts: Parts, depth: int) -> None:
         if depth > DEEPEST:
             raise _Refused(f"a zip inside more than {DEEPEST} others")
         try:
             with place.open("rb") as stream:
-                self.directories[owner] += _directory_length(stream)
-            if self.directories[owner] > LONGEST_DIRECTORIES_EACH:
+                self.own.directories += _directory_length(stream)
+            if self.own.directories > LONGEST_DIRECTORIES_EACH:
                 raise _Ended("zips with far too many files of one student")
             with zipfile.ZipFile(place) as inner:
-                self.take(inner, parts, depth, owner)
+                self.take(inner, inner.infolist(), _last(inner), parts, depth)
         except (*_NO_ZIP, OSError):  # also for a table of contents that lies before the file
             raise _Refused(_UNREADABLE) from None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,7 +26,6 @@ from autograder.platforms.class_list import ClassList
 from autograder.platforms.download_layout import (
     METADATA,
     DownloadLayout,
-    Placed,
     Platform,
     recognised,
 )
@@ -40,7 +40,7 @@ NOBODYS = "its name does not say whose it is"
 NO_ID = re.compile(
     r"[/\\\x00-\x1f\x7f]|^[.~-]|^\s|\s$|~[0-9a-f]{32}$|\.(?:csv|ipynb|md|py|toml|txt|zip)$", re.I
 )
-_LONGEST_ID = 100
+_LONGEST_ID = 200  # bytes: a file that is named after it may have a longer name
 
 
 @dataclass(frozen=True)
@@ -63,30 +63,6 @@ class Unresolved:
     files: tuple[Parts, ...]
 
 
-@dataclass(frozen=True)
-class CollectedDownload:
-    """All that is in a download: who handed in what, and what could not be taken.
-
-    `empty` are those of whom nothing was taken. Of work that is `too_large`, what came before the
-    limit was taken.
-    """
-
-    platform: Platform
-    hand_ins: tuple[CollectedHandIn, ...]
-    unresolved: tuple[Unresolved, ...]
-    left_out: tuple[LeftOut, ...]
-    empty: tuple[Identity, ...] = ()
-    too_large: tuple[tuple[Identity, LeftOut], ...] = ()
-
-
-@dataclass
-class _Owner:
-    """What one owner has in the download, before it is known which student that is."""
-
-    placed: Placed
-    files: list[Delivered]
-
-
 @contextmanager
 def collected(
     path: Path,
@@ -95,22 +71,23 @@ def collected(
     exercise: str | None,
     root: Path,
 ) -> Iterator[CollectedDownload]:
-    """Unpack the download at `path`, below `root`, for as long as the body runs.
+    """Open the download at `path`; what is unpacked lies below `root`, while the body runs.
 
-    Raise `KitError` when it cannot be read, or `root` not be written.
-
-    Without a `roster`, the platform's names become the ids.
+    Without a `roster`, the platform's names become the ids. Raise `KitError` when it cannot be
+    read, or `root` not be written.
     """
     with opened_zip(path) as archive:
         repositories = holds_repositories(archive)
-        layout = recognised(names_in(archive), platform, repositories=repositories)
+        names = names_in(archive)
+        layout = recognised(names, platform, repositories=repositories)
         moments: Mapping[str, datetime] = {}
         if layout.platform is Platform.GRADESCOPE:
             metadata = read_metadata(_metadata(archive, layout))
             layout, moments = replace(layout, people=metadata.people), metadata.handed_in
         with scratch_folder(root) as scratch:
             found = unpacked(archive, layout.owner_of, scratch)
-            yield _collection(layout, found, roster, moments, exercise)
+            members = _members(layout, names, roster)
+            yield CollectedDownload(layout, members, moments, exercise, found)
 
 
 def _metadata(archive: zipfile.ZipFile, layout: DownloadLayout) -> bytes:
@@ -122,70 +99,120 @@ def _metadata(archive: zipfile.ZipFile, layout: DownloadLayout) -> bytes:
     return b"{}"  # --platform gradescope, for folders without it
 
 
-def _collection(
-    layout: DownloadLayout,
-    found: Unpacked,
-    roster: ClassList | None,
-    moments: Mapping[str, datetime],
-    exercise: str | None,
-) -> CollectedDownload:
-    owners, left_out = _by_owner(layout, found)
-    people = [person for owner in owners for person in owner.placed.people]
-    ids = _ids_from_names(people) if roster is None else {}
-    hand_ins: list[CollectedHandIn] = []
-    unresolved: list[Unresolved] = []
-    numbered = layout.platform is Platform.CANVAS
-    # On a platform, a student hands in the files, and does not say when. A folder is a teacher's.
-    reserved = () if layout.platform is Platform.PLAIN else (TIMESTAMP,)
-    for owner in owners:
-        laid = laid_out(owner.files, exercise, numbered=numbered, reserved=reserved)
-        left_out += [LeftOut(file.parts, reason) for file, reason in laid.replaced]
-        moment = moments.get(owner.placed.owner)
-        for person in owner.placed.people:
-            student, reason = _student(person, roster, ids)
-            if student:
-                late = owner.placed.late
-                hand_ins.append(CollectedHandIn(student, person, laid, moment, late))
-            else:
-                files = tuple(each.file.parts for each in owner.files)
-                unresolved.append(Unresolved(person, reason, files))
-    once, twice = _one_each(hand_ins)
-    left_out = [*found.left_out, *found.ended.values(), *left_out]
-    empty = _empty(layout, left_out, owners)
-    unknown = (*unresolved, *twice)
-    return CollectedDownload(
-        layout.platform, once, unknown, tuple(left_out), empty, _too_large(layout, found)
-    )
+@dataclass(frozen=True)
+class _Member:
+    """Somebody with a name in the download, and the id in the course; "" and why there is none."""
+
+    person: Identity
+    student: str
+    reason: str
 
 
-def _too_large(layout: DownloadLayout, found: Unpacked) -> tuple[tuple[Identity, LeftOut], ...]:
-    """Return whose work went beyond a limit, and where."""
-    ended = ((layout.placed(each.parts), each) for each in found.ended.values())
-    return tuple((person, each) for placed, each in ended if placed for person in placed.people)
+def _members(
+    layout: DownloadLayout, names: Iterable[Parts], roster: ClassList | None
+) -> dict[str, tuple[_Member, ...]]:
+    """Return who is behind each owner, by the names alone: before anything is unpacked."""
+    owners: dict[str, tuple[Identity, ...]] = {}
+    for parts in names:
+        placed = layout.placed_with_content(parts)
+        if placed and not placed.typed:
+            owners.setdefault(placed.owner, placed.people)
+    ids = {} if roster else _ids_from_names([each for people in owners.values() for each in people])
+    return {
+        owner: tuple(_Member(each, *_student(each, roster, ids)) for each in people)
+        for owner, people in owners.items()
+    }
 
 
-def _by_owner(layout: DownloadLayout, found: Unpacked) -> tuple[list[_Owner], list[LeftOut]]:
-    owners: dict[str, _Owner] = {}
-    left_out = []
-    for file in found.files:
-        placed = layout.placed(file.parts)
-        if placed is None or placed.typed:
-            listing = layout.lists_others(file.parts)
+class CollectedDownload:
+    """A download on its way to the folders: who handed in what, and what could not be taken.
+
+    `left_out`, and what else was not taken, is whole when all of `hand_ins` have been given.
+    `empty` are those of whom nothing was taken. Of work that is `too_large`, what came before the
+    limit was taken.
+    """
+
+    def __init__(
+        self,
+        layout: DownloadLayout,
+        members: Mapping[str, tuple[_Member, ...]],
+        moments: Mapping[str, datetime],
+        exercise: str | None,
+        found: Iterator[Unpacked],
+    ) -> None:
+        self.platform = layout.platform
+        self.unresolved: list[Unresolved] = []
+        self.left_out: list[LeftOut] = []
+        self.empty: tuple[Identity, ...] = ()
+        self.too_large: list[tuple[Identity, LeftOut]] = []
+        self._layout, self._members, self._found = layout, members, found
+        self._moments, self._exercise = moments, exercise
+
+    def hand_ins(self) -> Iterator[CollectedHandIn]:
+        """Unpack one owner after the other, and give each hand-in as soon as it is whole.
+
+        Its files are there until the next is asked for. Where several may be of one student, it is
+        known at the end which of them counts.
+        """
+        everybody = (each for members in self._members.values() for each in members)
+        several = Counter(each.student.casefold() for each in everybody)
+        there, waiting = set[str](), list[CollectedHandIn]()
+        for found in self._found:
+            files, late = self._taken(found)
+            made = self._made(found.owner, files, late) if files else []
+            there |= {found.owner} if files else set()
+            alone = [each for each in made if several[each.student.casefold()] == 1]
+            yield from alone
+            waiting += [each for each in made if each not in alone]
+            if len(alone) == len(made):
+                found.remove()
+        once, twice = _one_each(waiting)
+        self.unresolved += twice
+        self.empty = _empty(self._layout, self.left_out, there)
+        yield from once
+
+    def _taken(self, found: Unpacked) -> tuple[list[Delivered], bool]:
+        """Return what an owner has handed in, and whether it was late; list all else."""
+        self.left_out += found.left_out
+        if found.ended:
+            self.left_out.append(found.ended)
+            people = (each.person for each in self._members.get(found.owner, ()))
+            self.too_large += [(person, found.ended) for person in people]
+        files, late = list[Delivered](), False
+        for file in found.files:
+            placed = self._layout.placed(file.parts)
+            if placed and not placed.typed:
+                files.append(Delivered(file, placed.inner, placed.newer, placed.attempt))
+                late |= placed.late
+                continue
+            listing = self._layout.lists_others(file.parts)
             reason = "it says who handed in what" if listing else TYPED if placed else NOBODYS
-            left_out.append(LeftOut(file.parts, reason))
-            continue
-        owner = owners.setdefault(placed.owner, _Owner(placed, []))
-        owner.files.append(Delivered(file, placed.inner, placed.newer, placed.attempt))
-        if placed.late and not owner.placed.late:
-            owner.placed = replace(owner.placed, late=True)
-    return list(owners.values()), left_out
+            self.left_out.append(LeftOut(file.parts, reason))
+        return files, late
+
+    def _made(self, owner: str, files: Sequence[Delivered], late: bool) -> list[CollectedHandIn]:
+        """Return what everybody of an owner has handed in, and list of whom it is not known."""
+        numbered = self.platform is Platform.CANVAS
+        # On a platform, a student hands in the files, and does not say when. A folder is a
+        # teacher's.
+        reserved = () if self.platform is Platform.PLAIN else (TIMESTAMP,)
+        laid = laid_out(files, self._exercise, numbered=numbered, reserved=reserved)
+        self.left_out += [LeftOut(file.parts, reason) for file, reason in laid.replaced]
+        known = [each for each in self._members[owner] if each.student]
+        paths = tuple(each.file.parts for each in files)
+        self.unresolved += [
+            Unresolved(each.person, each.reason, paths)
+            for each in self._members[owner]
+            if not each.student
+        ]
+        moment = self._moments.get(owner)
+        return [CollectedHandIn(each.student, each.person, laid, moment, late) for each in known]
 
 
 def _empty(
-    layout: DownloadLayout, left_out: Sequence[LeftOut], owners: Sequence[_Owner]
+    layout: DownloadLayout, left_out: Sequence[LeftOut], there: Collection[str]
 ) -> tuple[Identity, ...]:
-    """Return who has something in the download of which nothing at all was taken."""
-    there = {owner.placed.owner for owner in owners}
+    """Return who has something in the download and is not `there`: nothing at all was taken."""
     lost: dict[str, tuple[Identity, ...]] = {}
     for each in left_out:
         placed = layout.placed(each.parts)
@@ -203,7 +230,7 @@ def _student(person: Identity, roster: ClassList | None, ids: Mapping[int, str])
     if roster is None:
         return ids[id(person)], ""
     found = roster.find(person)
-    if found.student and (NO_ID.search(found.student) or len(found.student) > _LONGEST_ID):
+    if found.student and (NO_ID.search(found.student) or len(found.student.encode()) > _LONGEST_ID):
         shown = clean_line(found.student, 60)
         return "", f"the id {shown!r} in the list cannot be the name of a folder"
     return found.student, found.reason
@@ -243,16 +270,20 @@ def _ids_from_names(people: Sequence[Identity]) -> dict[int, str]:
     return {
         id(person): plain[id(person)]
         if len(count[plain[id(person)].casefold()]) == 1
-        else f"{plain[id(person)]}_{_number_of(person) or 'x'}"[:_LONGEST_ID]
+        else _short(f"{plain[id(person)]}_{_number_of(person) or 'x'}")
         for person in people
     }
+
+
+def _short(text: str) -> str:
+    return text.encode()[:_LONGEST_ID].decode(errors="ignore")
 
 
 def _plain_id(person: Identity) -> str:
     """Return letters and digits of a name in small letters, "_" for all that lies between."""
     named = STUDENT in person.identifiers or GITHUB in person.identifiers
     kept = re.fullmatch(r"[A-Za-z0-9](?:[\w.@+-]{0,60}\w)?", person.name)
-    if named and kept and not NO_ID.search(person.name):
+    if named and kept and not NO_ID.search(person.name) and _short(person.name) == person.name:
         return person.name  # a folder is named after its student; "a-1" and "a_1" are two
     folded = unicodedata.normalize("NFKD", person.name[:200]).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", folded.lower())

@@ -59,12 +59,14 @@ def deliver(
 ) -> tuple[tuple[CollectedHandIn, Arrival], ...]:
     """Write every hand-in to its folder, whole or not at all; say what became of each.
 
+    Each is written as soon as it is unpacked, so a run that is ended leaves what is whole.
+
     Raise `KitError` when the folder cannot be written.
     """
     try:
         with scratch_folder(destination.root) as staging:
             return tuple(
-                (each, _deliver(each, destination, staging)) for each in collection.hand_ins
+                (each, _deliver(each, destination, staging)) for each in collection.hand_ins()
             )
     except OSError as error:
         raise cannot_be_written(destination.root, error) from error

@@ -174,8 +174,13 @@ class DownloadLayout:
 
     def owner_of(self, parts: Parts) -> str:
         """Return whose the file is, for counting; "" for nobody's."""
-        placed = self.placed(parts)
+        placed = self.placed_with_content(parts)
         return placed.owner if placed else ""
+
+    def placed_with_content(self, parts: Parts) -> Placed | None:
+        """Return whose the file is; of a zip, whose all that lies in it is."""
+        zipped = bool(parts) and parts[-1].lower().endswith(".zip")
+        return self.placed((*parts, "") if zipped else parts)
 
 
 def recognised(

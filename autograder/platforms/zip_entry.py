@@ -40,9 +40,14 @@ def problem_of_path(parts: Parts) -> str:
         return "it is hidden"
     if "__pycache__" in parts:
         return "Python wrote it"
-    if len(parts) > _MOST_FOLDERS or sum(map(len, parts)) > _LONGEST:
-        return "its path is too long"
-    return ""
+    return problem_of_length(parts)
+
+
+def problem_of_length(parts: Parts) -> str:
+    """Return that a path is too long, "" where it can be that of a file on any disk."""
+    bytes_in_all = sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+    too_long = len(parts) > _MOST_FOLDERS or bytes_in_all > _LONGEST
+    return "its path is too long" if too_long else ""
 
 
 def problem_of_entry(info: zipfile.ZipInfo) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from autograder.building.build import TRACES
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import MANIFEST, Exercise
 from autograder.releasing import pages
 from autograder.releasing.first_cell import with_first_cell
 from autograder.releasing.requirements import Package, requirements_text, total_size
@@ -41,6 +41,7 @@ def exercise_files(
         for path in sorted(assignment.iterdir())
         if path.is_file() and path.name not in TRACES
     }
+    texts[MANIFEST] = f'graded_with = "{pages.graded_with()}"\n{texts[MANIFEST]}'
     texts[pages.CHECKLIST] = texts[README]
     texts[README] = pages.exercise_readme(exercise, total_size(packages))
     address = pages.files_address(repository, name) if repository else ""

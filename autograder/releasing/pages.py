@@ -25,7 +25,6 @@ def exercise_readme(exercise: Exercise, size: int) -> str:
     """
     name, first = exercise.name, exercise.steps[0].name
     room = f" (about {size / 1e6:.0f} MB)" if size else ""
-    python = ".".join(map(str, sys.version_info[:2]))
     return f"""# {exercise.title}
 
 1. **Unpack** the zip, if this page is still in one. Then open a terminal in the folder of this page.
@@ -39,7 +38,7 @@ def exercise_readme(exercise: Exercise, size: int) -> str:
 5. **Open** `{name}.py` in an editor, or `{name}.ipynb` in JupyterLab (`python -m pip install jupyterlab`, then `jupyter lab`).
 6. **Check** with the cell under each step, or in a terminal in this folder: `attn check {first}`, or `attn watch`.
 7. **Tick off** the steps in [{CHECKLIST}]({CHECKLIST}), which names every shape.
-8. **Hand in** the one file you work in, without renaming it. Expect Python {python} where it is graded: this exercise was released with it. What only a newer Python reads cannot be judged there.
+8. **Hand in** the one file you work in, without renaming it. Expect Python {graded_with()} where it is graded: this exercise was released with it. What only a newer Python reads cannot be judged there.
 """
 
 
@@ -60,9 +59,14 @@ def release_readme(exercises: Sequence[Exercise], repository: str) -> str:
     )
 
 
+def graded_with() -> str:
+    """Return the Python that grades: the one with which the instructor makes the release."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
 def binder_runtime() -> str:
     """Return the runtime.txt for Binder, because its default may be too old for the kit."""
-    return f"python-{sys.version_info.major}.{sys.version_info.minor}\n"
+    return f"python-{graded_with()}\n"
 
 
 def files_address(repository: str, folder: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from autograder.submission.cells import parsed
@@ -27,6 +27,7 @@ _PLAIN = re.compile(
 _COMMENT = re.compile(r"#[^\n]*")
 _ALIAS = re.compile(r"^([ \t]*)type[ \t]+(\w+)(?:\[[^\n=]*\])?[ \t]*=", re.MULTILINE)
 _PARAMETERS = re.compile(r"\b(def|class)([ \t]+\w+)[ \t]*\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]")
+_FORMAT = re.compile(r"[:!](?!=)")  # what says how a value is written; or a part of an expression
 _EXCEPT = re.compile(r"^([ \t]*except\*?[ \t]+)([\w.]+(?:[ \t]*,[ \t]*[\w.]+)+):", re.MULTILINE)
 
 
@@ -35,7 +36,12 @@ def version_in(notebook: Any) -> Version | None:
     facts = notebook
     for key in ("metadata", "language_info", "version"):
         facts = facts.get(key) if isinstance(facts, dict) else None
-    found = _VERSION.match(facts) if isinstance(facts, str) else None
+    return version_of(facts) if isinstance(facts, str) else None
+
+
+def version_of(text: str) -> Version | None:
+    """Return the version that a text begins with, such as 3.12.1; None where it is none."""
+    found = _VERSION.match(text)
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -81,22 +87,75 @@ def in_older_words(text: str, depth: int = 0) -> str | None:
 
     A formatted string becomes an empty one, once the expressions in it can be read.
     """
-    kept: list[str] = []
+    pieces = _pieces(text, depth)
+    if pieces is None:
+        return None
+    plain = "".join("''" if _FORMATTED.match(piece) else piece for piece in pieces)
+    return _ALIAS.sub(r"\1\2 =", _PARAMETERS.sub(r"\1\2", plain))
+
+
+def needs_version(text: str) -> Version | None:
+    """Return the Python that brought what is in `text`; None where nothing newer is known.
+
+    It is the same whichever Python is in use here.
+    """
+    pieces = _pieces(text, 0) if len(text) <= _MOST_LETTERS else None
+    if pieces is None:
+        return None
+    code = "".join("''" if _starts_string(piece) else piece for piece in pieces)
+    grown = bool(_ALIAS.search(code) or _PARAMETERS.search(code))
+    return (3, 12) if grown or any(map(_is_newer_string, pieces)) else None
+
+
+def _pieces(text: str, depth: int) -> list[str] | None:
+    """Return a text in pieces: strings, comments, and the letters between; None where it cannot."""
+    pieces: list[str] = []
     at = 0
     while at < len(text):
         if found := _FORMATTED.match(text, at):
             end = _end_of_formatted(text, found.end(), found[2], depth)
             if end is None:
                 return None
-            kept.append("''")
-            at = end
         elif found := _PLAIN.match(text, at) or _COMMENT.match(text, at):
-            kept.append(found[0])
-            at = found.end()
+            end = found.end()
         else:
-            kept.append(text[at])
+            end = at + 1
+        pieces.append(text[at:end])
+        at = end
+    return pieces
+
+
+def _starts_string(piece: str) -> bool:
+    return bool(_FORMATTED.match(piece) or _PLAIN.match(piece) or _COMMENT.match(piece))
+
+
+def _is_newer_string(piece: str) -> bool:
+    """Whether a formatted string has its own quote, a backslash or the like in an expression."""
+    found = _FORMATTED.match(piece)
+    if found is None:
+        return False
+    quote = found[2]
+    inside = piece[found.end() : -len(quote)]
+    new = "\\#" if len(quote) > 1 else "\\#\n"
+    return quote in re.sub(r"(?s)\\.", "", inside) or any(
+        letter in expression for expression in _expressions(inside) for letter in new
+    )
+
+
+def _expressions(inside: str) -> Iterator[str]:
+    """Give the expressions in a formatted string, without how their values are written."""
+    at = 0
+    while at < len(inside):
+        if inside.startswith(("{{", "}}", "\\"), at):
+            at += 2
+        elif inside[at] == "{":
+            end = _end_of_expression(inside, at + 1, 0)
+            if end is None:
+                return
+            yield _FORMAT.split(inside[at + 1 : end - 1])[0]
+            at = end
+        else:
             at += 1
-    return _ALIAS.sub(r"\1\2 =", _PARAMETERS.sub(r"\1\2", "".join(kept)))
 
 
 def _end_of_formatted(text: str, at: int, quote: str, depth: int) -> int | None:

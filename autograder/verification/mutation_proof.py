@@ -20,7 +20,7 @@ from autograder.verification.mutants.figures import (
 from autograder.verification.mutants.judged import Fate, JudgedMutant
 from autograder.verification.mutants.mutant import Mutant, mutants_of, spread
 from autograder.verification.mutants.pairs import sampled_pairs
-from autograder.verification.sandbox_sample import sandbox_gaps
+from autograder.verification.sandbox_proof import mutant_gaps
 from autograder.verification.trial import Trial, read_trial, recorded_examples
 
 QUICK = 2  # mutants of each kind in each step
@@ -64,7 +64,7 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
         for entry in stale(declared, judged, made)
     ]
     gaps += [*_refused(judged), *_public(figures)]
-    gaps += sandbox_gaps(trial, judged, IN_SANDBOX) if every else ()
+    gaps += mutant_gaps(trial, judged, IN_SANDBOX) if every else ()
     checks = [(step_of(check) or "", name_of(check)) for check in trial.checks if step_of(check)]
     return ProvedByMutants(
         trial.reference.exercise.name,

@@ -14,7 +14,7 @@ from autograder.verification.matrix import kill_matrix, matrix_text
 from autograder.verification.missing import crossing_gaps, missing_gaps
 from autograder.verification.naming import class_naming_gaps
 from autograder.verification.rung_proof import rung_gaps
-from autograder.verification.sandbox_proof import sandbox_gaps
+from autograder.verification.sandbox_proof import mistake_gaps, right_answer_gaps
 from autograder.verification.student_text import compose_texts
 from autograder.verification.trial import read_trial, recorded_examples
 from autograder.verification.variants import (
@@ -58,8 +58,9 @@ class Accepted:
 def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
     """Prove that every known mistake is clearly caught and named, and that no work gets no points.
 
-    Mistakes are tried on the exercise's own inputs and on those of each of `seeds`. Raises
-    `KitError` when the files of the exercise do not fit together.
+    Mistakes are tried on the exercise's own inputs and on those of each of `seeds`. A hand-in with
+    one, graded as a file, loses that step and no other. Raises `KitError` when the files of the
+    exercise do not fit together.
     """
     begun = time.monotonic()
     heard: set[str] = set()
@@ -74,6 +75,7 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
         *many.gaps,
         *word_gaps(trial, heard),
         *closed_gaps(exercise),
+        *mistake_gaps(trial),
         *rung_gaps(trial),
         *similar_code_gaps(exercise),
     )
@@ -98,6 +100,6 @@ def prove_accepted(folder: Path, seeds: int) -> Accepted:
     gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(trial, variants, seeds)
     gaps += refused_at_home(trial, variants, recorded_examples(folder))
     gaps += missing_gaps(trial) + crossing_gaps(trial)
-    gaps += sandbox_gaps(trial.reference.exercise, variants)
+    gaps += right_answer_gaps(trial.reference.exercise, variants)
     name = trial.reference.exercise.name
     return Accepted(name, len(variants), seeds, gaps, time.monotonic() - begun)

@@ -20,6 +20,7 @@ from autograder.protocol import arrays
 from autograder.verification.mutants.quiet import quiet
 from autograder.verification.trial import Trial
 
+VARIANTS = "variants.py"
 LEAST_VARIANTS = 10
 
 
@@ -40,7 +41,7 @@ def read_variants(trial: Trial) -> tuple[Variant, ...]:
     Raises `KitError` when it is missing, or when a variant holds something that is not a step.
     """
     exercise = trial.reference.exercise
-    path = exercise.folder.resolve() / "variants.py"
+    path = exercise.folder.resolve() / VARIANTS
     module = load_module(path)
     names = {step.name for step in exercise.steps}
     found = []

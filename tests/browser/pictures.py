@@ -21,7 +21,8 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page
 from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
 from browser.notebook_page import NotebookPage
 from support.lab import Home, Lab, start_lab
-from support.learner_workspace import ATTN, NAME, ROOT, WRONG_SOFTMAX
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
+from support.typed_commands import ATTN
 
 PICTURES = ROOT / "docs" / "pictures"
 SHOWN = "Description"  # PNG's own keyword for it

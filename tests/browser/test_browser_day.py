@@ -11,8 +11,9 @@ from playwright.sync_api import Locator, Page, expect
 from browser.notebook_page import NotebookPage
 from support.classroom import COURSE, Classroom
 from support.lab import Lab, start_lab
-from support.learner_workspace import ATTN, NAME, RIGHT_SOFTMAX, WRONG_SOFTMAX
+from support.learner_workspace import NAME, RIGHT_SOFTMAX, WRONG_SOFTMAX
 from support.reference_steps import reference_steps
+from support.typed_commands import ATTN
 
 NOTEBOOK = f"{NAME}/{NAME}.ipynb"
 

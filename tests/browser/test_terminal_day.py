@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ATTN, NAME, WRONG_SOFTMAX, stub_file, written
+from support.learner_workspace import NAME, WRONG_SOFTMAX, stub_file, written
 from support.reference_steps import pasted, reference_steps
 from support.terminal import Terminal, by_rename
+from support.typed_commands import ATTN
 
 STEPS = tuple(reference_steps(NAME))
 

@@ -222,6 +222,40 @@ def test_where_nobody_is_judged_by_the_checks_of_now_the_cure_works(
     assert attn("grade", homework, *options).code == attn("report", homework, *options).code == 0
 
 
+def test_a_class_that_was_graded_with_other_settings_says_which_and_both_cures_work(
+    homework: Path,
+) -> None:
+    before, alone = page(homework, "ada"), "--steps-earn-alone"
+    mistake = called(homework)
+    for command in (("report", homework), ("tell", homework, mistake, WORDS)):
+        run = attn(*command, alone)
+        assert run.code == 2 and page(homework, "ada") == before
+        assert "this class was graded without `--steps-earn-alone` (in a course," in run.err
+        assert "which is not so now" in run.err
+    assert attn("report", homework).code == 0 and page(homework, "ada") == before
+    step, code = mistake.split("/")
+    write_paragraph(results(homework), Paragraph(step, code, WORDS))
+    assert attn("grade", homework, alone).code == attn("report", homework, alone).code == 0
+    assert SHOWN in page(homework, "ada")
+    assert attn("report", homework).code == 0, "what was judged before is kept as well"
+
+
+def test_no_report_and_no_words_change_what_a_class_was_graded_with(homework: Path) -> None:
+    """In a folder, the points for a part of the checks are an option of each command."""
+    part = "--partial-points"
+    shutil.copy(ROOT / "tests" / "sample_class" / NAME / "mistake_weights_too_large.py", homework)
+    assert attn("grade", homework, part).code == 0
+    before = (results(homework) / "grades.csv").read_bytes()
+    for command in (("report", homework), ("tell", homework, called(homework), WORDS)):
+        run = attn(*command)
+        assert run.code == 2 and "automatic points, and by the settings of now" in run.err
+        assert (results(homework) / "grades.csv").read_bytes() == before
+        assert not (results(homework) / PARAGRAPHS).exists()
+        assert attn(*command, part).code == 0
+    assert (results(homework) / "grades.csv").read_bytes() == before
+    assert attn("grade", homework).code == attn("report", homework).code == 0
+
+
 def test_a_class_that_was_never_graded_has_no_report(tmp_path: Path) -> None:
     folder = tmp_path / "homework"
     folder.mkdir()

@@ -449,3 +449,17 @@ def test_the_best_attempt_and_the_penalty_of_that_attempt_are_the_same_by_every_
     facts = course.directory / "attn.toml"
     facts.write_text(facts.read_text().replace('"best"', '"last"'))
     assert shown(course, RIGHT, graded(course)) == same("14/25")  # three days late, and not scaled
+
+
+@pytest.mark.slow  # tests/cli/test_report.py holds the same of a folder
+def test_what_a_report_prints_after_a_rule_has_changed_works_and_loses_nothing(
+    course: Course, book: Gradebook
+) -> None:
+    by_hand(book, "check_scale_scores", WRONG, manual_score=2)
+    before = shown(course, WRONG, reported(course))
+    facts = course.directory / "attn.toml"
+    facts.write_text("layer_earns_steps = false\n" + facts.read_text())
+    early = report(course)
+    assert early.code == 2 and "was graded without `--steps-earn-alone`" in in_words(early.out)
+    assert shown(course, WRONG, graded(course)) == before
+    assert shown(course, WRONG, reported(course)) == before

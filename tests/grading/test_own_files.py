@@ -24,7 +24,8 @@ from autograder.learning.own_work import MARK
 from autograder.learning.state.progress import FILE, read_progress
 from autograder.model.files import read_small, replace_file, write_whole
 from support.broken.case import EXERCISE, NAME, Work
-from support.learner_workspace import ATTN, attn, start
+from support.learner_workspace import start
+from support.typed_commands import ATTN, attn
 
 # A process that waits for a pipe or reads a device would not end by itself.
 PATIENCE = 60

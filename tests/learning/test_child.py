@@ -23,19 +23,17 @@ from autograder.learning.commands import once
 from autograder.learning.runner import process
 from autograder.model.exercise import read_exercise
 from support.learner_workspace import (
-    ATTN,
     NAME,
     REFERENCE,
     RIGHT_SOFTMAX,
-    attn,
     limited,
     start,
     stub_file,
-    typed,
     written,
 )
 from support.processes import PATIENCE, left_in, wait_for, working_in
 from support.terminal import Terminal, by_rename
+from support.typed_commands import ATTN, attn, typed
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is left")

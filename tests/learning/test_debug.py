@@ -18,19 +18,17 @@ from autograder.learning.runner.debugger import judged_call
 from autograder.model.request import Returned
 from autograder.protocol.wire import Value
 from support.learner_workspace import (
-    ATTN,
     NAME,
     RIGHT_SOFTMAX,
     ROOT,
     WRONG_SOFTMAX,
-    attn,
     limited,
     start,
     stub_file,
-    typed,
     written,
 )
 from support.terminal import Terminal
+from support.typed_commands import ATTN, attn, typed
 
 LAYER = "return project_output(attention_output, self.{weights})"
 

@@ -14,7 +14,6 @@ from typing import IO
 import pytest
 
 from support.learner_workspace import (
-    ATTN,
     NAME,
     REFERENCE,
     RIGHT_SOFTMAX,
@@ -22,10 +21,10 @@ from support.learner_workspace import (
     limited,
     start,
     stub_file,
-    typed,
     written,
 )
 from support.terminal import PATIENCE
+from support.typed_commands import ATTN, typed
 
 SLOW = pytest.mark.slow
 ENCODINGS = ("cp1252", pytest.param("ascii", marks=SLOW), pytest.param("latin-1", marks=SLOW))

@@ -18,7 +18,8 @@ from autograder.reports.finish_page import finish_body, finish_page
 from autograder.verification.student_text import terms_of, written_texts
 from autograder.verification.trial import read_trial
 from autograder.verification.wording import reading_gaps
-from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file, typed
+from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file
+from support.typed_commands import typed
 
 NAMES = [path.parent.name for path in sorted((ROOT / "solutions").glob("*/exercise.toml"))]
 CELL = re.compile(r"^(?=# %%)", re.MULTILINE)

@@ -10,7 +10,8 @@ import pytest
 
 from autograder.learning.runner.results import GivenInput
 from autograder.learning.terminal.drawing import _input_panel
-from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, typed, written
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
+from support.typed_commands import typed
 
 
 @pytest.fixture

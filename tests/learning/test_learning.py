@@ -23,13 +23,12 @@ from support.learner_workspace import (
     RIGHT_SOFTMAX,
     ROOT,
     WRONG_SOFTMAX,
-    attn,
     limited,
     start,
     stub_file,
-    typed,
     written,
 )
+from support.typed_commands import attn, typed
 
 RIGHT, NOT_ALL, REFUSED = 0, 1, 2
 

@@ -7,17 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import (
-    ATTN,
-    NAME,
-    WRONG_SOFTMAX,
-    attn,
-    start,
-    stub_file,
-    typed,
-    written,
-)
+from support.learner_workspace import NAME, WRONG_SOFTMAX, start, stub_file, written
 from support.terminal import Terminal, by_rename
+from support.typed_commands import ATTN, attn, typed
 
 RIGHT, REFUSED = 0, 2
 SPELT = {

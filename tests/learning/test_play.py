@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from support.learner_workspace import (
-    NAME,
-    REFERENCE,
-    WRONG_SOFTMAX,
-    limited,
-    start,
-    stub_file,
-    typed,
-)
+from support.learner_workspace import NAME, REFERENCE, WRONG_SOFTMAX, limited, start, stub_file
+from support.typed_commands import typed
 
 FIRST = "    shifted = scores"
 LAST = "    return exponentials / exponentials.sum(axis=-1, keepdims=True)"

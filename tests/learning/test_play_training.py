@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ROOT, limited, start, typed
+from support.learner_workspace import ROOT, limited, start
+from support.typed_commands import typed
 
 NAME, SEVERAL = "torch_single_head", "torch_multi_head"
 WEIGHTS = "attention_weights = compute_attention_weights(scaled_scores)"

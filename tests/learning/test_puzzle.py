@@ -13,7 +13,8 @@ from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
 from autograder.learning.commands import climbing, sorting
 from autograder.learning.state import answer_key
 from autograder.verification.grade_level import reading
-from support.learner_workspace import NAME, ROOT, start, typed
+from support.learner_workspace import NAME, ROOT, start
+from support.typed_commands import typed
 
 
 @pytest.fixture

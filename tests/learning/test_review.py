@@ -24,9 +24,9 @@ from support.learner_workspace import (
     WRONG_SOFTMAX,
     start,
     stub_file,
-    typed,
     written,
 )
+from support.typed_commands import typed
 
 
 @pytest.fixture

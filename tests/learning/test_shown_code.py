@@ -19,7 +19,8 @@ from autograder.learning.commands.climbing import next_hint
 from autograder.learning.commands.once import show_solution
 from autograder.learning.state.session import open_session
 from autograder.learning.terminal.rung_screen import PuzzleRow, gap_lines, puzzle_lines
-from support.learner_workspace import ROOT, start, typed
+from support.learner_workspace import ROOT, start
+from support.typed_commands import typed
 
 EXERCISES = tuple(sorted(path.parent.name for path in ROOT.glob(f"solutions/*/{FILE}")))
 WIDTHS = (40, *(pytest.param(width, marks=pytest.mark.slow) for width in (20, 60, 80, 200)))

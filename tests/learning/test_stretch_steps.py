@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import NAME, ROOT, start, typed, written
+from support.learner_workspace import NAME, ROOT, start, written
+from support.typed_commands import typed
 
 STRETCH, FIRST = "stretch_steps", "torch_single_head"
 MEASURED = "    return (queries * keys).cumsum(1).pow(2).mean(0).sqrt()"

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import ATTN, NAME, REFERENCE, start, stub_file, typed
+from support.learner_workspace import NAME, REFERENCE, start, stub_file
 from support.terminal import Terminal
+from support.typed_commands import ATTN, typed
 
 NOTEBOOK, SCRIPT = f"{NAME}.ipynb", f"{NAME}.py"
 LAST = (
@@ -211,3 +212,29 @@ def steps_noted(workspace: Path) -> dict[str, dict[str, object]]:
         step: {name: value for name, value in known.items() if name != "seen_hints"}
         for step, known in noted.items()
     }
+
+
+SHOWN = "def shown(d):\n    return f'{d['a']}'"
+
+
+@pytest.mark.parametrize("graded_with", ["3.11", "3.12", ""])
+def test_a_release_says_when_the_python_that_grades_cannot_read_the_file(
+    tmp_path: Path, graded_with: str
+) -> None:
+    """Whichever Python is in use here: one that cannot read it either says so too."""
+    workspace = start(tmp_path / "work")
+    release = Path(shutil.copytree(workspace / NAME, tmp_path / "release" / NAME))
+    manifest = release / "exercise.toml"
+    noted = f'graded_with = "{graded_with}"\n{manifest.read_text(encoding="utf-8")}'
+    manifest.write_text(noted, encoding="utf-8")
+    save(release / SCRIPT, f"{REFERENCE}\n# %%\n{SHOWN}\n", 4)
+    remarks = typed("check", "--json", folder=release).document["remarks"]
+    told = [each for each in remarks if "your work is graded with Python" in each]
+    assert [each.partition(". ")[0] for each in told] == (
+        [
+            "What is written around `shown` needs Python 3.12, and your work is graded with Python "
+            "3.11, which cannot read it"
+        ]
+        if graded_with == "3.11"
+        else []
+    )

@@ -17,7 +17,6 @@ from rich.console import Console
 from autograder.learning.commands import watching
 from autograder.learning.state.saves import Saves
 from support.learner_workspace import (
-    ATTN,
     NAME,
     REFERENCE,
     RIGHT_SOFTMAX,
@@ -29,6 +28,7 @@ from support.learner_workspace import (
 )
 from support.processes import left_in
 from support.terminal import PATIENCE, Terminal, by_rename
+from support.typed_commands import ATTN
 
 
 @pytest.fixture

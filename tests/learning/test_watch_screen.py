@@ -11,7 +11,6 @@ import pytest
 
 from autograder.learning.terminal.keys import single_keys
 from support.learner_workspace import (
-    ATTN,
     NAME,
     REFERENCE,
     RIGHT_SOFTMAX,
@@ -23,6 +22,7 @@ from support.learner_workspace import (
 )
 from support.processes import wait_for
 from support.terminal import Terminal, by_rename
+from support.typed_commands import ATTN
 
 LOOKED = re.compile(r"checked: your save of (\d\d:\d\d:\d\d)")
 LONG = """    for number in range(60):

@@ -17,7 +17,8 @@ from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, StepVerdict
 from autograder.notebook.check import NotRightYet, open_exercise
 from autograder.notebook.workspace_progress import _say, note_in_workspace
-from support.learner_workspace import NAME, ROOT, attn, start
+from support.learner_workspace import NAME, ROOT, start
+from support.typed_commands import attn
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

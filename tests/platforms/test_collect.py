@@ -602,3 +602,73 @@ def test_what_is_no_zip_is_refused_with_a_cure(tmp_path: Path, content: bytes) -
     run = collect(path, tmp_path / "hw")
     assert run.code == 2 and "cure:  download it again" in run.err
     assert not (tmp_path / "hw").exists()
+
+
+def test_everybody_is_delivered_as_soon_as_their_work_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a run that is ended leaves what is whole, and the next one goes on."""
+    files: dict[str, bytes | str] = {
+        "ada/a.py": "ada",
+        "bob/hw.zip": zipped({"b.py": "bob", "notes.txt": "notes"}),
+        "ada/b.py": "more of ada's",
+        "eve/e.py": "eve",
+    }
+    zip_file, folder = download(tmp_path / "c.zip", files), tmp_path / "hw"
+    whole = {"ada/a.py": "ada", "ada/b.py": "more of ada's", "bob/b.py": "bob"}
+    copy, waiting = archive._Unpacking.copy, []
+
+    def ended_at_eve(self: archive._Unpacking, *given: object) -> int:
+        waiting.append(len(list(self.folder.iterdir())))
+        if self.result.owner == "eve":
+            raise KeyboardInterrupt
+        return copy(self, *given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(archive._Unpacking, "copy", ended_at_eve)
+        assert collect(zip_file, folder).code != 0
+    assert tree(folder) == {**whole, "bob/notes.txt": "notes"}
+    assert waiting == [0, 1, 0, 1, 2, 0], "what is delivered takes no room any more"
+    run = collect(zip_file, folder)
+    assert run.code == 0, run.out + run.err
+    assert "1 student: new" in run.out and "2 students: there already" in run.out
+    assert tree(folder)["eve/e.py"] == "eve"
+
+
+def test_who_may_be_one_student_is_told_apart_when_all_is_unpacked(tmp_path: Path) -> None:
+    """Of Ada, only the second folder holds anything that can be taken."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student_id,name\ns1,Ada\ns2,Bob\n", "utf-8")
+    files: dict[str, bytes | str] = {
+        "Ada_1_assignsubmission_file_/x.zip": b"none",
+        "Bob_2_assignsubmission_file_/b.py": "bob",
+        "Ada_3_assignsubmission_file_/a.py": "ada",
+    }
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    assert tree(tmp_path / "hw") == {"s1/a.py": "ada", "s2/b.py": "bob"}, run.out
+    assert "not taken: Ada: nothing that was handed in could be unpacked" in run.out
+
+
+def test_a_zip_belongs_to_whom_its_content_belongs_to(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {"ada.py.zip": zipped({"a.py": "ada"}), "bob.py": "bob"}
+    assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").code == 0
+    assert tree(tmp_path / "hw") == {"ada_py/a.py": "ada", "bob/bob.py": "bob"}
+
+
+def test_what_is_too_long_for_a_disk_costs_its_owner_alone(tmp_path: Path) -> None:
+    """Letters of three bytes, zips whose paths are short each, and an id that is no folder's."""
+    letter = "名"
+    wide, inner = "/".join([letter * 60] * 28), "/".join(["x" * 90] * 20)
+    roster = tmp_path / "roster.csv"
+    roster.write_text(f"student_id,name\na,ada\ne,eve\n{letter * 80},zoe\n", "utf-8")
+    files: dict[str, bytes | str] = {
+        "eve/e.py": "eve",
+        f"eve/{wide}/n.txt": "wide",
+        f"eve/{inner}/n.zip": zipped({f"{inner}/n.zip": zipped({f"{inner}/n.txt": "inner"})}),
+        "zoe/z.py": "zoe",
+        "ada/a.py": "ada",
+    }
+    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    assert tree(tmp_path / "hw") == {"a/a.py": "ada", "e/e.py": "eve"}, run.out + run.err
+    assert "not taken: zoe: the id" in run.out and "cannot be the name of a folder" in run.out
+    assert list(not_taken(tmp_path / "hw").values()).count("its path is too long") == 2

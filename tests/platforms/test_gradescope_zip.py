@@ -268,7 +268,7 @@ def test_a_hand_in_without_a_file_to_grade_has_no_score_and_the_log_says_why(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "class" / "submission").mkdir(parents=True)
-    (tmp_path / "class" / "submission" / "notes.pdf").write_bytes(b"%PDF")
+    (tmp_path / "class" / "submission" / "notes.txt").write_text("notes", "utf-8")
     assert attn("grade", tmp_path / "class", "--exercise", NAME).code == 1
     run = attn("result", tmp_path / "class-graded", "--format", "gradescope")
     assert run.code == 2 and run.out == ""

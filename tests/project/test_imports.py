@@ -8,6 +8,7 @@ layer and those below it.
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -134,6 +135,20 @@ def test_the_folders_for_a_room_are_its_own_and_those_of_the_rooms_that_import_i
     )
     with pytest.raises(KeyError):
         folders_for("no_room")
+
+
+def test_several_rooms_may_be_named_and_none_is_left_out_in_silence() -> None:
+    def named(*names: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(ROOT / "tests" / "support" / "room_tests.py"), *names]
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    both = named("doctor", "heatmaps").stdout.split()
+    assert {*both} == {*folders_for("doctor"), *folders_for("heatmaps")}
+    assert len(both) == len({*both})
+    wrong = named("doctor", "no_room")
+    assert wrong.returncode == 2 and not wrong.stdout
+    assert "'no_room' is no room of autograder/" in wrong.stderr
 
 
 def test_a_proof_depends_on_every_room_that_it_can_reach_and_on_no_other() -> None:

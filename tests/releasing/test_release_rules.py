@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,12 @@ def released(small: Source, wheel: Path, tmp_path_factory: pytest.TempPathFactor
     assert done.code == 0, done.err
     assert f"attn grade homework --exercise {TOY}" in done.out
     return folder
+
+
+def test_a_release_notes_the_python_that_grades_where_a_check_reads_it(released: Path) -> None:
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert read_exercise(released / TOY).graded_with == here
+    assert f"Expect Python {here} where it is graded" in (released / TOY / "README.md").read_text()
 
 
 def content(folder: Path) -> Content:

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from autograder.model.exercise import read_exercise
-from autograder.submission.newer_python import in_older_words, needed_python, version_in
+from autograder.submission.newer_python import (
+    in_older_words,
+    needed_python,
+    needs_version,
+    version_in,
+)
 from autograder.submission.reading import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,3 +102,30 @@ def test_a_notebook_says_with_which_python_it_was_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize("facts", [{}, [], {"metadata": 1}, {"metadata": {"language_info": []}}])
 def test_a_notebook_that_says_nothing_of_it_is_read_all_the_same(facts: object) -> None:
     assert version_in(facts) is None
+
+
+OLD = {
+    "formats, masks and what shows itself": "f\"{x:#x} {x!r:>{2}} {{#}} {x != 1} {x = } {d['a']}\"",
+    "a raw pattern": "rf'\\d{x}' + f'\\n{x}' + f'it\\'s {x}'",
+    "three quotes around one": 'f"""{d[\'a\']} "and" {\n x}"""',
+    "a docstring about them": 'def f():\n    """type A = 1, def g[T](x), f\'{d[\'a\']}\' """\n',
+    "a comment about them": "x = 1  # def g[T](x): f'{d['a']}'",
+    "a variable of that name": "type = 1\ntype(x)[0] = 2",
+}
+
+
+@pytest.mark.parametrize("text", NEW.values(), ids=NEW)
+def test_whoever_has_the_newer_python_is_told_which_one_it_takes(text: str) -> None:
+    assert needs_version(text) == (3, 12)
+
+
+@pytest.mark.parametrize(
+    "text", [each for each in (*WRONG.values(), *OLD.values()) if "f'{d['a']}')" not in each]
+)
+def test_what_an_older_python_reads_or_none_at_all_takes_no_newer_one(text: str) -> None:
+    assert needs_version(text) is None
+
+
+def test_no_source_of_the_kit_takes_a_newer_one() -> None:
+    for file in (ROOT / "autograder" / "submission").glob("*.py"):
+        assert needs_version(file.read_text(encoding="utf-8")) is None, file

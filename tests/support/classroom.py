@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.lab import Home
-from support.learner_workspace import ATTN, NAME, ROOT
+from support.learner_workspace import NAME, ROOT
+from support.typed_commands import ATTN
 
 COURSE = "attention"
 

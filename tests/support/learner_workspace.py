@@ -7,10 +7,7 @@ import shutil
 from pathlib import Path
 
 from support.built_once import built_once
-from support.typed_commands import ATTN as ATTN
-from support.typed_commands import Run as Run
-from support.typed_commands import attn as attn
-from support.typed_commands import typed as typed
+from support.typed_commands import typed
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"

@@ -1,4 +1,4 @@
-"""Which tests a change in one room can break: `make test ROOM=judging` runs what this prints.
+"""Which tests a change in a room can break: `make test ROOM=judging` runs what this prints.
 
 These are the folders of tests of the room and of the rooms that import it. The worker's tests are
 those of the sandbox that it runs in, and what says something of all rooms is in `tests/project`.
@@ -27,12 +27,14 @@ def folders_for(room: str) -> tuple[str, ...]:
 
 
 def main() -> None:
-    """Print the folders for the room that is named; exit with 2 when there is no such room."""
+    """Print the folders for the rooms that are named; exit with 2 when one is no room."""
     try:
-        print(*folders_for(sys.argv[1]))
-    except KeyError:
+        print(*dict.fromkeys(folder for room in sys.argv[1:] for folder in folders_for(room)))
+    except KeyError as error:
         known = ", ".join(sorted(room.name for room in rooms(PACKAGE)))
-        sys.exit(f"error: {sys.argv[1]!r} is no room of autograder/; cure: use one of {known}")
+        (room,) = error.args
+        print(f"error: {room!r} is no room of autograder/; cure: use {known}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

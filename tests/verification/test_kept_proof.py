@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from autograder.checks import shared_beside
+from autograder.errors import KitError
 from autograder.verification import kept_proof, run
 from autograder.verification.kept_proof import (
     FOLDER,
@@ -192,3 +194,33 @@ def test_links_and_odd_names_have_a_key_too(folder: Path, tmp_path: Path) -> Non
     with (shared / "checks.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     assert key_of(folder) != before
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../outside.py", "_attention/../../outside.py", "another/x.py", "x.py", "__x/x.py", "{}"],
+)
+def test_what_no_key_covers_is_not_read_as_shared(folder: Path, tmp_path: Path, path: str) -> None:
+    path = path.format(tmp_path / "outside.py")
+    for file in (folder.parent / path, tmp_path / "outside.py"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("", encoding="utf-8")
+    with pytest.raises(KitError, match="is in no folder that exercises share"):
+        shared_beside(str(folder / "graders.py"), path)
+
+
+def test_a_link_to_a_folder_in_a_shared_one_is_not_read_either(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Its files are in no key: the shared folder itself may be a link, and a file in it, too."""
+    shared, graders = folder.parent / "_attention", str(folder / "graders.py")
+    (shared / "more").mkdir()
+    (shared / "more" / "x.py").write_text("A = 1\n", encoding="utf-8")
+    shared.rename(tmp_path / "elsewhere")
+    shared.symlink_to(tmp_path / "elsewhere")
+    (shared / "y.py").symlink_to(tmp_path / "elsewhere" / "more" / "x.py")
+    assert shared_beside(graders, "_attention/more/x.py").A == 1
+    assert shared_beside(graders, "_attention/y.py").A == 1
+    (shared / "linked").symlink_to(tmp_path / "elsewhere" / "more")
+    with pytest.raises(KitError, match="is in no folder that exercises share"):
+        shared_beside(graders, "_attention/linked/x.py")

@@ -29,7 +29,7 @@ from autograder.verification.mutation_proof import (
     prove_by_mutants,
 )
 from autograder.verification.run import mutant_table
-from autograder.verification.sandbox_sample import sandbox_gaps
+from autograder.verification.sandbox_proof import mutant_gaps
 from autograder.verification.trial import read_trial, recorded_examples
 from support.toy_exercise import GRADERS, toy
 
@@ -321,7 +321,7 @@ def test_in_the_real_sandbox_exactly_the_mutated_step_is_lost(
 ) -> None:
     subject, jury = softmax
     judged = [jury.judge(mutant, naming=False) for mutant in mutants_of(subject)[::8]]
-    assert sandbox_gaps(jury.trial, [each for each in judged if each], 12) == ()
+    assert mutant_gaps(jury.trial, [each for each in judged if each], 12) == ()
 
 
 def test_functions_of_the_package_have_no_list_of_steps_or_axes() -> None:

@@ -24,7 +24,7 @@ from autograder.reports.advice import chain_sentence, first_line
 from autograder.submission.reading import read_submission
 from autograder.verification.missing import crossing_gaps, missing_gaps
 from autograder.verification.mutation_proof import prove_by_mutants
-from autograder.verification.sandbox_proof import sandbox_gaps
+from autograder.verification.sandbox_proof import mistake_gaps, right_answer_gaps
 from autograder.verification.trial import read_trial, recorded_examples
 from autograder.verification.variants import read_variants, refused_at_home
 from support.fifth_exercise import SOLUTION, fifth_exercise
@@ -46,7 +46,7 @@ def hidden(given: str) -> tuple[str, str, str]:
 
 def proved(folder: Path) -> tuple[str, ...]:
     trial = read_trial(folder)
-    return sandbox_gaps(trial.reference.exercise, read_variants(trial))
+    return right_answer_gaps(trial.reference.exercise, read_variants(trial))
 
 
 def built(folder: Path) -> dict[str, str]:
@@ -214,6 +214,90 @@ def test_one_mistake_costs_one_step_at_large_sizes_too(tmp_path: Path) -> None:
     wrong = SOLUTION.replace("    return first *", "    return 3 * first *")
     (verdict,) = graded(folder, wrong)
     assert [each.name for each in verdict.steps if not each.passes] == ["spread"], verdict.steps
+
+
+def proved_of_mistakes(folder: Path) -> tuple[str, ...]:
+    return mistake_gaps(read_trial(folder))
+
+
+@pytest.mark.parametrize("sizes", ["B = 2, S = 5, D = 3", "B = 2, S = 128, D = 90"])
+def test_a_hand_in_with_a_known_mistake_loses_that_step_alone(tmp_path: Path, sizes: str) -> None:
+    asked = ("exercise.toml", "sizes = { B = 2, S = 5, D = 3 }", f"sizes = {{ {sizes} }}")
+    assert proved_of_mistakes(fifth_exercise(tmp_path / "solutions", asked)) == ()
+
+
+def test_a_mistake_that_costs_another_step_as_well_is_a_gap_with_the_check(tmp_path: Path) -> None:
+    """So large a number is nothing that the reference answers for, in the place of a wrong step."""
+    large = ("solution.py", "scales=(1.0, 2.0)", "scales=(1.0, 2.0 + 3000.0 * (len(x) > 0))")
+    (gap,) = proved_of_mistakes(fifth_exercise(tmp_path / "solutions", large))
+    assert gap.startswith(
+        "in the sandbox, a hand-in with not_rooted in spread loses Standardize as well: it fails "
+        "test_layer of Standardize: "
+    )
+
+
+def test_a_mistake_that_shows_in_this_process_only_is_a_gap(tmp_path: Path) -> None:
+    here = '"autograder.judging" in __import__("sys").modules'
+    same = (
+        "misconceptions.py",
+        "return x\n",
+        f"middle = np.mean if how == 'mean' else np.median\n"
+        f"        return x - middle(x, -1, keepdims=True) * (not {here})\n",
+    )
+    (gap,) = proved_of_mistakes(fifth_exercise(tmp_path / "solutions", same))
+    assert gap.startswith("in the sandbox, a hand-in with not_centered keeps the points of center:")
+
+
+def test_a_mistake_that_cannot_be_loaded_there_is_a_gap(tmp_path: Path) -> None:
+    here = (
+        "misconceptions.py",
+        "import numpy as np\n",
+        "import numpy as np\n\nopen(__file__).close()\n",
+    )
+    gaps = proved_of_mistakes(fifth_exercise(tmp_path / "solutions", here))
+    assert len(gaps) >= 2
+    assert gaps[0].startswith("in the sandbox, a hand-in with not_centered is told otherwise: ")
+
+
+BUILT_ON = (
+    ("solution.py", "        return (moved", "        return self.sign * (moved"),
+    ("solution.py", "        self.how = how\n", "        self.how, self.sign = how, 1\n"),
+    (
+        "exercise.toml",
+        '[[steps]]\nname = "Standardize"',
+        '[[steps]]\nname = "Again"\ntitle = "Again"\npoints = 1\nminutes = 5\nhints = []\n\n'
+        '[[steps]]\nname = "Standardize"',
+    ),
+)
+AGAIN_SOLUTION = '\n\n# %%\nclass Again(Standardize):\n    """The same."""\n'
+AGAIN_CHECK = (
+    '@pytest.mark.step("Again")\ndef test_again(student, draw):\n    """the layer again"""\n'
+    '    student.constructed("median").call("forward", draw("B S D")).agrees()\n\n\n'
+)
+AGAIN_MISTAKE = '''
+
+from autograder.checks import solution_beside
+
+
+class Standardize:
+    class negative(solution_beside(__file__).Standardize):
+        """Your layer has the wrong sign.
+
+        Where?
+        """
+
+        def __init__(self, how):
+            self.how, self.sign = how, -1
+'''
+
+
+def test_what_is_wrong_with_a_class_may_cost_one_that_builds_on_it(tmp_path: Path) -> None:
+    folder = fifth_exercise(
+        tmp_path / "solutions", *BUILT_ON, ("graders.py", CHAIN, AGAIN_CHECK + CHAIN)
+    )
+    for file, added in (("solution.py", AGAIN_SOLUTION), ("misconceptions.py", AGAIN_MISTAKE)):
+        (folder / file).write_text((folder / file).read_text("utf-8") + added, "utf-8")
+    assert proved_of_mistakes(folder) == ()
 
 
 def test_sizes_that_the_reference_does_not_answer_for_are_a_gap(tmp_path: Path) -> None:
