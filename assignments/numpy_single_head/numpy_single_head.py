@@ -4,11 +4,7 @@
 
 # %%
 # In "the cat slept because it was tired", attention lets every word gather what it needs from the
-# others: "it" looks at "cat". How much is each a thing, does it happen, does it lean on others?
-#          the  cat  slept  because  it  was  tired
-# thing      0    2      0        0   1    0      1
-# happens    0    0      3        1   1    1      1
-# leans      1    0      0        1   1    0      0
+# others: "it" looks at "cat". You follow "it" by hand, rounded to two places.
 # The axes: B sequences in a batch, S tokens (words) in a sequence, D numbers for a token.
 import numpy as np
 from jaxtyping import Float, Real
@@ -55,7 +51,12 @@ def initialize_weights(
 
 # %%
 # 3 Queries, keys and values        x → [q k v] → scores → scale → mask → softmax → sum → out
-# Every token gets its three roles. Think of a library: what you ask for, index cards, books.
+# A word is three made-up numbers: how much it is a thing, it happens, it leans on other words.
+#          the  cat  slept  because  it  was  tired
+# thing      0    2      0        0   1    0      1
+# happens    0    0      3        1   1    1      1
+# leans      1    0      0        1   1    0      0
+# Now it gets its three roles. Think of a library: what you ask for, index cards, books.
 # query  0   1   0     key  1   0   1     value  2   0   0
 #        1   0   0          0   1   0            0   1   0
 #        2   0   0          0   0   1            0   0   1

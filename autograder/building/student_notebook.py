@@ -18,8 +18,14 @@ from autograder.building.folded_answer import with_code_in_questions
 from autograder.building.stub import Cell, is_below_a_step
 from autograder.model.exercise import Exercise, Step
 
+HOW_TO_WORK = (
+    "Run the next two cells. In each step, replace the line that raises `NotImplementedError`, "
+    "run the cell (Shift+Enter), then the check under it: it says what is right, and the one "
+    "thing to look at next. A step that calls one that is wrong waits for it."
+)
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
 CHECK_PREFIX = "check_"
+LONG = 4  # lines of a cell that only shows something
 PROSE = "prose-"  # how the id of prose begins
 BELOW = "below-"  # the same, if it goes on about the step above
 SETUP = "setup"  # the grade_id of the cell that defines `check`
@@ -41,20 +47,26 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             prose = with_code_in_questions(with_fixed_columns(cell.source))
             written.append(new_markdown_cell(prose, id=f"{begins}{number:03}"))
         elif cell.step is None:
-            written.append(new_code_cell(cell.source, id=f"given-{number:03}"))
+            hidden = {"jupyter": {"source_hidden": True}} if _only_shows(cell) else {}
+            written.append(new_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
         else:
             written += _step(exercise.step(cell.step), cell)
+    written.append(new_markdown_cell(_way(exercise), id="setup-steps"))
     written += _closing() if exercise.closing.built else []
     notebook = new_notebook(cells=written, metadata=METADATA)
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
 
 
+def _only_shows(cell: Cell) -> bool:
+    """Whether a cell at the end only runs: whoever wants to read its code unfolds it."""
+    return cell.notebook_only and cell.source.count("\n") >= LONG
+
+
 def _setup(exercise: Exercise) -> list[Any]:
     source = f'from autograder import open_exercise\n\ncheck = open_exercise("{exercise.name}")'
     return [
-        new_markdown_cell(_way(exercise), id="setup-steps"),
-        new_markdown_cell("Run this cell first: it defines `check`.", id="setup-prose"),
+        new_markdown_cell(HOW_TO_WORK, id="setup-prose"),
         new_code_cell(source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True))),
     ]
 
@@ -72,12 +84,12 @@ def _closing() -> list[Any]:
 
 
 def _way(exercise: Exercise) -> str:
-    """Return the list of the steps in order: it shows what is still to come."""
+    """Return the list of the steps in order, folded, with what each is worth."""
     steps = "\n".join(
         f"{number}. {step.title}: `{step.name}` ({cost_text(step)})"
         for number, step in enumerate(exercise.steps, start=1)
     )
-    return f"**The steps**, in the order in which you write them:\n\n{steps}"
+    return f"<details>\n<summary>The {len(exercise.steps)} steps</summary>\n\n{steps}\n\n</details>"
 
 
 def _step(step: Step, cell: Cell) -> list[Any]:

@@ -1,45 +1,13 @@
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In a sequence, the meaning of one token depends on the others. In “the cat slept because it was tired”, the word “it” alone says little. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask.
+# In “the cat slept because it was tired”, the word “it” alone says little: in a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask, one small function a step.
 #
-# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. So write them in order. At the end the steps become a class, `SingleHeadAttention`. Get each step right before you go on.
-#
-# **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
-#
-# ```
-# x ──┬───────────────(+)──┬─────────(+)── next block
-#     └── attention ───┘   └── MLP ───┘
-# ```
-#
-# Here `x` is what comes in. Each part **adds** its result to it. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
-#
-# **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
-#
-# **The shapes.** Letters name the axes of every array, and the same letters stand in the signatures:
-#
-# | letter | axis | for example | typical | GPT-2 small | ViT-Base |
-# |---|---|---|---|---|---|
-# | `B` | batch: how many sequences at once | 2 | 32 | any | any |
-# | `S` | sequence: how many tokens in each | 5 | 128 | up to 1024 | 197 |
-# | `D` | embedding: how many numbers describe one token | 8 | 512 | 768 | 768 |
-#
-# The input `x` is `(B, S, D)`: embeddings as floating-point numbers. It comes from the embedding layer or from the block before. A model adds the positions first, so that each row tells what a token means and where it stands. (The sentence below does without them.) `B` stands first because the sequences have nothing to do with each other.
-#
-# **A sentence to follow.** In each step you first do the sums by hand, for one sentence of 7 tokens. Every word has three numbers, so $(B, S, D) = (1, 7, 3)$. They say how much a word is a thing, how much it happens, and how much it leans on other words:
-#
-# ```
-# {{ words_below(x) }}
-# ```
-#
-# These numbers are made up; a model learns its own, in hundreds. Results are rounded to two places, and each step goes on with the rounded ones. To keep it short, you mostly follow one row: that of “it”, among the words up to “it”.
-#
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like. Think about the questions before you open their answers.
+# Letters name the axes of every array: `B` sequences in a batch, `S` tokens in a sequence, `D` numbers for a token. In each step you first do the sums by hand, for “it” among the words up to “it”. They are rounded to two places, and the next step goes on from there.
 
 # %% [markdown] active="py"
 # In "the cat slept because it was tired", attention lets every word gather what it needs from the
-# others: "it" looks at "cat". How much is each a thing, does it happen, does it lean on others?
-# {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}
+# others: "it" looks at "cat". You follow "it" by hand, rounded to two places.
 # The axes: B sequences in a batch, S tokens (words) in a sequence, D numbers for a token.
 
 # %%
@@ -49,11 +17,11 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# Attention asks “how much of each token?” So scores have to become shares: numbers between 0 and 1 that sum to 1. The layer needs this in step 8. You write it first, because it needs no other step.
+# Attention asks “how much of each token?” A score says how well two tokens fit; it has to become a share, a number between 0 and 1, and the shares sum to 1. The layer needs this in step 8. It comes first because it needs no other step.
 #
 # {{ path }}
 #
-# **By hand.** Say “it” has these scores for the words that it may see. You will see where they come from.
+# **By hand.** “it” has compared itself with the words that it may see (steps 3 to 5):
 #
 # ```
 # {{ table(softmax_rows, WORDS[:SEEN]) }}
@@ -61,11 +29,14 @@ from jaxtyping import Float, Real
 #
 # The third row sums to {{ number(powers_sum) }}. Each share is its part of that sum. “cat” gets more than half.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula of a share.</summary>
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
 # A row of scores belongs to one token, and its entries to the tokens that it looks at. (From step 2 on, they are called the query and its keys.) So the sum runs along the **last axis**.
+#
+# </details>
 #
 # - It is **stable**. Scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows.
 # - It leaves its input as it was.
@@ -121,7 +92,14 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 #
 # Nearly all such numbers lie between {{ number(-0.06) }} and {{ number(0.06) }}. In the other steps, the sentence has weights that are made up, with whole numbers.
 #
-# **In general.** The weights start as small random numbers, $\mathcal{N}(0,\,0.02^2)$: with a mean of 0 and a standard deviation of 0.02. Each matrix is a new draw.
+# The weights start as small random numbers with a mean of 0 and a standard deviation of 0.02, and training finds better ones. Each matrix is a new draw.
+#
+# <details>
+# <summary><b>In general.</b> What the weights are drawn from.</summary>
+#
+# A normal distribution, $\mathcal{N}(0,\,0.02^2)$.
+#
+# </details>
 #
 # `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes. All numbers come from it: with the same seed, anybody gets the same weights.
 #
@@ -180,6 +158,12 @@ def initialize_weights(
 # %% [markdown]
 # ## 3. Queries, keys and values
 #
+# Here a token is three made-up numbers: how much a word is a thing, how much it happens, and how much it leans on other words. A model learns its own, in hundreds.
+#
+# ```
+# {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}
+# ```
+#
 # With the weights, every token vector can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
 #
 # {{ path }}
@@ -192,11 +176,16 @@ def initialize_weights(
 #
 # “it” is {{ vector(x[IT]) }}. The first number of its query comes from the first column: {{ dot(x[IT], query_weights[:, 0]) }}. The whole query is {{ vector(queries[IT]) }}: “it” looks for a thing. The key of “cat” is {{ vector(keys[CAT]) }}, and its value is {{ vector(values[CAT]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The three products, and where `x` comes from.</summary>
 #
 # $$Q = X W_Q \qquad K = X W_K \qquad V = X W_V$$
 #
 # $X$ is one sequence of `x`. Each of its rows is a token, so the weight matrix stands on the right. The shape stays: `(B, S, D)` goes in, and queries, keys and values are `(B, S, D)` each.
+#
+# The input `x` holds embeddings, as floating-point numbers. It comes from the embedding layer or from the block before. A model adds the positions first, so that each row tells what a token means and where it stands. (The sentence here does without them.) `B` stands first because the sequences have nothing to do with each other.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Does the query of “it” depend on the other words of the sentence?</summary>
@@ -206,7 +195,9 @@ def initialize_weights(
 # </details>
 
 # %% [markdown] active="py"
-# Every token gets its three roles. Think of a library: what you ask for, index cards, books.
+# A word is three made-up numbers: how much it is a thing, it happens, it leans on other words.
+# {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}
+# Now it gets its three roles. Think of a library: what you ask for, index cards, books.
 # {{ side_by_side({"query": query_weights, "key": key_weights, "value": value_weights}) }}
 # "it" is {{ vector(x[IT]) }}, and its query is {{ vector(queries[IT]) }}: it looks for a thing.
 # The key of "cat" is {{ vector(keys[CAT]) }}, and its value {{ vector(values[CAT]) }}.
@@ -253,11 +244,14 @@ def project_qkv(
 # {{ table({"it": scores[IT]}) }}
 # ```
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> All pairs in one matrix product.</summary>
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
 # One matrix product for each sequence of the batch gives all pairs at once. The transpose swaps the sequence axis and the embedding axis of the keys, and leaves the batch axis alone. The result is `(B, S, S)`: a row for each query and a column for each key. Scores can be any numbers; they are no shares yet.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How many scores does a sentence of 7 tokens have?</summary>
@@ -307,11 +301,14 @@ def compute_attention_scores(
 # {{ table({"score": scores[IT], "scaled": scaled[IT]}) }}
 # ```
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula, and what stays.</summary>
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{D}}$$
 #
 # The shape stays `(B, S, S)`. Every score is divided by the same number, so the best key for a query stays the best.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> The numbers of queries and keys have a standard deviation of 1. How wide do dot products spread for $D = 64$?</summary>
@@ -351,7 +348,9 @@ def scale_scores(
 # %% [markdown]
 # ## 6. Masking: the causal mask
 #
-# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. An encoder leaves this step out.
+# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. 
+#
+# **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
 #
 # {{ path }}
 #
@@ -361,11 +360,16 @@ def scale_scores(
 # {{ table({"it": mask[IT]}) }}
 # ```
 #
-# **In general.** Row $i$ belongs to query $i$, and column $j$ to key $j$. A token sees itself and what came before it. For four tokens:
+# <details>
+# <summary><b>In general.</b> The mask of four tokens.</summary>
+#
+# Row $i$ belongs to query $i$, and column $j$ to key $j$. A token sees itself and what came before it. For four tokens:
 #
 # $$\begin{pmatrix}1&0&0&0\\1&1&0&0\\1&1&1&0\\1&1&1&1\end{pmatrix}$$
 #
 # The mask is `(S, S)`, without a batch axis: it is the same for every sequence.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Which words may “the” see, at the start of the sentence?</summary>
@@ -413,9 +417,14 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # {{ table({"scaled": scaled[IT], "mask": mask[IT], "masked": masked[IT]}) }}
 # ```
 #
-# **In general.** Where the mask is 1, the score stays. Where it is 0, write `-1e9`. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
+# Where the mask is 1, the score stays. Where it is 0, write `-1e9`. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
+#
+# <details>
+# <summary><b>In general.</b> The shapes.</summary>
 #
 # The shape stays `(B, S, S)`, and one mask `(S, S)` serves the whole batch.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Why not set the forbidden shares to 0 after the softmax?</summary>
@@ -464,7 +473,12 @@ def apply_mask(
 # {{ table({"masked": masked[IT], "weights": weights[IT]}) }}
 # ```
 #
-# **In general.** Row $i$ of the result says how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, and weights of the same shape come out. Each is between 0 and 1, and each row sums to 1.
+# <details>
+# <summary><b>In general.</b> What a row of weights says.</summary>
+#
+# Row $i$ of the result says how token $i$ divides its attention among all tokens. Scores `(B, S, S)` go in, and weights of the same shape come out. Each is between 0 and 1, and each row sums to 1.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> In an encoder there is no mask. Which scores become shares there?</summary>
@@ -513,11 +527,14 @@ def compute_attention_weights(scores: Float[np.ndarray, "B S S"]) -> Float[np.nd
 #
 # For the first number: {{ dot(weights[IT, :SEEN], values[:SEEN, 0]) }}. All three are {{ vector(gathered[IT]) }}. “it” was {{ vector(x[IT]) }}, and has gathered mostly “thing”, from “cat”.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The sum, and its shape.</summary>
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
 # Weights `(B, S, S)` and values `(B, S, D)` give one vector per token again, `(B, S, D)`. It is the new form of the token.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> A token gives one key the weight 1. What does it get?</summary>
@@ -569,11 +586,27 @@ def apply_attention(
 #
 # For the first number: {{ dot(gathered[IT], output_weights[:, 0]) }}. The result is {{ vector(result[IT]) }}. The block then adds it to “it” itself, {{ vector(x[IT]) }}: in the residual stream, “it” goes on as {{ vector(x[IT] + result[IT]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The product, where the layer stands, and real sizes.</summary>
 #
 # $$\text{result} = \text{output}\; W_O$$
 #
-# The shape stays that of the input, `(B, S, D)`.
+# The shape stays that of the input, `(B, S, D)`. A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone:
+#
+# ```
+# x ──┬───────────────(+)──┬─────────(+)── next block
+#     └── attention ───┘   └── MLP ───┘
+# ```
+#
+# Here `x` is what comes in. Each part **adds** its result to it. The line that runs through is called the **residual stream**. You can only add arrays of the same shape, so the layer's output has the shape of its input.
+#
+# | letter | axis | for example | typical | GPT-2 small | ViT-Base |
+# |---|---|---|---|---|---|
+# | `B` | batch: how many sequences at once | 2 | 32 | any | any |
+# | `S` | sequence: how many tokens in each | 5 | 128 | up to 1024 | 197 |
+# | `D` | embedding: how many numbers describe one token | 8 | 512 | 768 | 768 |
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Why does the result need the shape of `x`?</summary>
@@ -614,13 +647,22 @@ def project_output(
 #
 # All steps are there; the class holds the four matrices and joins them. With `causal=True` no token sees the future; without it, every token sees all of them.
 #
+# {{ path }}
+#
+# **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(causal[IT]) }}, if nothing is rounded on the way.
+#
+# The check under the class runs your own steps. If it fails, first make sure that every check above passes.
+#
+# <details>
+# <summary><b>In general.</b> The whole way, with its shapes.</summary>
+#
+# $(B, S, D)$ goes in and comes out.
+#
 # ```
 # {{ diagram }}
 # ```
 #
-# **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(causal[IT]) }}, if nothing is rounded on the way.
-#
-# **In general.** $(B, S, D)$ goes in and comes out. The check under the class runs your own steps. If it fails, first make sure that every check above passes.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> With the causal mask and without it, which word of the sentence gets the same result?</summary>
