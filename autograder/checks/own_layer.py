@@ -1,15 +1,26 @@
 """The student's own class with the student's own steps: is it right, and if not, by whose fault?
 
-A class that passes only with the reference's answers in place of steps which had passed alone is
-right itself. What is wrong is then one of those steps, in a way that shows only in the layer.
+A class that passes only with the reference's answers in place of a step which had passed alone is
+right itself if that step is wrong when it gets, alone, what the layer passes to it. If the step is
+right then, too, what is wrong is around its call, and that is the class's own doing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from autograder.checks.conversation import CheckQuestion, Conversation
+from autograder.checks.draw import Draw
+from autograder.checks.layouts import calls_in, in_other_orders
+from autograder.checks.reference import Reference
+from autograder.checks.student import Student
+from autograder.checks.varied_request import cotangent
+from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.model.exercise import Exercise
+from autograder.model.request import ContinuingRespondent, Reply, Request, Respondent, Returned
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
@@ -51,6 +62,64 @@ def faulty_steps(
     return tuple(name for name in replaced if name in right)
 
 
+@dataclass(frozen=True)
+class LayerCalls:
+    """Asks steps alone what the reference's layer passes to them when it answers `requests`."""
+
+    reference: Reference
+    respondent: Respondent
+    requests: Sequence[Request]
+
+    def have(self, step: str) -> bool:
+        """Say whether the layer calls a step, also where another step does."""
+        return any(call.target == step for call in self._calls)
+
+    def show_a_fault(self, step: str) -> bool:
+        """Say whether an answer of a step is wrong.
+
+        All steps are asked what they are asked in the layer, in that order, so that what one
+        leaves behind for another is there.
+        """
+        return self._is_wrong(step, self._calls)
+
+    def show_a_fault_in_memory(self, step: str) -> bool:
+        """Say whether a step is wrong once what it gets lies in another order in memory."""
+        own = (call for call in self._calls if call.target == step)
+        return self._is_wrong(step, [other for call in own for other in in_other_orders(call)])
+
+    @cached_property
+    def _calls(self) -> list[Request]:
+        return [call for request in self.requests for call in calls_in(self.reference, request)]
+
+    def _is_wrong(self, step: str, calls: Sequence[Request]) -> bool:
+        if isinstance(self.respondent, ContinuingRespondent):
+            self.respondent.begin_afresh()
+        for call in map(self._with_backward, calls):
+            reply = self.respondent.ask(call)
+            if call.target == step and self._differs(call, reply):
+                return True
+        return False
+
+    def _differs(self, request: Request, reply: Reply) -> bool:
+        conversation = Conversation(self.respondent, given=[reply])
+        student = Student(request.target, self.reference, conversation, lambda: False)
+        try:
+            student.ask(request).agrees()
+            conversation.settle()
+        except CheckFailed:
+            return True
+        return False
+
+    def _with_backward(self, request: Request) -> Request:
+        right = self.reference.expected(request.alone)
+        if self.reference.exercise.library != "torch" or not isinstance(right, Returned):
+            return request
+        agreement = Agrees(right.value, self.reference.form(request.target))
+        question = CheckQuestion(request, lambda: agreement)
+        draw = Draw.hidden(self.reference.exercise, CHECK, {})
+        return replace(request, backward=cotangent(question, draw))
+
+
 def changes_in_place(layer: StepVerdict) -> bool:
     """Say whether a layer fails because it changes in place what a step gave it.
 
@@ -64,19 +133,41 @@ def changes_in_place(layer: StepVerdict) -> bool:
 
 
 def charged(
-    exercise: Exercise, steps: Sequence[StepVerdict], faulty: Iterable[str], alone: StepVerdict
+    exercise: Exercise, steps: Sequence[StepVerdict], faulty: str, alone: StepVerdict
 ) -> tuple[StepVerdict, ...]:
-    """Return the verdicts, with those on `faulty` steps turned into what `alone` shows.
+    """Return the verdicts, with that on the `faulty` step turned into what `alone` shows.
 
     alone: the verdict on the class with the student's own steps.
     """
-    names = tuple(faulty)
     return tuple(
         StepVerdict.of(exercise.step(step.name), (*step.checks, _in_the_layer(step.name, alone)))
-        if step.name in names
+        if step.name == faulty
         else step
         for step in steps
     )
+
+
+def around(layer: StepVerdict, step: str) -> StepVerdict:
+    """Return the verdict on a class that spoils what a right `step` gives in it.
+
+    layer: the verdict on it with the student's own steps.
+    """
+    look = (
+        f"With another `{step}` in its place, your layer is right. Yet yours is right as well when "
+        "it gets, outside of your layer, what a right layer passes to it. So look around its call: "
+        "is there a `with` block, a decorator or a setting that changes what it does?"
+    )
+
+    def told(finding: Finding) -> Finding:
+        return replace(finding, look=f"{finding.look} {look}".strip(), cause=True)
+
+    checks = (
+        replace(check, finding=told(check.finding))
+        if check is layer.failing and check.finding
+        else check
+        for check in layer.checks
+    )
+    return replace(layer, checks=tuple(checks))
 
 
 def _in_the_layer(name: str, alone: StepVerdict) -> CheckVerdict:
@@ -85,7 +176,7 @@ def _in_the_layer(name: str, alone: StepVerdict) -> CheckVerdict:
     finding = Finding(
         alone.outcome,
         f"In your `{alone.name}`, together with your other steps, `{name}` does not work. With "
-        "another one in its place, the layer is right.",
+        f"another one in its place, `{alone.name}` is right.",
         right="Alone, it gives what is expected.",
         look=f"What the layer shows: {seen.fact} {seen.look}".strip(),
         details=seen.details,

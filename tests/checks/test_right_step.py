@@ -25,6 +25,9 @@ def graded(*changes: tuple[str, str]) -> Verdict:
     return verdict
 
 
+DRAWN = "        self.query_weights, self.key_weights, self.value_weights, self.output_weights"
+
+
 def said(verdict: Verdict) -> str:
     finding = next(step.finding for step in verdict.steps if step.name == LAYER)
     assert finding
@@ -50,3 +53,11 @@ def test_a_step_that_is_not_written_is_not_called_right() -> None:
     )
     assert "that does the work of `scale_scores`" in told or "does its work" in told
     assert "right by itself" not in told
+
+
+def test_a_right_step_is_not_charged_for_a_setting_that_the_class_makes() -> None:
+    verdict = graded((DRAWN, f'        np.seterr(all="raise")\n{DRAWN}'))
+    assert [step.name for step in verdict.steps if step.finding] == [LAYER]
+    told = said(verdict)
+    assert "FloatingPointError" in told and "`np.seterr`" in told
+    assert "Yet yours is right as well when it gets, outside of your layer" in told
