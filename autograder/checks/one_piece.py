@@ -18,7 +18,7 @@ from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
-from autograder.judging.diagnosis import same, worded
+from autograder.judging.diagnosis import place_inside, same, worded
 from autograder.model.request import Request, Respondent, Returned, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 
@@ -117,8 +117,7 @@ class OnePiece:
     def _named(self, finding: Finding, fitting: dict[str, str]) -> Finding:
         name = next(iter(fitting))
         known = next(each for each in self.reference.misconceptions if each.name == name)
-        place = f"The fault is in the part of your layer that does the work of `{known.step}`."
-        inside = [place] * (known.step in self.reference.functions)
+        inside = [place_inside(known.step)] * (known.step in self.reference.functions)
         named = worded(finding, name, " ".join([*inside, known.words]))
         return _also(replace(named, details=_details(finding)), fitting)
 

@@ -34,9 +34,10 @@ def _reworded(finding: Finding, right: Collection[str]) -> Finding:
         return finding
     method, name = found["method"], found["step"]
     mistake = finding.fact[found.end() :]
+    kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
     return replace(
         finding,
         fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
         f"with this mistake in it: “{mistake}”",
-        look=f"Look at the lines of `{method}` that call it, or that do its work.",
+        look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from autograder.judging.diagnosis import PLACE, place_in
+from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
@@ -77,15 +77,25 @@ def without_name(finding: Finding, step: str, method: str) -> Finding:
         if raised
         else (
             f"The same comes out of a right `{method}` where `{step}` has this mistake: "
-            f"“{PLACE.sub('', finding.fact)}” Which line of `{method}` has that effect?"
+            f"“{PLACE.sub('', finding.fact)}” Which line of your class has that effect?"
         )
     )
     return reworded(replace(finding, evidence=None), seen, look)
 
 
+def nameless(finding: Finding) -> Finding:
+    """Return a finding that names a mistake with what was seen, and without the name."""
+    if finding.misconception is None:
+        return finding
+    *others, seen = finding.details or (finding.fact,)
+    details = tuple(others)
+    bare = replace(finding, misconception=None, matches=(), fact=seen, look="", details=details)
+    return replace(bare, vague=True)
+
+
 def in_one_place(finding: Finding, step: str, method: str) -> Finding:
     """Return a finding on a mistake in what the layer does by itself, and not in the step."""
-    here = f"The fault is in the part of `{method}` that does the work of `{step}`."
+    here = place_inside(step)
     return replace(finding, fact=finding.fact.replace(place_in(step, method), here))
 
 

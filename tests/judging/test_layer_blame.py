@@ -162,7 +162,7 @@ def test_where_each_step_is_right_the_call_that_is_not_is_told(
     told = words(name, (old, new))
     assert CALLS[name, old, new] in told
     right = PASSING in told and "The fault is in" not in told
-    assert right or "in the part of `forward` that does the work of" in told
+    assert right or "in the part of your layer that does the work of" in told
 
 
 def test_a_mask_of_whole_numbers_and_a_step_that_inverts_it_do_not_fit_and_neither_is_wrong() -> (

@@ -351,6 +351,19 @@ def test_a_size_that_is_taken_and_not_kept_is_told() -> None:
     assert sentence in words(VIT, (kept, "        num_heads = num_heads\n"))
 
 
+def test_a_size_that_is_kept_wrong_is_told_and_no_step_is_blamed() -> None:
+    kept = "self.num_heads = num_heads\n"
+    split = "split_heads(self.Wqkv(x), self.num_heads)\n        attention_scores = compute"
+    own = "self.Wqkv(x).reshape(*x.shape[:2], 3, -1, self.head_dim).transpose(1, 3).unbind(dim=2)"
+    told = words(
+        HEADS,
+        (kept, f"{kept}        self.head_dim = num_heads\n"),
+        (split, split.replace("split_heads(self.Wqkv(x), self.num_heads)", own)),
+    )
+    assert "After `__init__`, `self.head_dim` is 2, but as `head_dim`, `scale_scores`" in told
+    assert "The fault is in" not in told
+
+
 def test_a_misspelt_attribute_is_told_the_one_that_is_kept() -> None:
     assert "Did you mean `self.num_heads`?" in words(
         VIT, ("(keys, self.num_heads", "(keys, self.numheads")
