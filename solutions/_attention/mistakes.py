@@ -49,7 +49,7 @@ class FusedLayers:
         return right(hidden_size, bias)
 
     def no_bias_at_all(right, hidden_size, bias=True):
-        """Your layers never have a bias.
+        """Your layers have no bias where one is expected.
 
         The bias is on unless bias=False is asked for. What do your layers get for their bias
         argument?

@@ -508,9 +508,9 @@ class CausalMultiHeadAttention:
 
     @_causal
     def masked_scores_detached(scores, visible):
-        """Your mask cuts the scores off from the gradient.
+        """With causal=True, queries and keys get no gradient, so what makes them is never trained.
 
-        The output is right, but with causal=True queries and keys are never trained. Is there a
-        `detach` or a `.data` in the line that masks?
+        The output is right. Is there a `detach` or a `.data` in the line that masks, or a `no_grad`
+        around it?
         """
         return scores.detach().masked_fill(~visible, -math.inf).softmax(dim=-1)

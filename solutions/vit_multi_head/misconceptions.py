@@ -359,10 +359,10 @@ class MultiHeadSelfAttention:
     scores_detached = layer(layers.scores_detached)
 
     class values_detached(_Layer):
-        """Your forward cuts the values off from the gradient: v_linear is never trained.
+        """In your forward, v_linear gets no gradient, so it is never trained.
 
-        The output is right, but one layer does not learn. Is there a `detach`, a `.data` or a
-        `no_grad` on the way from v_linear to the weighted sum?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from v_linear
+        to the weighted sum, or does your forward compute with a copy of the layer?
         """
 
         def forward(self, x):

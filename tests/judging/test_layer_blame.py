@@ -150,7 +150,7 @@ CALLS = {
         "as `attention_scores` it gets 3 times what is expected."
     ),
     (TORCH, "project_qkv(x, self.Wqkv)", "project_qkv(x, nn.Linear(8, 6))"): (
-        "as `Wqkv` it gets another linear layer than `self.Wqkv`."
+        "as `Wqkv` it gets a layer with another weight and bias than the check has put into"
     ),
 }
 
@@ -256,7 +256,9 @@ def test_where_layers_are_made_anew_in_forward_the_first_call_with_one_is_told()
         TORCH,
         ("queries, keys, values = project_qkv(x,", f"{made}queries, keys, values = project_qkv(x,"),
     )
-    assert "as `Wqkv` it gets another linear layer than `self.Wqkv`." in told
+    assert (
+        "as `Wqkv` it gets a layer with another weight and bias than the check has put into" in told
+    )
 
 
 def test_results_unpacked_in_another_order_are_told_with_the_call_that_gave_them() -> None:

@@ -7,6 +7,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from autograder.judging.unnamed_array import array_words
+from autograder.model.verdict import Outcome
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
 from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
@@ -104,6 +105,36 @@ def test_what_is_done_to_the_last_result_is_told_and_not_that_it_is_another(
 def test_a_right_result_in_another_precision_is_told_as_that() -> None:
     told = words(TORCH, (PROJECTED, f"{PROJECTED}.double()"))
     assert "The result is float64" in told and "All calls" not in told
+
+
+def test_a_layer_whose_bias_was_changed_is_not_called_another_layer() -> None:
+    emptied = "with torch.no_grad(): self.Wqkv.bias *= 0\n        "
+    told = words(
+        TORCH,
+        (
+            "queries, keys, values = project_qkv(x,",
+            f"{emptied}queries, keys, values = project_qkv(x,",
+        ),
+    )
+    assert "a layer with another bias than the check has put into `self.Wqkv`." in told
+    told = words(TORCH, ("project_qkv(x, self.Wqkv)", "project_qkv(x, self.Wo)"))
+    assert "as `Wqkv` it gets `self.Wo`." in told
+
+
+def test_a_layer_that_is_copied_is_told_to_get_no_gradient_and_not_to_be_cut_off() -> None:
+    copied = "project_qkv(x, __import__('copy').deepcopy(self.Wqkv))"
+    finding = judged(TORCH, "SingleHeadAttention", ("project_qkv(x, self.Wqkv)", copied)).finding
+    assert finding and finding.outcome is Outcome.WRONG_VALUES
+    assert finding.fact == "In your forward, only Wo gets a gradient: Wqkv is never trained."
+    assert "compute with a copy" in finding.look
+    seen = "After a backward pass, `Wqkv.weight` and `Wqkv.bias` have no gradient."
+    assert finding.details[-1].startswith(seen)
+
+
+def test_a_bias_that_is_off_by_default_is_not_said_to_be_never_there() -> None:
+    default = "num_heads: int, bias: bool = True)", "num_heads: int, bias: bool = False)"
+    told = judged(HEADS, "MultiHeadAttention", default, blaming=False).finding
+    assert told and "Your layers have no bias where one is expected." in told.fact
 
 
 def test_no_gradient_is_missed_where_none_could_be_sent_back() -> None:
