@@ -131,6 +131,18 @@ def test_a_layer_that_is_copied_is_told_to_get_no_gradient_and_not_to_be_cut_off
     assert finding.details[-1].startswith(seen)
 
 
+def test_layers_that_instances_share_are_told_and_not_what_was_done_to_them() -> None:
+    kept = "__import__('functools').lru_cache(create_projections)"
+    shared = (
+        ("        self.Wqkv, self.Wo = create_projections(", "        self.Wqkv, self.Wo = KEPT("),
+        ("class SingleHeadAttention", f"KEPT = {kept}\n\n\nclass SingleHeadAttention"),
+    )
+    told = words(TORCH, *shared)
+    assert "Two instances of your class have layers with the same numbers" in told
+    told = words(TORCH, (MADE, f"{MADE}        nn.init.ones_(self.Wqkv.weight)\n"))
+    assert "The weights of `Wqkv` are not drawn at random" in told
+
+
 def test_a_bias_that_is_off_by_default_is_not_said_to_be_never_there() -> None:
     default = "num_heads: int, bias: bool = True)", "num_heads: int, bias: bool = False)"
     told = judged(HEADS, "MultiHeadAttention", default, blaming=False).finding
