@@ -18,7 +18,6 @@ from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.crossing import CLASS, NO_INPUTS, NOT_LINEAR
 from autograder.protocol.wire import Linear, Opaque, Value
 
-
 _OTHER = 7  # times a size that a check asks for is one that none asks for
 
 

@@ -143,6 +143,19 @@ def test_layers_that_instances_share_are_told_and_not_what_was_done_to_them() ->
     assert "The weights of `Wqkv` are not drawn at random" in told
 
 
+def test_a_layer_that_is_wrong_from_some_size_on_is_said_to_be_right_only_where_it_was_asked() -> (
+    None
+):
+    line = "scaled_scores = scale_scores(attention_scores, keys.shape[-1])\n"
+    finding = judged(
+        TORCH,
+        "SingleHeadAttention",
+        (line, f"{line}        scaled_scores = scaled_scores * (2 if x.shape[1] > 13 else 1)\n"),
+        blaming=False,
+    ).finding
+    assert finding and finding.look.startswith("With the sizes that were asked before, it is right")
+
+
 def test_a_bias_that_is_off_by_default_is_not_said_to_be_never_there() -> None:
     default = "num_heads: int, bias: bool = True)", "num_heads: int, bias: bool = False)"
     told = judged(HEADS, "MultiHeadAttention", default, blaming=False).finding
