@@ -138,7 +138,7 @@ class scores_detached:
         return self.attend(x, weights_of=lambda scores: _softmax(scores).detach())
 
 
-class output_detached:
+class nothing_trained:
     """In your forward, no parameter gets a gradient, so nothing can be trained.
 
     The output is right. Is there a `detach`, a `.data` or a `no_grad` around your steps, or do they
@@ -149,7 +149,7 @@ class output_detached:
         return super().forward(x).detach()
 
 
-class gathered_values_detached:
+class only_the_last_layer_trained:
     """In your forward, only {Wo} gets a gradient: {untrained} trained.
 
     The output is right. What happens to the gathered values before they reach {Wo}? Or does your

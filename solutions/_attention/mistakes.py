@@ -48,7 +48,7 @@ class FusedLayers:
         """
         return right(hidden_size, bias)
 
-    def no_bias_at_all(right, hidden_size, bias=True):
+    def bias_missing(right, hidden_size, bias=True):
         """Your layers have no bias where one is expected.
 
         The bias is on unless bias=False is asked for. What do your layers get for their bias

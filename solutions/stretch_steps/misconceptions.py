@@ -714,7 +714,7 @@ class CrossAttention:
         def forward(self, x, context, lengths=None):
             return self.attend(x, context, lengths, weights_of=lambda s: s.softmax(dim=-1).detach())
 
-    class output_detached(_Open):
+    class nothing_trained(_Open):
         """In your forward, no parameter gets a gradient, so nothing can be trained.
 
         The output is right. Is there a `detach`, a `.data` or a `no_grad` around your steps, or do
@@ -724,7 +724,7 @@ class CrossAttention:
         def forward(self, x, context, lengths=None):
             return super().forward(x, context, lengths).detach()
 
-    class gathered_values_detached(_Open):
+    class only_the_last_layer_trained(_Open):
         """In your forward, only Wo gets a gradient: Wq and Wkv are never trained.
 
         The output is right. What happens to the gathered values before they reach Wo? Or does your
