@@ -13,6 +13,8 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
+import numpy as np
+
 from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
@@ -47,7 +49,7 @@ class OnePiece:
             return _also(finding, fitting)
         if fitting:
             return self._named(finding, fitting)
-        return self._exchanged(finding) or self._followed(finding)
+        return self._exchanged(finding) or self._without_weights(finding) or self._followed(finding)
 
     def faulty_steps(self) -> tuple[str, ...]:
         """Return the steps of which one done wrong makes the reference's class this very layer.
@@ -91,6 +93,35 @@ class OnePiece:
         """Say which results of a step have changed places, when that explains every draw."""
         name, order = self._exchanging
         return _places_words(finding, self.reference.form(name).names, order) if name else None
+
+    def _without_weights(self, finding: Finding) -> Finding | None:
+        """Say which weights of the layer its result does not depend on, if there are such.
+
+        Then no array in it stands for what the reference makes with them, however alike the sizes.
+        """
+        request = self.requests[0]
+        reply, form = self.respondent.ask(request), self._form_of(request)
+        weights = {name: each for name, each in request.attributes.items() if np.ndim(each) > 1}
+        if not isinstance(reply, Returned) or not _is_finite(reply.value):
+            return None
+        changed = {
+            name: replace(request, attributes={**request.attributes, name: 2 * each})
+            for name, each in weights.items()
+        }
+        unused = [
+            f"`self.{name}`"
+            for name, each in changed.items()
+            if same(reply, self.respondent.ask(each), form)
+        ]
+        if not unused:
+            return None
+        verb = "does" if len(unused) == 1 else "do"
+        return replace(
+            finding,
+            fact=f"The result of your layer does not change when {_listed(unused)} {verb}.",
+            look="Which line computes with that?",
+            details=_details(finding),
+        )
 
     @cached_property
     def _exchanging(self) -> tuple[str, tuple[int, ...]]:
@@ -148,6 +179,10 @@ class OnePiece:
         """Say whether the student has written a step as a function of its own."""
         reply = self.respondent.ask(Request(stage.step, stage.given))
         return isinstance(reply, Returned)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
 
 
 def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
@@ -240,10 +275,8 @@ def _also(finding: Finding, fitting: dict[str, str]) -> Finding:
     if named is None or not others:
         return finding
     listed = _listed([f"`{step}`" for step in others])
-    return replace(
-        finding,
-        look=f"{finding.look} A mistake in {listed} would give the same result.".strip(),
-    )
+    look = f"{finding.look} A mistake in the work of {listed} would give the same result."
+    return replace(finding, look=look.strip())
 
 
 def _listed(words: Sequence[str]) -> str:
