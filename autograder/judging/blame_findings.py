@@ -18,23 +18,27 @@ PASSING = "Each step that your layer calls passes its own check."
 
 @dataclass(frozen=True)
 class WrongStep:
-    """A step that does not pass its own check: its name, its number (from 1), what that says."""
+    """A step that does not pass its own check: its name, its number (from 1), what that says.
+
+    `use` is what the step that waits for it does with it.
+    """
 
     name: str
     number: int
     seen: Finding
+    use: str = "calls"
 
 
 def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
-    """Return a finding on code that calls a step which is wrong: it waits for that step.
+    """Return a finding on code that calls or extends a step which is wrong: it waits for it.
 
     Whether the code itself is right cannot be known before, since what it gets is not.
     """
     unwritten = wrong.seen.outcome is Outcome.NOT_WRITTEN
     state = UNWRITTEN if unwritten else "does not pass its own check"
-    fact = f"`{caller}` calls your `{wrong.name}`, which {state}. "
+    fact = f"`{caller}` {wrong.use} your `{wrong.name}`, which {state}. "
     fact += f"So this step waits for step {wrong.number}."
-    own = "" if unwritten else f" {wrong.seen.fact} {wrong.seen.look}"
+    own = "" if unwritten else f" {PLACE.sub('', wrong.seen.fact)} {wrong.seen.look}"
     told = reworded(finding, fact, f"Look there first.{own}".strip())
     misconception = wrong.seen.misconception
     return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -102,6 +102,9 @@ class LayerBlame:
             finding = self._of_class(finding, asked)
         if wrong:
             return waiting(finding, wrong, method)
+        parent = self._wrong_parent(example)
+        if parent:
+            return waiting(finding, parent, example.request.target)
         if finding.outcome not in _TOLD:
             return finding
         step = _step_of(example, finding.misconception)
@@ -192,7 +195,7 @@ class LayerBlame:
         reply = self._asked(example, self._recorder({number: stand_in}))
         return judge(example.expectation, example.request, reply, ()) is None
 
-    def _wrong_step(self, reached: set[str], before: str) -> WrongStep | None:
+    def _wrong_step(self, reached: Collection[str], before: str) -> WrongStep | None:
         """Return the first step `before` another that was called and fails its own check."""
         for number, name in enumerate(dict.fromkeys(each.step for each in self.examples), start=1):
             if name == before:
@@ -202,6 +205,15 @@ class LayerBlame:
             if name in reached and (finding := self._known[name]):
                 return WrongStep(name, number, finding)
         return None
+
+    def _wrong_parent(self, example: Example) -> WrongStep | None:
+        """Return the first step that a class inherits its `__init__` from and that is wrong."""
+        made = self.namespace.get(example.request.target)
+        if not isinstance(made, type) or "__init__" in vars(made):
+            return None
+        bases = {base.__name__ for base in made.__mro__[1:]}
+        wrong = self._wrong_step(bases, before=example.step)
+        return wrong and replace(wrong, use="builds on")
 
     def _own_finding(self, name: str) -> Finding | None:
         answers: list[AskedExample] = []

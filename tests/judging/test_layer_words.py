@@ -407,6 +407,16 @@ def test_a_size_that_is_taken_and_not_kept_is_told() -> None:
     assert sentence in words(VIT, (kept, "        num_heads = num_heads\n"))
 
 
+def test_a_class_waits_for_the_one_that_it_is_built_on() -> None:
+    kept = "self.num_heads = num_heads\n", "self.num_heads = hidden_size // num_heads\n"
+    finding = judged(HEADS, "CausalMultiHeadAttention", kept).finding
+    assert finding and finding.outcome is Outcome.WAITS
+    assert finding.fact == (
+        "`CausalMultiHeadAttention` builds on your `MultiHeadAttention`, which does not pass its "
+        "own check. So this step waits for step 9."
+    )
+
+
 def test_a_size_that_is_kept_wrong_is_told_and_no_step_is_blamed() -> None:
     kept = "self.num_heads = num_heads\n"
     split = "split_heads(self.Wqkv(x), self.num_heads)\n        attention_scores = compute"
