@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.checks.right_step import led_to_the_first
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import Verdict
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 from autograder.submission.reading import Submission
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
@@ -61,3 +62,22 @@ def test_a_right_step_is_not_charged_for_a_setting_that_the_class_makes() -> Non
     told = said(verdict)
     assert "FloatingPointError" in told and "`np.seterr`" in told
     assert "Yet yours is right as well when it gets, outside of your layer" in told
+
+
+def test_a_class_that_inherits_what_is_wrong_leads_to_the_class_that_it_is_built_on() -> None:
+    def failing(name: str, fact: str) -> StepVerdict:
+        finding = Finding(Outcome.WRONG_VALUES, fact, look="Why?")
+        check = CheckVerdict.of("check", "title", finding)
+        return StepVerdict(name, name, Outcome.WRONG_VALUES, 0, 1, (check,))
+
+    layers = ("Layer", "CausalLayer")
+    steps = (
+        failing("step", "`Layer(8)` has no bias."),
+        failing("Layer", "`Layer(8)` has no bias."),
+        failing("CausalLayer", "`CausalLayer(8)` has no bias."),
+    )
+    before, first, second = led_to_the_first(steps, layers)
+    assert (before, first) == steps[:2]
+    assert second.finding and second.finding.look.startswith("Your `Layer` shows the same.")
+    others = (*steps[:2], failing("CausalLayer", "It is 2, but 3 is expected."))
+    assert led_to_the_first(others, layers) == others
