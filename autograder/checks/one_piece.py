@@ -20,7 +20,7 @@ from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
-from autograder.judging.diagnosis import place_inside, same, worded
+from autograder.judging.diagnosis import place_in, place_inside, same, worded
 from autograder.model.request import Request, Respondent, Returned, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 
@@ -105,7 +105,7 @@ class OnePiece:
         if not isinstance(reply, Returned) or not _is_finite(reply.value):
             return None
         changed = {
-            name: replace(request, attributes={**request.attributes, name: 2 * each})
+            name: replace(request, attributes={**request.attributes, name: _shuffled(each)})
             for name, each in weights.items()
         }
         unused = [
@@ -116,8 +116,10 @@ class OnePiece:
         if not unused:
             return None
         verb = "does" if len(unused) == 1 else "do"
+        seen = self._followed(finding) if len(unused) < len(weights) else finding
         return replace(
             finding,
+            right=seen.right,
             fact=f"The result of your layer does not change when {_listed(unused)} {verb}.",
             look="Which line computes with that?",
             details=_details(finding),
@@ -148,9 +150,17 @@ class OnePiece:
     def _named(self, finding: Finding, fitting: dict[str, str]) -> Finding:
         name = next(iter(fitting))
         known = next(each for each in self.reference.misconceptions if each.name == name)
-        inside = [place_inside(known.step)] * (known.step in self.reference.functions)
-        named = worded(finding, name, " ".join([*inside, known.words]))
+        named = worded(finding, name, f"{self._place(known.step)} {known.words}".strip())
         return _also(replace(named, details=_details(finding)), fitting)
+
+    def _place(self, step: str) -> str:
+        """Say where a mistake in a step is; a step that is written may be what the layer calls."""
+        if step not in self.reference.functions:
+            return ""
+        request = self.requests[0]
+        stages = [each for each in stages_of(self.reference, request) if each.step == step]
+        written = any(map(self._is_written, stages))
+        return place_in(step, request.method or "__init__") if written else place_inside(step)
 
     def _followed(self, finding: Finding) -> Finding:
         if not isinstance(self.respondent, Traceable):
@@ -179,6 +189,10 @@ class OnePiece:
         """Say whether the student has written a step as a function of its own."""
         reply = self.respondent.ask(Request(stage.step, stage.given))
         return isinstance(reply, Returned)
+
+
+def _shuffled(weight: np.ndarray) -> np.ndarray:
+    return np.random.default_rng(0).permutation(weight.ravel()).reshape(weight.shape)
 
 
 def _is_finite(value: object) -> bool:

@@ -123,6 +123,7 @@ class SubmissionJudge:
             (own,) = (step for step in steps if step.name == layer.name)
             inside = self._inside(own, respondent)
             told = tuple(self._diagnosed(s, inside) if s is own else s for s in steps)
+            told = without_blame(told, self._runner.reference.layers)
             faulty = self._faulty(own, inside, respondent) if layer_earns_steps else ()
             return self._layer.credited(told, faulty), ()
         except (KitError, MemoryError):

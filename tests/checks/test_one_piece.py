@@ -306,7 +306,7 @@ def test_a_step_that_is_written_is_not_asked_for() -> None:
     text = (ROOT / "solutions" / NUMPY / "solution.py").read_text(encoding="utf-8")
     old = "project_output(attention_output, self.output_weights)"
     assert old in text
-    wrong = text.replace(old, old.replace("self.output", "self.value"))
+    wrong = text.replace(old, old.replace("self.output_weights", "self.output_weights + 0.1"))
     submission = Submission("written", NUMPY, (wrong,), Path("layer.py"))
     (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
     assert "Your function `project_output` is right by itself" in told(verdict)

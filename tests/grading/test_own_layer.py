@@ -109,6 +109,11 @@ SLIPS = {
             "        with torch.autocast('cpu', dtype=torch.bfloat16):\n            scores =",
         ),
     ),
+    "layer_empties_a_bias": Slip(
+        LAYER,
+        "your `project_output` is right by itself",
+        forward("self.Wo.bias is not None and self.Wo.bias.data.zero_()"),
+    ),
     "layer_changes_queries": Slip(LAYER, "modified inplace", forward("queries *= 1.0")),
     "layer_changes_weights": Slip(LAYER, "inplace operation", forward("weights *= 1.0")),
     "layer_in_single_precision": Slip(LAYER, "", forward("values = values.float()")),

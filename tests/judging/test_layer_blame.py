@@ -197,12 +197,12 @@ def test_a_mistake_that_the_layer_itself_makes_keeps_its_words() -> None:
 @pytest.mark.parametrize(
     "name", [TORCH, *(pytest.param(each, marks=pytest.mark.slow) for each in (NUMPY, HEADS, VIT))]
 )
-def test_who_is_blamed_changes_no_outcome(name: str) -> None:
+def test_who_is_blamed_changes_nothing_of_what_passes(name: str) -> None:
     layer = exercise_of(name)[0].steps[-1].name
     for change in ((old, new) for of, old, new in (*STEPS, *CALLS) if of == name):
         blamed, plain = (judged(name, layer, change, blaming=each) for each in (True, False))
-        assert [check.outcome for check in blamed.checks] == [
-            check.outcome for check in plain.checks
+        assert [check.passes for check in blamed.checks] == [
+            check.passes for check in plain.checks
         ], change
 
 
