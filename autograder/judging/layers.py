@@ -204,7 +204,7 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
     """Return what keeps a layer from learning: it is frozen, or its weights are all alike."""
     right = f"The size of `{name}` is right."
     if not layer.trainable:
-        fact = f"`{name}` is frozen: its parameters get no gradients, so it never learns."
+        fact = f"`{name}` is frozen, if only in part: not all of its parameters get gradients."
         look = "A new `nn.Linear` can be trained. Which line switches that off?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     weight = layer.weight
