@@ -63,6 +63,15 @@ def faulty_steps(
 
 
 @dataclass(frozen=True)
+class Spoiler:
+    """A step that makes a layer wrong: what is wrong with its answers, asked alone, and `how`."""
+
+    step: str
+    fault: Finding
+    how: str = ""
+
+
+@dataclass(frozen=True)
 class LayerCalls:
     """Asks steps alone what the reference's layer passes to them when it answers `requests`."""
 
@@ -74,41 +83,42 @@ class LayerCalls:
         """Say whether the layer calls a step, also where another step does."""
         return any(call.target == step for call in self._calls)
 
-    def show_a_fault(self, step: str) -> bool:
-        """Say whether an answer of a step is wrong.
+    def fault(self, step: str) -> Finding | None:
+        """Return what is wrong with the answers of a step, None if nothing is.
 
         All steps are asked what they are asked in the layer, in that order, so that what one
         leaves behind for another is there.
         """
-        return self._is_wrong(step, self._calls)
+        return self._fault(step, self._calls)
 
-    def show_a_fault_in_memory(self, step: str) -> bool:
-        """Say whether a step is wrong once what it gets lies in another order in memory."""
+    def fault_in_other_orders(self, step: str) -> Finding | None:
+        """Return what is wrong with a step once what it gets lies in another order in memory."""
         own = (call for call in self._calls if call.target == step)
-        return self._is_wrong(step, [other for call in own for other in in_other_orders(call)])
+        return self._fault(step, [other for call in own for other in in_other_orders(call)])
 
     @cached_property
     def _calls(self) -> list[Request]:
         return [call for request in self.requests for call in calls_in(self.reference, request)]
 
-    def _is_wrong(self, step: str, calls: Sequence[Request]) -> bool:
+    def _fault(self, step: str, calls: Sequence[Request]) -> Finding | None:
         if isinstance(self.respondent, ContinuingRespondent):
             self.respondent.begin_afresh()
         for call in map(self._with_backward, calls):
             reply = self.respondent.ask(call)
-            if call.target == step and self._differs(call, reply):
-                return True
-        return False
+            finding = self._judged(call, reply) if call.target == step else None
+            if finding:
+                return finding
+        return None
 
-    def _differs(self, request: Request, reply: Reply) -> bool:
+    def _judged(self, request: Request, reply: Reply) -> Finding | None:
         conversation = Conversation(self.respondent, given=[reply])
         student = Student(request.target, self.reference, conversation, lambda: False)
         try:
             student.ask(request).agrees()
             conversation.settle()
-        except CheckFailed:
-            return True
-        return False
+        except CheckFailed as failed:
+            return failed.finding
+        return None
 
     def _with_backward(self, request: Request) -> Request:
         right = self.reference.expected(request.alone)
@@ -133,15 +143,15 @@ def changes_in_place(layer: StepVerdict) -> bool:
 
 
 def charged(
-    exercise: Exercise, steps: Sequence[StepVerdict], faulty: str, alone: StepVerdict
+    exercise: Exercise, steps: Sequence[StepVerdict], spoiler: Spoiler, alone: StepVerdict
 ) -> tuple[StepVerdict, ...]:
-    """Return the verdicts, with that on the `faulty` step turned into what `alone` shows.
+    """Return the verdicts, with that on the step that spoils a layer.
 
-    alone: the verdict on the class with the student's own steps.
+    alone: the verdict on the layer with the student's own steps.
     """
     return tuple(
-        StepVerdict.of(exercise.step(step.name), (*step.checks, _in_the_layer(step.name, alone)))
-        if step.name == faulty
+        StepVerdict.of(exercise.step(step.name), (*step.checks, _in_the_layer(spoiler, alone)))
+        if step.name == spoiler.step
         else step
         for step in steps
     )
@@ -170,16 +180,18 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
     return replace(layer, checks=tuple(checks))
 
 
-def _in_the_layer(name: str, alone: StepVerdict) -> CheckVerdict:
-    seen = alone.finding
-    assert seen
+def _in_the_layer(spoiler: Spoiler, alone: StepVerdict) -> CheckVerdict:
+    shown, fault = alone.finding, spoiler.fault
+    assert shown
+    # Of an answer that is wrong under several conditions, the answer itself.
+    seen = fault.details[0] if fault.details else f"{fault.fact} {fault.look}".strip()
     finding = Finding(
-        alone.outcome,
-        f"In your `{alone.name}`, together with your other steps, `{name}` does not work. With "
-        f"another one in its place, `{alone.name}` is right.",
-        right="Alone, it gives what is expected.",
-        look=f"What the layer shows: {seen.fact} {seen.look}".strip(),
-        details=seen.details,
+        fault.outcome,
+        f"With what a right `{alone.name}` passes to `{spoiler.step}`{spoiler.how}, it does not "
+        "give what is expected.",
+        right="With the inputs of its own checks, it gives what is expected.",
+        look=seen,
+        details=(f"What your `{alone.name}` shows: {shown.fact} {shown.look}".strip(),),
     )
     return CheckVerdict.of(CHECK, TITLE, finding)
 

@@ -18,6 +18,7 @@ from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import (
     LayerCalls,
     Passes,
+    Spoiler,
     around,
     changes_in_place,
     charged,
@@ -227,7 +228,7 @@ class StepJudge:
             # What spoils several steps that are right alone, such as autocast, is around them.
             single = faulty[0] if faulty and len(faulty) == 1 else ""
             calls = self._calls_in(name)
-            spoiler = self._spoiler(single, steps[: len(before)], calls, passes) if single else ""
+            spoiler = self._spoiler(single, steps[: len(before)], calls, passes) if single else None
             if spoiler:
                 steps = charged(exercise, steps, spoiler, alone())
             elif fine:
@@ -244,21 +245,22 @@ class StepJudge:
 
     def _spoiler(
         self, suspect: str, before: Sequence[StepVerdict], calls: LayerCalls, passes: Passes
-    ) -> str:
-        """Return the step that is wrong when it gets what the layer passes to it, "" if none is.
+    ) -> Spoiler | None:
+        """Return the step that is wrong when it gets what the layer passes to it, None if none is.
 
         With the reference in the place of the `suspect`, the layer is right. A step after it of
         which that is true, too, may rely on how the suspect's result lies in memory.
         """
-        if calls.show_a_fault(suspect):
-            return suspect
+        if fault := calls.fault(suspect):
+            return Spoiler(suspect, fault)
         wrong = tuple(step.name for step in before if not step.passes or step.leaning)
         names = [step.name for step in before]
         later = (name for name in names[names.index(suspect) + 1 :] if name not in wrong)
         for name in later:
-            if passes((*wrong, name)) and calls.show_a_fault_in_memory(name):
-                return name
-        return ""
+            fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
+            if fault:
+                return Spoiler(name, fault, ", in another order in memory")
+        return None
 
     def _was_asked(self, name: str) -> bool:
         """Say whether a step was judged with the student's own earlier steps, if only at first."""
