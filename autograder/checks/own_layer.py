@@ -29,7 +29,7 @@ Passes = Callable[[tuple[str, ...]], bool | None]
 
 _IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
 CHECK = "in_the_layer"
-TITLE = "it works in your layer, with your other steps"
+TITLE = "it works where your own code calls it"
 
 
 def faulty_steps(

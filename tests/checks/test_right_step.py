@@ -83,12 +83,14 @@ def test_a_class_that_inherits_what_is_wrong_leads_to_the_class_that_it_is_built
     assert led_to_the_first(others, layers) == others
 
 
-def test_a_step_that_is_wrong_only_with_what_the_layer_passes_is_told_what_it_gives_there() -> None:
+def test_a_step_that_is_wrong_only_with_what_its_caller_passes_is_told_what_it_gives_there() -> (
+    None
+):
     old = "    return exponentials / exponentials.sum(axis=-1, keepdims=True)\n"
-    cut = f"    exponentials = np.where(exponentials < 1e-3, 0, exponentials)\n{old}"
-    verdict = graded((old, cut))
+    # Only the steps after it are asked with hidden tokens.
+    verdict = graded((old, f"    exponentials += 0.01 * (scores == -1e9)\n{old}"))
     assert [step.name for step in verdict.steps if step.finding] == ["softmax"]
     told = next(step.finding for step in verdict.steps if step.finding)
     assert told.right == "With the inputs of its own checks, it gives what is expected."
-    assert told.fact.startswith("With what a right `SingleHeadAttention` passes to `softmax`")
+    assert told.fact.startswith("With what a right `compute_attention_weights` passes to `softmax`")
     assert "numbers are not as expected" in told.look
