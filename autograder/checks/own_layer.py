@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
@@ -27,6 +28,7 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 # could not be seen, because the code got stuck.
 Passes = Callable[[tuple[str, ...]], bool | None]
 
+T = TypeVar("T")
 _IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
 CHECK = "in_the_layer"
 TITLE = "it works where your own code calls it"
@@ -64,11 +66,11 @@ def faulty_steps(
 
 @dataclass(frozen=True)
 class Spoiler:
-    """A step that makes a layer wrong: what is wrong with its answers, asked alone, and `how`."""
+    """A step that makes a layer wrong: what is wrong with its answers, and `when`."""
 
     step: str
     fault: Finding
-    how: str = ""
+    when: str
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,21 @@ class LayerCalls:
         return [call for request in self.requests for call in calls_in(self.reference, request)]
 
     def _fault(self, step: str, calls: Sequence[Request]) -> Finding | None:
+        def first() -> Finding | None:
+            for call in map(self._with_backward, calls):
+                reply = self.respondent.ask(call)
+                finding = self._judged(call, reply) if call.target == step else None
+                if finding:
+                    return finding
+            return None
+
+        return self.in_a_fresh_process(first)
+
+    def in_a_fresh_process(self, asking: Callable[[], T]) -> T:
+        """Return what comes of questions that nothing which was asked before can change."""
         if isinstance(self.respondent, ContinuingRespondent):
             self.respondent.begin_afresh()
-        for call in map(self._with_backward, calls):
-            reply = self.respondent.ask(call)
-            finding = self._judged(call, reply) if call.target == step else None
-            if finding:
-                return finding
-        return None
+        return asking()
 
     def _judged(self, request: Request, reply: Reply) -> Finding | None:
         conversation = Conversation(self.respondent, given=[reply])
@@ -187,8 +196,7 @@ def _in_the_layer(spoiler: Spoiler, alone: StepVerdict) -> CheckVerdict:
     seen = fault.details[0] if fault.details else f"{fault.fact} {fault.look}".strip()
     finding = Finding(
         fault.outcome,
-        f"With what a right `{alone.name}` passes to `{spoiler.step}`{spoiler.how}, it does not "
-        "give what is expected.",
+        f"With {spoiler.when}, `{spoiler.step}` does not give what is expected.",
         right="With the inputs of its own checks, it gives what is expected.",
         look=seen,
         details=(f"What your `{alone.name}` shows: {shown.fact} {shown.look}".strip(),),

@@ -31,7 +31,7 @@ from autograder.judging.expectation import judge
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import ContinuingRespondent, ReadableRespondent, Respondent
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
@@ -49,6 +49,8 @@ class StepJudge:
     respondent: Respondent
     # What is asked once all steps are judged.
     asked_last: Callable[[], object] = lambda: None
+    # Runs the student's own steps one after the other, without the class.
+    chained: Callable[[], ChainVerdict] = lambda: ChainVerdict(Outcome.PASSED, asked=False)
     # The verdicts on the steps with the student's own earlier steps.
     _alone: dict[str, StepVerdict] = field(default_factory=dict)
     # The checks of those, as far as they have begun.
@@ -228,7 +230,7 @@ class StepJudge:
             # What spoils several steps that are right alone, such as autocast, is around them.
             single = faulty[0] if faulty and len(faulty) == 1 else ""
             calls = self._calls_in(name)
-            spoiler = self._spoiler(single, steps[: len(before)], calls, passes) if single else None
+            spoiler = single and self._spoiler(name, single, steps[: len(before)], calls, passes)
             if spoiler:
                 steps = charged(exercise, steps, spoiler, alone())
             elif fine:
@@ -244,23 +246,34 @@ class StepJudge:
         return LayerCalls(self.runner.reference, self.respondent, asked)
 
     def _spoiler(
-        self, suspect: str, before: Sequence[StepVerdict], calls: LayerCalls, passes: Passes
+        self,
+        layer: str,
+        suspect: str,
+        before: Sequence[StepVerdict],
+        calls: LayerCalls,
+        passes: Passes,
     ) -> Spoiler | None:
         """Return the step that is wrong when it gets what the layer passes to it, None if none is.
 
         With the reference in the place of the `suspect`, the layer is right. A step after it of
-        which that is true, too, may rely on how the suspect's result lies in memory.
+        which that is true, too, may rely on how the suspect's result lies in memory. Two steps may
+        also be right by themselves, and not fit each other.
         """
+        given = f"what a right `{layer}` passes to it"
         if fault := calls.fault(suspect):
-            return Spoiler(suspect, fault)
+            return Spoiler(suspect, fault, given)
         wrong = tuple(step.name for step in before if not step.passes or step.leaning)
         names = [step.name for step in before]
         later = (name for name in names[names.index(suspect) + 1 :] if name not in wrong)
         for name in later:
             fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
             if fault:
-                return Spoiler(name, fault, ", in another order in memory")
-        return None
+                return Spoiler(name, fault, f"{given}, in another order in memory")
+        chain = calls.in_a_fresh_process(self.chained)
+        if chain.finding is None or chain.outcome is Outcome.INFRASTRUCTURE:
+            return None
+        at = chain.breaks_at if chain.breaks_at in names and chain.breaks_at not in wrong else ""
+        return Spoiler(at or suspect, chain.finding, "what your other steps give")
 
     def _was_asked(self, name: str) -> bool:
         """Say whether a step was judged with the student's own earlier steps, if only at first."""

@@ -65,7 +65,7 @@ class SubmissionJudge:
         begun = time.monotonic()
         self._runner.draw_from(seeds)
         chain = cache(partial(self._chain, respondent))
-        judge = StepJudge(self._runner, respondent, chain)
+        judge = StepJudge(self._runner, respondent, chain, partial(self._chain, respondent))
         if together:
             judge.ask_functions()
         judged: list[StepVerdict] = []

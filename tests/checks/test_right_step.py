@@ -92,5 +92,25 @@ def test_a_step_that_is_wrong_only_with_what_its_caller_passes_is_told_what_it_g
     assert [step.name for step in verdict.steps if step.finding] == ["softmax"]
     told = next(step.finding for step in verdict.steps if step.finding)
     assert told.right == "With the inputs of its own checks, it gives what is expected."
-    assert told.fact.startswith("With what a right `compute_attention_weights` passes to `softmax`")
+    assert told.fact.startswith(
+        "With what a right `compute_attention_weights` passes to it, `softmax`"
+    )
     assert "numbers are not as expected" in told.look
+
+
+def test_of_two_right_steps_that_do_not_fit_each_other_one_is_charged_and_not_the_class() -> None:
+    mask = "    return np.tril(np.ones((sequence_length, sequence_length)))\n"
+    apply = "    return np.where(causal_mask == 1, scaled_scores, -1e9)\n"
+    verdict = graded(
+        (mask, f"{mask[:-1]} == 1\n"),
+        (
+            apply,
+            "    hidden = np.ones_like(causal_mask) - causal_mask\n"
+            "    return scaled_scores - 1e9 * hidden\n",
+        ),
+    )
+    assert [step.name for step in verdict.steps if step.finding] == ["apply_mask"]
+    told = next(step.finding for step in verdict.steps if step.finding)
+    assert (
+        told.fact == "With what your other steps give, `apply_mask` does not give what is expected."
+    )
