@@ -131,7 +131,7 @@ class scores_detached:
     """In your forward, queries and keys get no gradient, so what makes them is never trained.
 
     The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from
-    {score_layers} to the weights, or does your forward compute with a copy?
+    {score_layers} to the weights? Or does your forward compute with a copy?
     """
 
     def forward(self, x):

@@ -708,7 +708,7 @@ class CrossAttention:
         """In your forward, queries and keys get no gradient, so what makes them is never trained.
 
         The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from Wq and
-        Wkv to the weights, or does your forward compute with a copy?
+        Wkv to the weights? Or does your forward compute with a copy?
         """
 
         def forward(self, x, context, lengths=None):

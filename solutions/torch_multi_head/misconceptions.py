@@ -508,7 +508,7 @@ class CausalMultiHeadAttention:
 
     @_causal
     def masked_scores_detached(scores, visible):
-        """With causal=True, queries and keys get no gradient, so what makes them is never trained.
+        """With causal=True, your queries and keys get no gradient: what makes them is never trained.
 
         The output is right. Is there a `detach` or a `.data` in the line that masks, or a `no_grad`
         around it?

@@ -362,7 +362,7 @@ class MultiHeadSelfAttention:
         """In your forward, v_linear gets no gradient, so it is never trained.
 
         The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from v_linear
-        to the weighted sum, or does your forward compute with a copy of the layer?
+        to the weighted sum? Or does your forward compute with a copy of the layer?
         """
 
         def forward(self, x):
