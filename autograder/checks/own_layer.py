@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
@@ -28,7 +27,6 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 # could not be seen, because the code got stuck.
 Passes = Callable[[tuple[str, ...]], bool | None]
 
-T = TypeVar("T")
 _IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
 CHECK = "in_the_layer"
 TITLE = "it works where your own code calls it"
@@ -103,21 +101,18 @@ class LayerCalls:
         return [call for request in self.requests for call in calls_in(self.reference, request)]
 
     def _fault(self, step: str, calls: Sequence[Request]) -> Finding | None:
-        def first() -> Finding | None:
-            for call in map(self._with_backward, calls):
-                reply = self.respondent.ask(call)
-                finding = self._judged(call, reply) if call.target == step else None
-                if finding:
-                    return finding
-            return None
+        self.begin_afresh()
+        for call in map(self._with_backward, calls):
+            reply = self.respondent.ask(call)
+            finding = self._judged(call, reply) if call.target == step else None
+            if finding:
+                return finding
+        return None
 
-        return self.in_a_fresh_process(first)
-
-    def in_a_fresh_process(self, asking: Callable[[], T]) -> T:
-        """Return what comes of questions that nothing which was asked before can change."""
+    def begin_afresh(self) -> None:
+        """Have what is asked next answered where nothing was asked before."""
         if isinstance(self.respondent, ContinuingRespondent):
             self.respondent.begin_afresh()
-        return asking()
 
     def _judged(self, request: Request, reply: Reply) -> Finding | None:
         conversation = Conversation(self.respondent, given=[reply])

@@ -269,7 +269,8 @@ class StepJudge:
             fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
             if fault:
                 return Spoiler(name, fault, f"{given}, in another order in memory")
-        chain = calls.in_a_fresh_process(self.chained)
+        calls.begin_afresh()
+        chain = self.chained()
         if chain.finding is None or chain.outcome is Outcome.INFRASTRUCTURE:
             return None
         at = chain.breaks_at if chain.breaks_at in names and chain.breaks_at not in wrong else ""
