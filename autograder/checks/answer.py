@@ -25,7 +25,7 @@ from autograder.judging.expectation import (
     judge,
     with_attributes,
 )
-from autograder.judging.layers import LinearLayers
+from autograder.judging.layers import LinearLayers, with_shared_layers
 from autograder.judging.other_questions import (
     MOST_ENTRIES,
     gradient_words,
@@ -129,6 +129,10 @@ class Answer:
         if not finding:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
+        if isinstance(expectation, LinearLayers):
+            finding = with_shared_layers(
+                finding, self.request, reply, lambda asked: self._asked(asked)._reply
+            )
         unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
         if self.student.naming() and unnamed and isinstance(expectation, Agrees):
             finding = self._beside(finding, expectation)

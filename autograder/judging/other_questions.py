@@ -36,6 +36,12 @@ def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:
 
 def gradient_words(finding: Finding, reply: Reply) -> Finding:
     """Return the finding on gradients that are wrong although the output is right."""
+    if (
+        isinstance(reply, Returned)
+        and isinstance(reply.value, tuple)
+        and any(part is None for part in reply.value)
+    ):
+        return finding  # it says what has none
     lost = _lost(reply.value) if isinstance(reply, Returned) else ""
     look = (
         "Is a part of the computation detached, copied by hand, changed in place, or given a hook?"

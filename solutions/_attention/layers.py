@@ -128,32 +128,32 @@ class weights_lowered_in_evaluation:
 
 
 class scores_detached:
-    """Your forward cuts the attention weights off from the gradient.
+    """In your forward, queries and keys get no gradient, so what makes them is never trained.
 
-    The output is right, but queries and keys are never trained. Is there a `detach`, a `.data` or
-    a `no_grad` on the way from {score_layers} to the weights?
+    The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from
+    {score_layers} to the weights? Or does your forward compute with a copy?
     """
 
     def forward(self, x):
         return self.attend(x, weights_of=lambda scores: _softmax(scores).detach())
 
 
-class output_detached:
-    """Your forward computes without recording gradients, so nothing can be trained.
+class nothing_trained:
+    """In your forward, no parameter gets a gradient, so nothing can be trained.
 
-    The output is right, but no gradient flows back from it. Is there a `detach`, a `.data` or a
-    `no_grad` around your steps?
+    The output is right. Is there a `detach`, a `.data` or a `no_grad` around your steps, or do they
+    get copies of the layers?
     """
 
     def forward(self, x):
         return super().forward(x).detach()
 
 
-class gathered_values_detached:
-    """Your forward cuts off the gradient before {Wo}: {untrained} trained.
+class only_the_last_layer_trained:
+    """In your forward, only {Wo} gets a gradient: {untrained} trained.
 
-    The output is right, but only the last layer learns. What happens to the gathered values
-    before they reach {Wo}?
+    The output is right. What happens to the gathered values before they reach {Wo}? Or does your
+    forward compute with a copy of a layer?
     """
 
     def forward(self, x):

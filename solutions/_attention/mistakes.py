@@ -48,8 +48,8 @@ class FusedLayers:
         """
         return right(hidden_size, bias)
 
-    def no_bias_at_all(right, hidden_size, bias=True):
-        """Your layers never have a bias.
+    def bias_missing(right, hidden_size, bias=True):
+        """Your layers have no bias where one is expected.
 
         The bias is on unless bias=False is asked for. What do your layers get for their bias
         argument?

@@ -54,7 +54,7 @@ class softmax:
         exponentials = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
-    def softmax_shifted_by_the_overall_maximum(scores):
+    def softmax_rows_not_shifted_by_their_maximum(scores):
         """Your softmax does not shift each row by its own maximum: rows far below become 0 / 0.
 
         Each row needs its own shift. Which number does your code take off a row of very negative

@@ -705,30 +705,30 @@ class CrossAttention:
             return x + super().forward(x, context, lengths)
 
     class scores_detached(_Open):
-        """Your forward cuts the attention weights off from the gradient.
+        """In your forward, queries and keys get no gradient, so what makes them is never trained.
 
-        The output is right, but queries and keys are never trained. Is there a `detach`, a `.data`
-        or a `no_grad` on the way from Wq and Wkv to the weights?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from Wq and
+        Wkv to the weights? Or does your forward compute with a copy?
         """
 
         def forward(self, x, context, lengths=None):
             return self.attend(x, context, lengths, weights_of=lambda s: s.softmax(dim=-1).detach())
 
-    class output_detached(_Open):
-        """Your forward computes without recording gradients, so nothing can be trained.
+    class nothing_trained(_Open):
+        """In your forward, no parameter gets a gradient, so nothing can be trained.
 
-        The output is right, but no gradient flows back from it. Is there a `detach`, a `.data` or
-        a `no_grad` around your steps?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` around your steps, or do
+        they get copies of the layers?
         """
 
         def forward(self, x, context, lengths=None):
             return super().forward(x, context, lengths).detach()
 
-    class gathered_values_detached(_Open):
-        """Your forward cuts off the gradient before Wo: Wq and Wkv are never trained.
+    class only_the_last_layer_trained(_Open):
+        """In your forward, only Wo gets a gradient: Wq and Wkv are never trained.
 
-        The output is right, but only the last layer learns. What happens to the gathered values
-        before they reach Wo?
+        The output is right. What happens to the gathered values before they reach Wo? Or does your
+        forward compute with a copy of a layer?
         """
 
         def forward(self, x, context, lengths=None):

@@ -97,7 +97,7 @@ class create_projections:
     layers_the_wrong_way_round = fused(FusedLayers.layers_the_wrong_way_round)
     bias_switch_ignored = fused(FusedLayers.bias_switch_ignored)
     bias_off_by_default = fused(FusedLayers.bias_off_by_default)
-    no_bias_at_all = fused(FusedLayers.no_bias_at_all)
+    bias_missing = fused(FusedLayers.bias_missing)
     bias_forgotten_in_the_output_layer = fused(FusedLayers.bias_forgotten_in_the_output_layer)
 
 
@@ -386,8 +386,8 @@ class MultiHeadAttention:
     input_added_to_the_output = layer(layers.input_added_to_the_output)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
     scores_detached = layer(layers.scores_detached)
-    output_detached = layer(layers.output_detached)
-    gathered_values_detached = layer(layers.gathered_values_detached)
+    nothing_trained = layer(layers.nothing_trained)
+    only_the_last_layer_trained = layer(layers.only_the_last_layer_trained)
     input_overwritten = layer(layers.input_overwritten)
     input_returned = layer(layers.input_returned)
 
@@ -508,9 +508,9 @@ class CausalMultiHeadAttention:
 
     @_causal
     def masked_scores_detached(scores, visible):
-        """Your mask cuts the scores off from the gradient.
+        """With causal=True, your queries and keys get no gradient: what makes them is never trained.
 
-        The output is right, but with causal=True queries and keys are never trained. Is there a
-        `detach` or a `.data` in the line that masks?
+        The output is right. Is there a `detach` or a `.data` in the line that masks, or a `no_grad`
+        around it?
         """
         return scores.detach().masked_fill(~visible, -math.inf).softmax(dim=-1)

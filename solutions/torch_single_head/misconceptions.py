@@ -66,7 +66,7 @@ class create_projections:
     layers_the_wrong_way_round = fused(FusedLayers.layers_the_wrong_way_round)
     bias_switch_ignored = fused(FusedLayers.bias_switch_ignored)
     bias_off_by_default = fused(FusedLayers.bias_off_by_default)
-    no_bias_at_all = fused(FusedLayers.no_bias_at_all)
+    bias_missing = fused(FusedLayers.bias_missing)
     bias_forgotten_in_the_output_layer = fused(FusedLayers.bias_forgotten_in_the_output_layer)
 
 
@@ -183,7 +183,7 @@ class SingleHeadAttention:
     input_added_to_the_output = layer(layers.input_added_to_the_output)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
     scores_detached = layer(layers.scores_detached)
-    output_detached = layer(layers.output_detached)
-    gathered_values_detached = layer(layers.gathered_values_detached)
+    nothing_trained = layer(layers.nothing_trained)
+    only_the_last_layer_trained = layer(layers.only_the_last_layer_trained)
     input_overwritten = layer(layers.input_overwritten)
     input_returned = layer(layers.input_returned)

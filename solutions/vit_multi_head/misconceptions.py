@@ -88,7 +88,7 @@ class create_projections:
         narrow = [nn.Linear(hidden_dim, hidden_dim // 4) for _ in range(3)]
         return *narrow, nn.Linear(hidden_dim // 4, hidden_dim)
 
-    def no_bias_at_all(hidden_dim):
+    def bias_missing(hidden_dim):
         """Your layers have no bias.
 
         All four have one here. What do your layers get for their bias argument?
@@ -359,17 +359,17 @@ class MultiHeadSelfAttention:
     scores_detached = layer(layers.scores_detached)
 
     class values_detached(_Layer):
-        """Your forward cuts the values off from the gradient: v_linear is never trained.
+        """In your forward, v_linear gets no gradient, so it is never trained.
 
-        The output is right, but one layer does not learn. Is there a `detach`, a `.data` or a
-        `no_grad` on the way from v_linear to the weighted sum?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from v_linear
+        to the weighted sum? Or does your forward compute with a copy of the layer?
         """
 
         def forward(self, x):
             return self.attend(x, values_of=torch.Tensor.detach)
 
-    gathered_values_detached = layer(layers.gathered_values_detached)
-    output_detached = layer(layers.output_detached)
+    only_the_last_layer_trained = layer(layers.only_the_last_layer_trained)
+    nothing_trained = layer(layers.nothing_trained)
 
     class one_layer_under_three_names(solution.MultiHeadSelfAttention):
         """Your q_linear, k_linear and v_linear are one and the same layer.
