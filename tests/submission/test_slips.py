@@ -360,6 +360,31 @@ IN_TORCH: dict[str, tuple[str, str, Change]] = {
             "        return project_output(merged",
         ),
     ),
+    "a dtype by its name": (
+        "MultiHeadAttention",
+        r"Two tensors of different precision meet.*Line \d+ asks for float32, whatever",
+        (
+            "        return project_output(merge_heads(attention_output)",
+            "        merged = merge_heads(attention_output).to(torch.float32)\n"
+            "        return project_output(merged",
+        ),
+    ),
+    "a layer that casts itself": (
+        "MultiHeadAttention",
+        r"Line \d+ asks for float32, whatever the inputs are",
+        (
+            "        return project_output(merge_heads(attention_output)",
+            "        self.float()\n        return project_output(merge_heads(attention_output)",
+        ),
+    ),
+    "a result that is cast": (
+        "compute_attention_weights",
+        r"is float32, but the inputs are float64.*Line \d+ asks for float32",
+        (
+            "    return scaled_scores.softmax(dim=-1)",
+            "    return scaled_scores.softmax(-1).float()",
+        ),
+    ),
     "refused, with an exception of another kind": (
         "MultiHeadAttention",
         r"which is right\. Line \d+ raises `RuntimeError`, but `AssertionError` or `ValueError`",
