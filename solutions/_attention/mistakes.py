@@ -93,6 +93,22 @@ class Parts:
         queries, keys, _ = right(*arguments)
         return queries, keys, keys
 
+    def keys_not_projected(right, x, *projections):
+        """You take the token vectors themselves as the keys: they are not projected.
+
+        Queries, keys and values are three {parts} of the same tokens. What makes the keys?
+        """
+        queries, _, values = right(x, *projections)
+        return queries, 1 * x, values
+
+    def values_not_projected(right, x, *projections):
+        """You take the token vectors themselves as the values: they are not projected.
+
+        Queries, keys and values are three {parts} of the same tokens. What makes the values?
+        """
+        queries, keys, _ = right(x, *projections)
+        return queries, keys, 1 * x
+
     def keys_and_values_from_the_queries(right, x, *projections):
         """You make the keys and the values from the queries, not from the token vectors.
 

@@ -194,6 +194,8 @@ class project_qkv:
         return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
 
     keys_used_for_values = parts(Parts.keys_used_for_values)
+    keys_not_projected = parts(Parts.keys_not_projected)
+    values_not_projected = parts(Parts.values_not_projected)
     keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
     projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
     queries_and_keys_swapped = parts(Parts.order_of_key_query_value)

@@ -592,6 +592,16 @@ class CrossAttention:
         def forward(self, x, context, lengths=None):
             return self.attend(x, context, lengths, root=self.Wq.out_features)
 
+    class divided_by_the_hidden_size_and_by_two(_Open):
+        """Your forward divides by the hidden size, and then by 2 as well.
+
+        In Python, a power comes before a division: `a ** 1 / 2` is half of a, not its square root.
+        What should the exponent be, and what puts it in one piece?
+        """
+
+        def forward(self, x, context, lengths=None):
+            return self.attend(x, context, lengths, root=2 * self.Wq.out_features)
+
     class divided_by_half_the_hidden_size(_Open):
         """Your forward divides by half the hidden size. In Python, `a ** 1 / 2` is half of a.
 

@@ -134,6 +134,8 @@ class project_qkv:
         """
         return q_linear(x), q_linear(x), q_linear(x)
 
+    keys_not_projected = parts(Parts.keys_not_projected)
+    values_not_projected = parts(Parts.values_not_projected)
     keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
     projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
 

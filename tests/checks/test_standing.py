@@ -318,6 +318,22 @@ TORCH = {
         """,
         "switches between training and evaluation by itself",
     ),
+    "a_score_of_0_is_hidden": (
+        "CausalMultiHeadAttention",
+        """
+        class CausalMultiHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                if not causal:
+                    return super().forward(x)
+                queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)
+                scores = scale_scores(compute_attention_scores(queries, keys), keys.shape[-1])
+                visible = torch.ones(x.shape[1], x.shape[1]).tril()
+                scores = scores.masked_fill(scores * visible == 0, -torch.inf)
+                weights = compute_attention_weights(scores)
+                return project_output(merge_heads(apply_attention(weights, values)), self.Wo)
+        """,
+        "also visible ones of 0",
+    ),
     "a_seed_in_forward": (
         "MultiHeadAttention",
         """
