@@ -142,7 +142,7 @@ class Answer:
             forward = self._asked(replace(self.request, read=(), backward=None))
             if forward._judged_plainly() is None:
                 finding = gradient_words(finding, with_attributes(self.request, self._reply))
-        # There are thousands of pairs, so under conditions, or on large arrays, only those are tried
+        # There are thousands of pairs. Under conditions, or on large arrays, only those are tried
         # that a check before this one has left.
         plain = not conditions_of(self.request) and not expectation.may_be_slow
         if plain or self.student.conversation.suspects:

@@ -132,6 +132,8 @@ def _encoded_array(value: Any, payload: list[bytes]) -> dict[str, Any]:
         name = NAMES.get(array.dtype)
     if name is None:
         return {"kind": "opaque", "type": f"{type_name(value)[:30]} of {array.dtype}"[:80]}
+    if array.dtype.kind == "b":
+        array = array.view(np.uint8) != 0  # of an array that nobody filled, any byte may be true
     payload.append(array.tobytes())
     return {"kind": "array", "dtype": name, "shape": list(array.shape)}
 

@@ -50,6 +50,17 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
             "        raise NotImplementedError\n        queries, keys, values = project_qkv(",
         ),
     ),
+    "an array whose numbers are not all set": (
+        "create_causal_mask",
+        r"Line \d+ makes an array with `empty`: it holds whatever lay in memory",
+        (
+            "    return np.tril(np.ones((sequence_length, sequence_length)))",
+            "    size = sequence_length\n"
+            "    np.full((size, size), 0.3)  # lies in memory then\n"
+            "    mask = np.empty((size, size))\n"
+            "    for i in range(size):\n        mask[i, : i + 1] = 1\n    return mask",
+        ),
+    ),
     "a mask that is applied and dropped": (
         LAYER,
         r"Line \d+ calls `apply_mask` and drops the result\. A step hands its result back\.",
