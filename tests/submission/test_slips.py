@@ -336,6 +336,15 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         r"In `forward`, line \d+ gives `apply_mask` shapes that do not fit\. `create_causal_mask`",
         ("create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[0])"),
     ),
+    "a mask kept from the first call": (
+        LAYER,
+        r"^Called once, your code gives what is expected; called again with other inputs",
+        (
+            "scores = apply_mask(scores, create_causal_mask(x.shape[1]))",
+            "self.mask = getattr(self, 'mask', create_causal_mask(x.shape[1]))\n"
+            "            scores = apply_mask(scores, self.mask)",
+        ),
+    ),
     "a mask made a line above": (
         LAYER,
         r"gives `apply_mask` shapes that do not fit\. `mask` is set in line \d+\.",
