@@ -219,6 +219,24 @@ SingleHeadAttention = Mine
         ),
     },
     NUMPY: {
+        "a mask kept from the first call": Slip(
+            "create_causal_mask",
+            "It is the right result of another call, which had other inputs",
+            """
+kept = {}
+right_mask = create_causal_mask
+def create_causal_mask(sequence_length):
+    return kept.setdefault("mask", right_mask(sequence_length))
+""",
+        ),
+        "a length written as a number": Slip(
+            "create_causal_mask",
+            "does your code hold a size as a number",
+            """
+def create_causal_mask(sequence_length):
+    return np.tril(np.ones((5, 5)))
+""",
+        ),
         "scores cut off before a softmax": Slip(
             "softmax",
             "scores that lie far from 0 count as equal",
@@ -416,6 +434,7 @@ ONLY_GRADED = {
         *("every second weight detached", "copies of the weights"),
     ),
     MULTI: ("two reshapes",),
+    NUMPY: ("a mask kept from the first call", "a length written as a number"),
 }
 AT_HOME = [
     (exercise, case)
