@@ -209,7 +209,7 @@ def _gradient_finding(
     return Finding(
         Outcome.WRONG_VALUES,
         fact,
-        look="A `detach`, `.data`, `no_grad` or a detour through NumPy or Python numbers cuts it.",
+        look="A `detach`, `.data`, `no_grad`, `torch.tensor` or a detour through NumPy cuts it.",
     )
 
 

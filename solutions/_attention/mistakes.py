@@ -274,6 +274,14 @@ class Scores:
         """
         return (queries * keys).sum(axis=-1)
 
+    def only_the_last_product(queries, keys):
+        """Your scores hold only the last product of each sum, that of the last two numbers.
+
+        A dot product adds up all the products. If a loop makes them, what does one round do to
+        what the rounds before it have left?
+        """
+        return queries[..., -1:] @ keys[..., -1:].swapaxes(-2, -1)
+
     def scores_scaled_already(queries, keys):
         """Your scores are already divided by the square root of the {width}.
 
@@ -487,6 +495,14 @@ class Sums:
         your code, and which axis has to be?
         """
         return attention_weights.sum(-2)[..., None] * values
+
+    def only_the_last_value(attention_weights, values):
+        """Your result holds only the last value, times its weight: nothing is added up.
+
+        Each token takes a share of all values. If a loop takes them one by one, what does one
+        round do to what the rounds before it have left?
+        """
+        return attention_weights[..., -1:] @ values[..., -1:, :]
 
     def values_averaged(attention_weights, values):
         """You give every token the plain average of the values: the weights make no difference.

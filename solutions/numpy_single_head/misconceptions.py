@@ -232,6 +232,7 @@ class compute_attention_scores:
     keys_reshaped = Scores.keys_reshaped
     keys_times_queries = Scores.keys_times_queries
     only_the_keys_own_query = Scores.only_the_keys_own_query
+    only_the_last_product = Scores.only_the_last_product
     scores_scaled_already = Scores.scores_scaled_already
     queries_times_queries = Scores.queries_times_queries
 
@@ -468,6 +469,7 @@ class compute_attention_weights:
 class apply_attention:
     weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
     values_weighted_by_their_columns = Sums.values_weighted_by_their_columns
+    only_the_last_value = Sums.only_the_last_value
     values_averaged = Sums.values_averaged
     values_before_weights = Sums.values_before_weights
     weights_returned_as_output = Sums.weights_returned_as_output
