@@ -37,7 +37,7 @@ MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 # of which generator that all code shares a call sets the seed.
 HIDDEN, ADDED, MODE = "hidden parameters", "added parameters", "changed mode"
 OVERWRITTEN = "overwritten result"
-PYTHON_SEED, NUMPY_SEED, TORCH_SEED = "random.seed", "np.random.seed", "torch.manual_seed"
+SEEDS = PYTHON_SEED, NUMPY_SEED, TORCH_SEED = "random.seed", "np.random.seed", "torch.manual_seed"
 OF_ANY_LIBRARY = (OVERWRITTEN, PYTHON_SEED, NUMPY_SEED)
 OF_TORCH = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE, TORCH_SEED)
 OBSERVATIONS = (*OF_ANY_LIBRARY, *OF_TORCH)
