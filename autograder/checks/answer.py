@@ -143,11 +143,13 @@ class Answer:
         if not self._repeats():
             return random_words(finding, self._is_right_in_evaluation(expectation))
         if self._reads_gradients:
-            plain = self._asked(replace(self.request, read=(), backward=None))
-            if plain._judged_plainly() is None:
+            forward = self._asked(replace(self.request, read=(), backward=None))
+            if forward._judged_plainly() is None:
                 finding = gradient_words(finding, with_attributes(self.request, self._reply))
-        # There are thousands of pairs, so they are not tried under conditions, or on large arrays.
-        if not conditions_of(self.request) and not expectation.may_be_slow:
+        # There are thousands of pairs. Under conditions, or on large arrays, only those are tried
+        # that a check before this one has left.
+        plain = not conditions_of(self.request) and not expectation.may_be_slow
+        if plain or self.student.conversation.suspects:
             pairs = self._known(self.request, pairs=True)
             named = judge(expectation, self.request, self._reply, pairs)
             finding = named if named and named.misconception else finding

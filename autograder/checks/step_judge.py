@@ -28,9 +28,15 @@ from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
+from autograder.judging.other_questions import other_call_words
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
-from autograder.model.request import ContinuingRespondent, ReadableRespondent, Respondent
+from autograder.model.request import (
+    ContinuingRespondent,
+    ReadableRespondent,
+    Respondent,
+    Returned,
+)
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
@@ -324,7 +330,8 @@ class StepJudge:
         findings = reconciled(
             [run.finding for run in seen], passed, lambda name: self._shows(name, passed)
         )
-        last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, findings))
+        told_of = (_of_another_call(run, finding, passed) for run, finding in zip(seen, findings))
+        last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, told_of))
         return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, last))
 
     def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
@@ -380,6 +387,18 @@ class StepJudge:
             if known and judge(each.expectation, each.request, known.reply, ()):
                 return True
         return False
+
+
+def _of_another_call(
+    run: RunningCheck, finding: Finding | None, passed: Iterable[PassedQuestion]
+) -> Finding | None:
+    """Return a finding on a result of a wrong shape, which may be the right one of another call."""
+    if finding is None or finding.outcome is not Outcome.WRONG_SHAPE or finding.misconception:
+        return finding
+    ((_, reply),) = run.conversation.judged[-1:]
+    if isinstance(reply, Returned) and any(each.is_answered_by(reply) for each in passed):
+        return other_call_words(finding)
+    return finding
 
 
 def _found(run: RunningCheck) -> bool:

@@ -34,6 +34,13 @@ def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:
     return told_by_cause(finding, fact, look)
 
 
+def other_call_words(finding: Finding) -> Finding:
+    """Return the finding on a result that would be the right one for other inputs of the step."""
+    fact = f"{finding.fact} It is the right result of another call, which had other inputs."
+    look = "Is something kept from that call, or does your code hold a size as a number?"
+    return replace(finding, fact=fact, look=look, cause=True)
+
+
 def gradient_words(finding: Finding, reply: Reply) -> Finding:
     """Return the finding on gradients that are wrong although the output is right."""
     if (

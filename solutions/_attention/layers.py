@@ -39,6 +39,12 @@ class OpenLayer:
         scores = queries @ keys.transpose(-2, -1) / (root or math.sqrt(keys.shape[-1]))
         return self.output(gathered(weights_of(scores) @ values_of(values)))
 
+    def attend_over_the_heads(self, x):
+        """Return what the heads of each token gather from each other: (B, tokens, heads, size)."""
+        queries, keys, values = (part.transpose(1, 2) for part in self.parts(x))
+        scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+        return _softmax(scores) @ values
+
 
 class input_added_to_the_output:
     """Your forward adds its input to the output.
@@ -115,6 +121,30 @@ class one_head_only:
         return super().forward(x)
 
 
+class heads_attend_to_heads:
+    """In your forward, the heads of one token attend to each other, not the tokens to each other.
+
+    A matrix product takes the last two axes. Which axis stands in front of head_dim in your
+    queries and keys, and which one should?
+    """
+
+    def forward(self, x):
+        return self.output(self.attend_over_the_heads(x).transpose(1, 2))
+
+
+class heads_attend_to_heads_and_are_mixed:
+    """In your forward, the heads of one token attend to each other, and merging mixes the tokens.
+
+    A matrix product takes the last two axes. Which axis stands in front of head_dim in your
+    queries and keys, and which one should?
+    """
+
+    def forward(self, x):
+        gathered = self.attend_over_the_heads(x)
+        mixed = gathered.transpose(1, 2).reshape(gathered.shape)
+        return self.output(mixed.transpose(1, 2))
+
+
 class weights_lowered_in_evaluation:
     """Your forward multiplies the attention weights by a constant after eval().
 
@@ -141,8 +171,8 @@ class scores_detached:
 class nothing_trained:
     """In your forward, no parameter gets a gradient, so nothing can be trained.
 
-    The output is right. Is there a `detach`, a `.data` or a `no_grad` around your steps, or do they
-    get copies of the layers?
+    The output is right. Is there a `detach`, a `.data`, a `torch.tensor` or a `no_grad` around your
+    steps, or do they get copies of the layers?
     """
 
     def forward(self, x):

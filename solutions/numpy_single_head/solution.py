@@ -347,7 +347,7 @@ def scale_scores(
 # %% [markdown]
 # ## 6. Masking: the causal mask
 #
-# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. 
+# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom.
 #
 # **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
 #

@@ -134,6 +134,8 @@ class project_qkv:
         """
         return q_linear(x), q_linear(x), q_linear(x)
 
+    keys_not_projected = parts(Parts.keys_not_projected)
+    values_not_projected = parts(Parts.values_not_projected)
     keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
     projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
 
@@ -229,6 +231,7 @@ class compute_scaled_scores:
     scores_not_scaled = _of_scores(Scaling.scores_not_scaled)
     divided_by_the_head_size = _of_scores(Scaling.divided_by_the_width)
     divided_by_the_head_size_and_by_two = _of_scores(Scaling.divided_by_the_width_and_by_two)
+    divided_by_half_the_head_size = _of_scores(Scaling.divided_by_half_the_width)
     divided_by_the_root_rounded_down = _of_scores(Scaling.divided_by_the_root_rounded_down)
 
     def multiplied_by_the_root(queries, keys):
@@ -290,6 +293,9 @@ class compute_attention_weights:
         return flat.softmax(dim=-1).view(B, N, heads, N).permute(0, 2, 1, 3)
 
     softmax_without_the_shift = Softmax.softmax_without_the_shift
+    softmax_of_the_transposed_scores = softmax(Softmax.softmax_of_the_transposed_scores)
+    softmax_of_the_negated_scores = softmax(Softmax.softmax_of_the_negated_scores)
+    negative_scores_raised_to_zero = softmax(Softmax.negative_scores_raised_to_zero)
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -298,6 +304,7 @@ class compute_attention_weights:
 
 class apply_attention:
     weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
+    values_weighted_by_their_columns = Sums.values_weighted_by_their_columns
     values_averaged = Sums.values_averaged
     values_before_weights = Sums.values_before_weights
 
@@ -356,6 +363,8 @@ class project_output:
 
 
 class MultiHeadSelfAttention:
+    heads_attend_to_heads = layer(layers.heads_attend_to_heads)
+    heads_attend_to_heads_and_are_mixed = layer(layers.heads_attend_to_heads_and_are_mixed)
     scores_detached = layer(layers.scores_detached)
 
     class values_detached(_Layer):
