@@ -209,12 +209,13 @@ def watch(task: str | None, folder: Path) -> None:
 
 @click.command(epilog=example("attn play"))
 @click.argument("task", metavar="[EXERCISE]", required=False)
+@click.option("--mistakes", is_flag=True, help="Also tell of mistakes that you did not meet.")
 @IN
-def play(task: str | None, folder: Path) -> None:
+def play(task: str | None, mistakes: bool, folder: Path) -> None:
     """Let a small model speak, or learn in seconds, through your own layer."""
     from autograder.learning.commands import playing
 
-    playing.play(folder, task, out(), _say)
+    playing.play(folder, task, out(), _say, others=mistakes)
 
 
 @click.command(epilog=example("attn finish --save finish.html"))

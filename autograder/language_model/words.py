@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from autograder.language_model.character_model import CONTEXT, LAYERS, read_model
 from autograder.language_model.mistake_costs import MeasuredCosts, MistakeCost
-from autograder.language_model.writing import WINDOWS, TextLoss
+from autograder.language_model.writing import WINDOWS, PlainAverage, TextLoss, measured_loss
 
 SHOWN = 3  # mistakes, where none was met
 BEFORE = (
@@ -15,6 +15,11 @@ BEFORE = (
     "by Shakespeare. It writes one character after the other. Each is drawn from the shares that "
     "the model gives to all characters."
 )
+WITHOUT_LAYER = (
+    "First without it. In its place, every character takes the plain average of all before it, and "
+    "the model writes:"
+)
+WITH_LAYER = "And now with your layer, where each character takes what it needs:"
 MET = "Mistakes that you met on the way, put back into the same model for a moment:"
 OTHERS = "You met no mistake that has a name here. This is what three of them would have cost:"
 
@@ -22,18 +27,25 @@ OTHERS = "You met no mistake that has a name here. This is what three of them wo
 def loss_words(loss: TextLoss) -> str:
     """Return what the loss says."""
     share, guess = 100 * math.exp(-loss.nats), math.log(len(read_model().characters))
+    before = measured_loss(PlainAverage).nats
     return (
         f"On {loss.characters:,} characters that are new to it, its loss is {loss.nats:.2f} nats a "
-        f"character: the one that really follows gets a share of about {share:.0f} %. Who only "
-        f"guesses has a loss of {guess:.2f}."
+        f"character: the one that really follows gets a share of about {share:.0f} %. With plain "
+        f"averages it is {before:.2f}, and who only guesses has {guess:.2f}. The difference is "
+        "what attention is for: a token takes from those that matter to it."
     )
 
 
-def mistake_words(costs: MeasuredCosts | None, met: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Yield paragraphs about the mistakes that were `met`, or else about the dearest, as lines."""
-    if costs is None:
+def mistake_words(
+    costs: MeasuredCosts | None, met: Iterable[str], *, others: bool = False
+) -> Iterator[tuple[str, ...]]:
+    """Yield paragraphs about the mistakes that were `met`, as lines.
+
+    Where none was, about the dearest, if `others` are asked for.
+    """
+    found = costs.of(met) if costs else ()
+    if costs is None or not (found or others):
         return
-    found = costs.of(met)
     measured = (
         f"The losses here are measured on {WINDOWS * CONTEXT:,} characters. There, a right layer "
         f"has a loss of {costs.right:.2f}."

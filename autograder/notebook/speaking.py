@@ -10,37 +10,54 @@ from autograder.judging.layer_error import layer_error_words
 from autograder.judging.time_limit import StillRunning
 from autograder.language_model.character_model import MakeLayer
 from autograder.language_model.mistake_costs import read_costs
-from autograder.language_model.words import BEFORE, loss_words, mistake_words
-from autograder.language_model.writing import PROMPT, measured_loss, written
+from autograder.language_model.words import (
+    BEFORE,
+    WITH_LAYER,
+    WITHOUT_LAYER,
+    loss_words,
+    mistake_words,
+)
+from autograder.language_model.writing import (
+    PROMPT,
+    WITHOUT,
+    PlainAverage,
+    measured_loss,
+    written,
+)
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import say
 
-SECONDS = 20.0  # of processor time; a right layer needs about one
+SECONDS = 40.0  # of processor time; a right layer needs about five
 
 
-def speak(make: MakeLayer) -> None:
+def speak(make: MakeLayer, *, mistakes: bool = False) -> None:
     """Let a small language model write text through a learner's layer, and say how good it is.
 
-    make: the learner's class. This earns no points, so it never raises: where the layer gives
+    make: the learner's class. mistakes: whether to tell what three mistakes would have cost, also
+    if none was met. This earns no points, so it never raises: where the layer gives
     nothing to go on with, a sentence says why.
     """
     try:
         with undisturbed(), limited(SECONDS), np.errstate(all="ignore"):
-            _speak(make)
+            _speak(make, mistakes)
     except StillRunning as error:
         say(f"It cannot speak yet: {running_words(error)}")
     except (Exception, SystemExit) as error:
         say(f"It cannot speak yet: {layer_error_words(error)}")
 
 
-def _speak(make: MakeLayer) -> None:
+def _speak(make: MakeLayer, mistakes: bool) -> None:
     # Whole, and before anything is printed: it may raise, and a page shows each piece by itself.
     loss, text = measured_loss(make), PROMPT + "".join(written(make))
     say(BEFORE)
+    print()
+    say(WITHOUT_LAYER)
+    print(f"\n{PROMPT}{''.join(written(PlainAverage, length=WITHOUT))}\n")
+    say(WITH_LAYER)
     print(f"\n{text}\n")
     say(loss_words(loss))
-    for paragraph in mistake_words(read_costs(Path.cwd()), met_mistakes()):
+    for paragraph in mistake_words(read_costs(Path.cwd()), met_mistakes(), others=mistakes):
         print()
         say(*paragraph)

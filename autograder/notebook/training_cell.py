@@ -76,7 +76,8 @@ def train(
 
 def show_costs() -> None:
     """Say what the mistakes that were met in this kernel would have done to a training."""
-    for number, paragraph in enumerate(mistake_words(read_trainings(Path.cwd()), met_mistakes())):
+    measured, met = read_trainings(Path.cwd()), met_mistakes()
+    for number, paragraph in enumerate(mistake_words(measured, met, others=True)):
         if number:
             print()
         say(*paragraph)

@@ -114,12 +114,15 @@ def copies(result: TrainingResult) -> bool:
 
 
 def mistake_words(
-    measured: MeasuredTrainings | None, met: Iterable[str]
+    measured: MeasuredTrainings | None, met: Iterable[str], *, others: bool = False
 ) -> Iterator[tuple[str, ...]]:
-    """Yield paragraphs about the mistakes that were `met`, or else about others, as lines."""
-    if measured is None:
+    """Yield paragraphs about the mistakes that were `met`, as lines.
+
+    Where none was, about the worst, if `others` are asked for.
+    """
+    found = measured.of(met) if measured else ()
+    if measured is None or not (found or others):
         return
-    found = measured.of(met)
     yield (MET if found else OTHERS,)
     for mistake in found or measured.worst(SHOWN):
         yield (f"“{mistake.words}”", *_lines(measured, mistake))

@@ -797,7 +797,7 @@ class SingleHeadAttention:
 #
 # A small language model has learned plays by Shakespeare, one character after the other. Its weights come with the kit; its attention is missing. Here your layer takes that place, in all four blocks: $(B, S, D) = (1, \text{up to }96, 48)$. Every character that you read went through your `softmax`, your mask and your weighted sum.
 #
-# Below the text stands what mistakes would have cost: those that you met on the way or, if you met none, three others.
+# First it writes without you: in place of attention, every character takes the plain average of all before it. Then it writes through your layer. Below stands what the mistakes that you met would have cost; `speak(..., mistakes=True)` tells of three others.
 
 # %% active="ipynb"
 # from autograder import speak

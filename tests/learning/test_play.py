@@ -25,10 +25,17 @@ def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
     assert f"attn play {NAME}" in typed("check", folder=work).out
     run = typed("play", folder=work)
     assert run.code == 0, run.err
-    assert run.out.endswith(f"Continue with:\n  attn finish {NAME}\n")
-    assert "JULIET:\nO " in run.out
-    assert re.search(r"its loss is 1\.\d\d nats a character", run.words)
-    assert "You met no mistake that has a name here" in run.words
+    assert run.out.endswith(f"  attn finish {NAME}\n")
+    before, after = re.findall(r"JULIET:\n(O .*?)\n\n(?:And now|On 1,536)", run.out, re.DOTALL)
+    assert len(before) == 102 and len(after) == 302, "bounded by characters, not by the clock"
+    assert "its loss is 1.39 nats a character" in run.words, "one number for right everywhere"
+    (without,) = re.findall(
+        r"With plain averages it is (\d\.\d\d), and who only guesses has 4", run.words
+    )
+    assert 3 < float(without) < 4.17
+    assert "mistake" not in run.words.partition("attn play")[0]
+    more = typed("play", "--mistakes", folder=work).words
+    assert "You met no mistake that has a name here" in more and "in place of 1.39" in more
 
 
 def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:

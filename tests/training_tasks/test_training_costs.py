@@ -55,7 +55,8 @@ MEASURED = MeasuredTrainings((RIGHT,), (HIDDEN, WORSE, COPIES, STOPS, NAN))
 
 
 def told(*met: str) -> str:
-    return "\n".join(line for lines in mistake_words(MEASURED, met) for line in lines)
+    paragraphs = mistake_words(MEASURED, met, others=True)
+    return "\n".join(line for lines in paragraphs for line in lines)
 
 
 # --- measured -----------------------------------------------------------------------------------

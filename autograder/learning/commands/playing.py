@@ -25,15 +25,21 @@ from autograder.training_tasks.training_words import mistake_words as trained_mi
 LONGEST = 2000  # characters of what is said at once
 
 
-def play(folder: Path, words: str | None, console: Console, say: Say) -> None:
-    """Let a model speak or learn, and tell what the mistakes that the learner met would cost."""
+def play(
+    folder: Path, words: str | None, console: Console, say: Say, *, others: bool = False
+) -> None:
+    """Let a model speak or learn, and tell what the mistakes that the learner met would cost.
+
+    If none was met, tell of `others` if they are asked for.
+    """
     session = open_session(folder, say)
     exercise = session.exercise(words)
     met = session.progress.mistakes(exercise)
     if exercise.speaker:
-        paragraphs = _speak(exercise, console, met)
+        paragraphs = _speak(exercise, console, met, others)
     elif exercise.trainings:
-        paragraphs = trained_mistake_words(show_trainings(exercise, console), met)
+        measured = show_trainings(exercise, console)
+        paragraphs = trained_mistake_words(measured, met, others=others)
     else:
         raise _nothing_to_play(session, exercise)
     for paragraph in paragraphs:
@@ -42,15 +48,20 @@ def play(folder: Path, words: str | None, console: Console, say: Say) -> None:
             console.print(Indented(Text(clean(line, LONGEST)), 0, 0))
     console.print()
     console.print(Text("Continue with:"))
+    if not (met or others):
+        name = f"attn play {exercise.name} --mistakes"
+        console.print(command(name, "what the mistakes of others would have cost"))
     console.print(command(after_all(session, exercise)))
 
 
-def _speak(exercise: Exercise, console: Console, met: Iterable[str]) -> Iterable[tuple[str, ...]]:
+def _speak(
+    exercise: Exercise, console: Console, met: Iterable[str], others: bool
+) -> Iterable[tuple[str, ...]]:
     with Child(exercise) as child:
         loss = hear(exercise, exercise.speaker, child, lambda text: _write(console, text))
     console.print("\n")
     console.print(Text(loss_words(loss)))
-    return mistake_words(read_costs(exercise.folder), met)
+    return mistake_words(read_costs(exercise.folder), met, others=others)
 
 
 def _nothing_to_play(session: LearnerSession, exercise: Exercise) -> KitError:

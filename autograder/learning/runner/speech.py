@@ -6,11 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograder.judging.layer_error import layer_error_words
-from autograder.language_model.words import BEFORE
-from autograder.language_model.writing import PROMPT, measured_loss, written
+from autograder.language_model.words import BEFORE, WITH_LAYER, WITHOUT_LAYER
+from autograder.language_model.writing import (
+    PROMPT,
+    WITHOUT,
+    PlainAverage,
+    measured_loss,
+    written,
+)
 from autograder.model.symbols import not_there
 
-SECONDS = 10.0  # for a layer that is slow, but comes to an end
+SECONDS = 30.0  # for a layer that is slow, but comes to an end
 
 
 def speak(names: Mapping[str, Any], layer: str, send: Callable[..., None]) -> None:
@@ -24,7 +30,10 @@ def speak(names: Mapping[str, Any], layer: str, send: Callable[..., None]) -> No
     try:
         loss = measured_loss(names[layer])
         send(event="measured", nats=loss.nats, characters=loss.characters)
-        send(event="spoke", text=f"{BEFORE}\n\n{PROMPT}")
+        send(event="spoke", text=f"{BEFORE}\n\n{WITHOUT_LAYER}\n\n{PROMPT}")
+        for character in written(PlainAverage, length=WITHOUT):
+            send(event="spoke", text=character)
+        send(event="spoke", text=f"\n\n{WITH_LAYER}\n\n{PROMPT}")
         for character in written(names[layer]):
             send(event="spoke", text=character)
     except Exception as error:
