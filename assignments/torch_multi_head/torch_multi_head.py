@@ -6,7 +6,7 @@
 # Several heads look at the tokens at the same time, each in its own part of the hidden size. You
 # know from numpy_single_head what one head does. What is new is the axis of the heads.
 # The axes: B sequences in a batch, S tokens (words) in a sequence, C numbers for a token (the
-# hidden size), heads, head_dim numbers for a query, a key or a value of one head.
+# hidden size), heads. A query, a key or a value of one head has head_dim numbers.
 import math
 
 import torch

@@ -6,7 +6,7 @@
 # This is the layer of numpy_single_head, as a PyTorch module: an optimizer can train its weights.
 # You follow the same sentence, with the same weights, rounded to two places.
 # The axes: B sequences in a batch, S tokens (words) in a sequence, C numbers for a token (the
-# hidden size), head_dim numbers for a query, a key or a value.
+# hidden size). A query, a key or a value has head_dim numbers.
 import math
 
 import torch

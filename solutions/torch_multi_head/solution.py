@@ -3,13 +3,13 @@
 #
 # Several heads look at the tokens at the same time, each in its own part of the hidden size. One head may follow which word a pronoun stands for, while another follows word order. You know from `numpy_single_head` what a single head does; what is new here is the axis of the heads. You follow “it” by hand, rounded to two places, and each step goes on with the rounded numbers.
 #
-# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, `C` numbers for a token (the hidden size), `heads`, and `head_dim` numbers for a query, a key or a value of one head (the head size).
+# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). The axis `heads` has one place for each head. A query, a key or a value of one head has `head_dim` numbers (the head size).
 
 # %% [markdown] active="py"
 # Several heads look at the tokens at the same time, each in its own part of the hidden size. You
 # know from numpy_single_head what one head does. What is new is the axis of the heads.
 # The axes: B sequences in a batch, S tokens (words) in a sequence, C numbers for a token (the
-# hidden size), heads, head_dim numbers for a query, a key or a value of one head.
+# hidden size), heads. A query, a key or a value of one head has head_dim numbers.
 
 # %%
 import math

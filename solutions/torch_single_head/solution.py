@@ -3,13 +3,13 @@
 #
 # This is the layer of `numpy_single_head`, now as a PyTorch module: its weights are parameters that an optimizer can train. You follow the same sentence with the same weights, so you know many of the numbers. They are rounded to two places, and the next step goes on from there.
 #
-# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, `C` numbers for a token (the hidden size), and `head_dim` numbers for a query, a key or a value (the head size).
+# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). A query, a key or a value has `head_dim` numbers (the head size).
 
 # %% [markdown] active="py"
 # This is the layer of numpy_single_head, as a PyTorch module: an optimizer can train its weights.
 # You follow the same sentence, with the same weights, rounded to two places.
 # The axes: B sequences in a batch, S tokens (words) in a sequence, C numbers for a token (the
-# hidden size), head_dim numbers for a query, a key or a value.
+# hidden size). A query, a key or a value has head_dim numbers.
 
 # %%
 import math
