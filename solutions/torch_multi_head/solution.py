@@ -1,48 +1,15 @@
 # %% [markdown]
 # # Multi-head attention in PyTorch
 #
-# This is the same layer as with a single head, but now several heads look at the tokens at the same time. Each works in its own part of the hidden size. One head may follow which word a pronoun stands for, while another follows word order.
+# Several heads look at the tokens at the same time, each in its own part of the hidden size. One head may follow which word a pronoun stands for, while another follows word order. You know from `numpy_single_head` what a single head does; what is new here is the axis of the heads. You follow “it” by hand, rounded to two places, and each step goes on with the rounded numbers.
 #
-# **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one word, it takes from the others. So a single head would have to mix what it looks for. With several heads, a token has a row of shares in each. It can look for several things at once, and relies less on any one of them.
-#
-# Several heads cost no more weights than one that is as wide as all of them together.
-#
-# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. At the end the steps become a class, `MultiHeadAttention`. Get each step right before you go on.
-#
-# **Where the layer stands.** A transformer is a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. In GPT-2 and in a Vision Transformer (ViT), a norm before each part brings the numbers of each token to the same spread:
-#
-# ```
-# tokens + positions ──┬────────────────────(+)──┬──────────────(+)── next block
-#                      └─ norm ── attention ─┘   └─ norm ── MLP ─┘
-# ```
-#
-# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add tensors of the same shape, so the layer's output has the shape of its input.
-#
-# **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. A ViT is one: its tokens are patches of an image. The layer of step 9 is made for encoders: it has no mask. A decoder writes one token after the other, so no token may see a later one. GPT is one, and step 10 adds the mask that it needs. The mask is **optional**, since only a decoder needs it.
-#
-# **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
-#
-# | name | axis | by hand | in most examples | Transformer | GPT-2 small | ViT-B/16 |
-# |---|---|---|---|---|---|---|
-# | `B` | batch: how many sequences at once | 1 | 3 | any | any | any |
-# | `S` | sequence: how many tokens in each | 7 | 5 | any | up to 1024 | 197 |
-# | `C` | hidden size: how many numbers describe one token | 6 | 8 | 512 | 768 | 768 |
-# | `heads` | heads: how many there are | 2 | 2 | 8 | 12 | 12 |
-# | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
-#
-# The sizes of the Transformer are from “Attention Is All You Need” (2017). Those of ViT-B/16 are from “An Image Is Worth 16x16 Words” (2020), and those of GPT-2 from its code (2019). GPT-2 small and ViT-B/16 have 12 blocks each.
-#
-# The heads share the hidden size evenly, `head_dim = C // heads`, so their number has to divide it. With a remainder, some numbers would belong to no head.
-#
-# **A sentence to follow.** In each step you first do the sums by hand, for one sentence of 7 words with six made-up numbers each. Three say how much a word is a thing, how much it happens, and how much it leans on others. Three say where it stands: in the first part, between the parts, or in the second part:
-#
-# ```
-# {{ in_parts(dict(zip(WORDS, x)), ("what it is", "where it is")) }}
-# ```
-#
-# There are two heads. The first, head 0, asks what a word is: it is the single head of the NumPy exercise, without its mask. The second, head 1, asks where a word stands. Results are rounded to two places, and each step goes on with the rounded ones. To keep it short, you mostly follow “it”.
-#
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like. Think about the questions before you open their answers.
+# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). The axis `heads` has one place for each head. A query, a key or a value of one head has `head_dim` numbers (the head size).
+
+# %% [markdown] active="py"
+# Several heads look at the tokens at the same time, each in its own part of the hidden size. You
+# know from numpy_single_head what one head does. What is new is the axis of the heads.
+# The axes: B sequences in a batch, S tokens (words) in a sequence, C numbers for a token (the
+# hidden size), heads. A query, a key or a value of one head has head_dim numbers.
 
 # %%
 import math
@@ -54,20 +21,23 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Every token needs a query, a key and a value in every head. All of them are made from the token's vector, by linear layers. So the layers come first.
+# Every token needs a query, a key and a value in every head. One layer, `Wqkv`, makes all of them from the token's vector: in it, the layers of all heads are **fused**.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
-# **By hand.** “it” is {{ vector(x[IT]) }}, and the first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. (Here every bias is {{ number(0) }}.) `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. The heads share what comes out, not what goes in.
-#
-# **In general.** Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer. `Wo` mixes what the heads have gathered.
+# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. (Here every bias is {{ number(0) }}.) `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. The heads share what comes out, not what goes in.
 #
 # - `Wqkv`: from `hidden_size` to `3 * hidden_size`
-# - `Wo`: from `hidden_size` to `hidden_size`
+# - `Wo`: from `hidden_size` to `hidden_size`. Both layers have a bias, unless `bias` is False.
+#
+# <details>
+# <summary><b>In general.</b> Why two layers are enough, and who leaves out the bias.</summary>
+#
+# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer. `Wo` mixes what the heads have gathered. Several heads cost no more weights than one that is as wide as all of them together.
 #
 # The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers, as the formula of the original paper does; several models do so at little cost.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> The hidden size is 8. How many numbers does the fused layer give per token with 2 heads, and how many with 4?</summary>
@@ -75,6 +45,11 @@ from torch import Tensor, nn
 # It gives 24, both times. The number of heads does not matter here: all heads together are as wide as the hidden size.
 #
 # </details>
+
+# %% [markdown] active="py"
+# One fused layer, Wqkv, makes query, key and value of all heads. Wo mixes what they have gathered.
+# "it" is {{ vector(x[IT]) }}. The first row of Wqkv makes of it the first number of a query:
+# {{ dot(x[IT], Wqkv_weight[0]) }}. Wqkv has {{ number(len(Wqkv_weight)) }} such rows. Would more heads need more?
 
 
 # %%
@@ -107,11 +82,17 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # %% [markdown]
 # ## 2. Queries, keys and values, split into heads
 #
-# The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others.
+# The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others. The heads share the hidden size evenly, `head_dim = C // heads`.
+#
+# The sentence has made-up numbers, the first three as in `numpy_single_head`. The others say where a word stands: in the first part, between the parts, or in the second part.
 #
 # ```
-# {{ diagram }}
+# {{ sentence() }}
 # ```
+#
+# Head 0 asks what a word is: it is the head of `numpy_single_head`, without its mask. Head 1 asks where a word stands.
+#
+# {{ path }}
 #
 # **By hand.** The row of “it” has {{ number(3 * C) }} numbers: its query, then its key, then its value. In each of them, one head follows the other:
 #
@@ -119,7 +100,16 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # {{ in_parts(dict(zip(("query", "key", "value"), projected[0, IT].reshape(3, C))), HEAD_NAMES) }}
 # ```
 #
-# **In general.** A reshape gives the 3 and the heads an axis each. Then the sequence axis and the head axis change places, so the heads stand beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
+# You have three tools for that:
+#
+# - A **reshape** moves nothing here. It reads the same numbers in the same order, and cuts them up differently.
+# - A **transpose** makes two axes change places. It moves nothing in memory, but changes the order in which the numbers are read.
+# - **`unbind`** gives a tensor for each place along one axis. All of them look at the same memory.
+#
+# <details>
+# <summary><b>In general.</b> The shapes on the way.</summary>
+#
+# A reshape gives the 3 and the heads an axis each. Then the sequence axis and the head axis change places, so the heads stand beside the batch. There a matrix product runs for every head by itself. Last, the tensor comes apart along the 3:
 #
 # ```
 #   (B, S, 3 * C)
@@ -128,9 +118,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # → (B, heads, S, head_dim), three times
 # ```
 #
-# - A **reshape** moves nothing here. It reads the same numbers in the same order, and cuts them up differently.
-# - A **transpose** makes two axes change places. It moves nothing in memory, but changes the order in which the numbers are read.
-# - **`unbind`** gives a tensor for each place along one axis. All of them look at the same memory.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> You reshape the queries straight to (heads, S, head_dim). What does head 0 get for “cat”?</summary>
@@ -138,6 +126,14 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # It gets {{ vector(queries_cut_across[0, CAT]) }}: what head 1 should get for “the”. The shape is right and the numbers are wrong. Only a transpose makes axes change places.
 #
 # </details>
+
+# %% [markdown] active="py"
+# What a word is (as in numpy_single_head), and in which part of the sentence it stands:
+# {{ sentence() }}
+# Head 0 asks what a word is, head 1 where it stands: {{ number(HEADS) }} heads, and head_dim = C // heads.
+# Wqkv has made one long row of "it", {{ number(3 * C) }} numbers. You cut it up, for every word:
+# {{ in_parts(dict(zip(("query", "key", "value"), projected[0, IT].reshape(3, C))), HEAD_NAMES) }}
+# A reshape cuts up numbers in order. Which axes have to change places so that heads stand before S?
 
 
 # %%
@@ -173,11 +169,9 @@ def split_heads(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# Each head has its queries and keys, and compares them on its own: how well does key $j$ answer query $i$? Their dot product tells you.
+# Each head compares its own queries and keys by dot products, as in step 4 of `numpy_single_head`. What is new is the head axis: it stands beside the batch, and the matrix product leaves both alone.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** In the first head, the query of “it” is {{ vector(queries[0, IT]) }} and the key of “cat” is {{ vector(keys[0, CAT]) }}. Their score is {{ dot(queries[0, IT], keys[0, CAT]) }}. In the second head, “it” meets “was”: {{ dot(queries[1, IT], keys[1, WAS]) }}. Both rows of “it”:
 #
@@ -187,11 +181,16 @@ def split_heads(
 #
 # The first head asks what a word is, and finds “cat”. The second finds the words nearby.
 #
-# **In general.** One matrix product for each head and sequence gives all pairs at once:
+# <details>
+# <summary><b>In general.</b> All pairs in one matrix product.</summary>
+#
+# One matrix product for each head and sequence gives all pairs at once:
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
 # The transpose swaps the sequence axis and the `head_dim` axis of the keys, and leaves the batch axis and the head axis alone. So keys become `(B, heads, head_dim, S)`. The result is `(B, heads, S, S)`: in every head, a row for each query and a column for each key.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How many scores does this sentence have, in both heads together?</summary>
@@ -199,6 +198,12 @@ def split_heads(
 # It has {{ number(scores.numel()) }}: in each of {{ number(HEADS) }} heads, {{ number(S) }} queries meet {{ number(S) }} keys.
 #
 # </details>
+
+# %% [markdown] active="py"
+# As in step 4 of numpy_single_head, in every head by itself. "it" meets "cat" in head 0, and "was"
+# in head 1: {{ dot(queries[0, IT], keys[0, CAT]) }} and {{ dot(queries[1, IT], keys[1, WAS]) }}. Both rows of "it":
+# {{ of_it(scores) }}
+# Batch and heads stay in front. Which two axes of the keys change places?
 
 
 # %%
@@ -226,11 +231,9 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 4. Scaling
 #
-# Scores are sums, and a sum of more terms spreads wider. A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. In a wide head, the softmax would then put nearly all the weight on one token, and its gradient would all but vanish.
+# The scores are divided by a square root, as in step 5 of `numpy_single_head`. What counts is the size of the **head**, not the hidden size, since that is what the dot product runs over. With several heads, it is easy to mistake one for the other.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** In each head, a query has {{ number(head_dim) }} numbers, and the square root of that is {{ number(head_dim ** 0.5, 3) }}. In the first head, the score of “cat” becomes {{ number(scores[0, IT, CAT]) }} / {{ number(head_dim ** 0.5, 3) }} = {{ number(scaled[0, IT, CAT]) }}. Both rows of “it”:
 #
@@ -238,11 +241,14 @@ def compute_attention_scores(
 # {{ of_it(scaled) }}
 # ```
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula, and what stays.</summary>
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# What counts is the size of the **head**, not the hidden size, since that is what the dot product runs over. With several heads, it is easy to mistake one for the other. The shape stays `(B, heads, S, S)`.
+# A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. The shape stays `(B, heads, S, S)`.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> A model doubles both its hidden size and its number of heads. By what are the scores divided now?</summary>
@@ -250,6 +256,11 @@ def compute_attention_scores(
 # By the same number as before. The heads are as wide as they were, and only their width counts.
 #
 # </details>
+
+# %% [markdown] active="py"
+# As in step 5 of numpy_single_head. A dot product runs over the {{ number(head_dim) }} numbers of one head, not over C;
+# the square root is {{ number(head_dim ** 0.5, 3) }}. Both rows of "it", scaled:
+# {{ of_it(scaled) }}
 
 
 # %%
@@ -277,11 +288,11 @@ def scale_scores(
 # %% [markdown]
 # ## 5. Attention weights
 #
-# Scores say who fits, but not how much to take from each. The softmax turns each row of scores into shares that sum to 1. They are the attention weights.
+# In every head, each row of scores becomes shares that sum to 1, as in step 1 of `numpy_single_head`. PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs.
 #
-# ```
-# {{ diagram }}
-# ```
+# **Why several heads?** In a single head, a token has one row of shares. Whatever it gives to one word, it takes from the others. So a single head would have to mix what it looks for. With several heads, a token has a row of shares in each. It can look for several things at once, and relies less on any one of them.
+#
+# {{ path }}
 #
 # **By hand.** The row of “it” in the second head, step by step:
 #
@@ -297,11 +308,14 @@ def scale_scores(
 #
 # The first head gives “cat” more than half. The second divides most of its attention among the words nearby.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula of a share.</summary>
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. In every head, row $i$ says how token $i$ divides its attention among all tokens.
+# In every head, row $i$ says how token $i$ divides its attention among all tokens. The shape stays `(B, heads, S, S)`.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How many rows of shares does “it” have?</summary>
@@ -309,6 +323,12 @@ def scale_scores(
 # It has {{ number(HEADS) }}, one in each head, and each sums to 1. In a single head it would have one row for everything.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Scores become shares, as in step 1 of numpy_single_head. PyTorch's own softmax is stable: use it.
+# {{ of_it(weights) }}
+# "it" looks for two things at once: each head has a row of shares, and each row sums to 1.
+# Along which dimension does the softmax run, so that the heads do not compete?
 
 
 # %%
@@ -336,11 +356,9 @@ def compute_attention_weights(
 # %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# The shares say how much of each token; the values are what there is to take. So in every head, each token adds up the values of all tokens, each times its share.
+# In every head, each token adds up the values of all tokens, each times its share, as in step 9 of `numpy_single_head`. What is new: each head has values of its own, and what the heads gather is not mixed yet.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** In the first head, these are the values and the shares of “it”:
 #
@@ -350,11 +368,14 @@ def compute_attention_weights(
 #
 # For the first number: {{ dot(weights[0, IT], values[0, :, 0]) }}. In the first head “it” gathers {{ vector(gathered[0, IT]) }}, mostly from “cat”. In the second it gathers {{ vector(gathered[1, IT]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The sum, and its shape.</summary>
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
-# Weights `(B, heads, S, S)` and values `(B, heads, S, head_dim)` give one narrow vector per token and head, `(B, heads, S, head_dim)`. What the heads have gathered is not mixed yet.
+# Weights `(B, heads, S, S)` and values `(B, heads, S, head_dim)` give one narrow vector per token and head, `(B, heads, S, head_dim)`.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> In all heads together, how many numbers does a token gather?</summary>
@@ -362,6 +383,11 @@ def compute_attention_weights(
 # It gathers `heads * head_dim` numbers. That is `C`, as many as it had at the start.
 #
 # </details>
+
+# %% [markdown] active="py"
+# In every head, a token adds up all values, each times its share. First number of "it" in head 0:
+# {{ dot(weights[0, IT], values[0, :, 0]) }}
+# All of head 0: {{ vector(gathered[0, IT]) }}, mostly from "cat". Head 1: {{ vector(gathered[1, IT]) }}.
 
 
 # %%
@@ -389,15 +415,16 @@ def apply_attention(
 # %% [markdown]
 # ## 7. Merging the heads
 #
-# Each token now has a piece from every head. What follows needs one vector per token again, with the pieces side by side.
+# Each token now has a piece from every head. What follows needs one vector per token again, with the pieces side by side: the way back from splitting.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” has gathered {{ vector(gathered[0, IT]) }} in the first head and {{ vector(gathered[1, IT]) }} in the second. Merged, that is {{ vector(merged[IT]) }}: from `{{ shape(gathered[None]) }}` to `{{ shape(merged[None]) }}`.
 #
-# **In general.** It is the way back from splitting:
+# After a transpose, neighbors along the axes no longer lie side by side in memory: the tensor is not **contiguous**. A `view` never copies, so it refuses to join such axes. A `reshape` makes a copy in the right order where it needs one.
+#
+# <details>
+# <summary><b>In general.</b> The shapes on the way, and an error that they do not show.</summary>
 #
 # ```
 #   (B, heads, S, head_dim)
@@ -407,7 +434,7 @@ def apply_attention(
 #
 # First the head axis goes back behind the sequence axis, then the last two axes become one. Without the first move the shape is still right, but a token then holds numbers of other tokens. The layer would even train, only worse. A look at the shapes cannot find that error.
 #
-# After a transpose, neighbors along the axes no longer lie side by side in memory: the tensor is not **contiguous**. A `view` never copies, so it refuses to join such axes. A `reshape` makes a copy in the right order where it needs one.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> You reshape without the first move. What does the first word, “the”, get?</summary>
@@ -415,6 +442,11 @@ def apply_attention(
 # It gets {{ vector(merged_across[0]) }}. That is what “the” and “cat” have gathered, both in head 0.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Each word gets one vector again, its heads side by side. For "it", head 0 and head 1:
+# {{ vector(gathered[0, IT]) }} and {{ vector(gathered[1, IT]) }} make {{ vector(merged[IT]) }}
+# A right shape is not enough: a row may hold two words of one head. Which axes change places first?
 
 
 # %%
@@ -441,21 +473,27 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
 # %% [markdown]
 # ## 8. Output projection
 #
-# In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `Wo`, mixes them.
+# In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `Wo`, mixes them. A linear layer that you call multiplies by its transposed weight and adds its bias.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” has gathered {{ vector(merged[IT]) }}, and the first row of the weights of `Wo` is {{ vector(Wo_weight[0]) }}. It adds what both heads found: {{ dot(merged[IT], Wo_weight[0]) }}. The result is {{ vector(result[IT]) }}.
 #
 # The block then adds it to “it”, {{ vector(x[IT]) }}. In the residual stream, “it” goes on as {{ vector(x[IT] + result[IT]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula, and where the layer stands.</summary>
 #
 # $$\text{result} = \text{merged}\; W_O^\top + b_O$$
 #
-# The transpose and the bias are what a linear layer of PyTorch does when it is called. Every number that comes out can depend on all heads. The shape stays `(B, S, C)`.
+# Every number that comes out can depend on all heads. The shape stays `(B, S, C)`, so the block can add the result to what came in (step 10 of `numpy_single_head`). In GPT-2 and in a Vision Transformer (ViT), a norm before each part brings the numbers of each token to the same spread:
+#
+# ```
+# tokens + positions ──┬────────────────────(+)──┬──────────────(+)── next block
+#                      └─ norm ── attention ─┘   └─ norm ── MLP ─┘
+# ```
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Without this last layer, which heads could the first number of the result depend on?</summary>
@@ -463,6 +501,11 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
 # Only on head 0, whose numbers stand first.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The heads stand side by side; Wo mixes them. The first number of "it" adds what both heads found:
+# {{ dot(merged[IT], Wo_weight[0]) }}
+# A linear layer multiplies by its transposed weight and adds its bias when it is called.
 
 
 # %%
@@ -490,17 +533,36 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 #
 # All steps are there. The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(unmasked[IT]) }}, if nothing is rounded on the way.
 #
-# **In general.** $(B, S, C)$ goes in and comes out. The heads share the hidden size evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
+# The number of heads has to divide the hidden size: with a remainder, some numbers would belong to no head. If it does not, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
 #
 # The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 #
 # A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
+#
+# <details>
+# <summary><b>In general.</b> The whole way with its shapes, and real sizes.</summary>
+#
+# $(B, S, C)$ goes in and comes out.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# | name | axis | by hand | in most examples | Transformer | GPT-2 small | ViT-B/16 |
+# |---|---|---|---|---|---|---|
+# | `B` | batch: how many sequences at once | 1 | 3 | any | any | any |
+# | `S` | sequence: how many tokens in each | 7 | 5 | any | up to 1024 | 197 |
+# | `C` | hidden size: how many numbers describe one token | 6 | 8 | 512 | 768 | 768 |
+# | `heads` | heads: how many there are | 2 | 2 | 8 | 12 | 12 |
+# | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
+#
+# The sizes of the Transformer are from “Attention Is All You Need” (2017). Those of ViT-B/16 are from “An Image Is Worth 16x16 Words” (2020), and those of GPT-2 from its code (2019). GPT-2 small and ViT-B/16 have 12 blocks each.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Which numbers of heads can share a hidden size of 6?</summary>
@@ -508,6 +570,11 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 # 1, 2, 3 and 6. The heads then have 6, 3, 2 or 1 numbers each. With 4 heads, 2 numbers would be left over.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The class keeps the two layers as Wqkv and Wo and calls your steps in order. "it" goes in as
+# {{ vector(x[IT]) }} and comes out as {{ vector(unmasked[IT]) }}.
+# Heads that do not divide the hidden size are the caller's mistake: say so in __init__, at once.
 
 
 # %%
@@ -563,11 +630,9 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown]
 # ## 10. Bonus: the causal layer
 #
-# So far every token sees all others, as in an encoder. A decoder predicts the next token, and looking at it would be cheating. So token $i$ may gather only from itself and the tokens before it.
+# So far every token sees all others, as in an encoder such as a ViT, and your layer needs no mask. A decoder such as GPT predicts the next token, and looking at it would be cheating. So token $i$ may gather only from itself and the tokens before it (steps 6 and 7 of `numpy_single_head`). The mask is **optional**, since only a decoder needs it.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** In the first head, “it” may no longer see “was” and “tired”:
 #
@@ -575,13 +640,22 @@ class MultiHeadAttention(nn.Module):
 # {{ table({"scaled": scaled[0, IT], "masked": masked[0, IT], "weights": masked_weights[0, IT]}) }}
 # ```
 #
-# **In general.** The layer stays the same, but for one thing. Before the softmax, the scores of later tokens become negative infinity, so that their share is $e^{-\infty} = 0$.
+# Before the softmax, the scores of later tokens become negative infinity, so that their share is zero. In `float32`, a number such as `-1e9` works as well. It does not fit into `float16`. However long the sequence is, the mask has to fit.
+#
+# The class builds on yours: it has the same `__init__` and the same two layers. You only write a new `forward`. Without `causal=True`, it does what `MultiHeadAttention` does.
+#
+# <details>
+# <summary><b>In general.</b> The formula, and the place of the mask.</summary>
 #
 # $$\text{masked scores}_{ij} = \begin{cases} \text{scaled scores}_{ij} & \text{if } j \le i \\ -\infty & \text{otherwise} \end{cases}$$
 #
-# In `float32`, a number such as `-1e9` works as well as infinity. It does not fit into `float16`. However long the sequence is, the mask has to fit.
+# The share of such a score is $e^{-\infty} = 0$.
 #
-# The class builds on yours: it has the same `__init__` and the same two layers. You only write a new `forward`. Without `causal=True`, it does what `MultiHeadAttention` does.
+# ```
+# {{ diagram }}
+# ```
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How many masks do two heads and a batch of three sequences need?</summary>
@@ -589,6 +663,12 @@ class MultiHeadAttention(nn.Module):
 # One, `(S, S)`. Who may see whom depends on the places alone, and they are the same in every head and every sequence.
 #
 # </details>
+
+# %% [markdown] active="py"
+# A decoder may not look ahead (steps 6 and 7 of numpy_single_head). "it" in head 0, with the mask:
+# {{ table({"scaled": scaled[0, IT], "masked": masked[0, IT], "weight": masked_weights[0, IT]}) }}
+# -1e9 does not fit into float16; negative infinity fits everywhere. You write forward only, and
+# without causal=True it does what the class above does.
 
 
 # %%

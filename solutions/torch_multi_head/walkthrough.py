@@ -100,6 +100,12 @@ def of_it(rows):
     return shared.table(dict(zip(HEAD_NAMES, rows[:, IT], strict=True)))
 
 
+def sentence():
+    """Return the six numbers of every word, a line for each of the numbers."""
+    names = ("thing", "happens", "leans", "first part", "between", "second part")
+    return shared.table(dict(zip(names, x.T, strict=True)))
+
+
 def values_and_shares(head):
     """Return the values of a head and the shares of “it”, a column for each word."""
     columns = dict(zip(("value", "", " "), values[head].T, strict=True))

@@ -1,39 +1,15 @@
 # %% [markdown]
 # # Single-head attention in PyTorch
 #
-# This is the same layer as in NumPy, now as a PyTorch module. Its weights are parameters that an optimizer can train, and one linear layer makes queries, keys and values at once.
+# This is the layer of `numpy_single_head`, now as a PyTorch module: its weights are parameters that an optimizer can train. You follow the same sentence with the same weights, so you know many of the numbers. They are rounded to two places, and the next step goes on from there.
 #
-# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. At the end the steps become a class, `SingleHeadAttention`.
-#
-# **Where the layer stands.** A transformer is a stack of blocks. In each, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. Each part adds its result to what came in. What runs through is the **residual stream**:
-#
-# ```
-# x ──┬───────────────(+)──┬─────────(+)── next block
-#     └── attention ───┘   └── MLP ───┘
-# ```
-#
-# Your layer has no mask: every token sees every other. So it belongs in an **encoder**, such as the Vision Transformer (ViT), which reads all of its input at once. A **decoder**, such as GPT, writes one token after the other and needs a causal mask. You wrote one in NumPy, and the next exercise has one as its bonus.
-#
-# **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
-#
-# | name | axis | for example | GPT-2 small | ViT-Base |
-# |---|---|---|---|---|
-# | `B` | batch: how many sequences at once | 2 | any | any |
-# | `S` | sequence: how many tokens in each | 5 | up to 1024 | 197 |
-# | `C` | hidden size: how many numbers describe one token | 12 | 768 | 768 |
-# | `head_dim` | head size: how many numbers a query, key or value has | 3 | 64 | 64 |
-#
-# In multi-head attention a head is narrower than the hidden size. With a single head any width would do; here it is a quarter, `head_dim = C // 4`. The output has the shape of the input, `(B, S, C)`, since the block adds the two.
-#
-# **A sentence to follow.** In each step you first do the sums by hand, with the sentence and the weights of the NumPy exercise. So you know many of the numbers. Each word has its three numbers and nine zeros, so $(B, S, C) = (1, 7, 12)$ and `head_dim` is 3. Without the zeros:
-#
-# ```
-# {{ words_below(x[:, :head_dim]) }}
-# ```
-#
-# They say how much a word is a thing, how much it happens, and how much it leans on other words. They are made up; a model learns its own. Results are rounded to two places, and each step goes on with the rounded ones.
-#
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell, then run the check under it. The check shows what is right so far and the one thing to look at next. Think about the questions before you open their answers.
+# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). A query, a key or a value has `head_dim` numbers (the head size).
+
+# %% [markdown] active="py"
+# This is the layer of numpy_single_head, as a PyTorch module: an optimizer can train its weights.
+# You follow the same sentence, with the same weights, rounded to two places.
+# The axes: B sequences in a batch, S tokens (words) in a sequence, C numbers for a token (the
+# hidden size). A query, a key or a value has head_dim numbers.
 
 # %%
 import math
@@ -45,21 +21,29 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# In NumPy you multiplied by three matrices to get queries, keys and values. All three products begin with the same input. So three linear layers can be **fused** into one that is three times as wide.
+# In step 3 of `numpy_single_head` you multiplied by three matrices. All three products begin with the same input. So three linear layers can be **fused** into one that is three times as wide, `Wqkv`.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
-# **By hand.** For a hidden size of {{ number(C) }}, `head_dim` is {{ number(head_dim) }}. So `Wqkv` makes {{ number(3 * head_dim) }} numbers from {{ number(C) }}: PyTorch keeps its weight as (out, in), here {{ shape_of(layer.Wqkv.weight) }}. `Wo` makes {{ number(C) }} numbers from {{ number(head_dim) }}: its weight is {{ shape_of(layer.Wo.weight) }}.
-#
-# **In general.**
+# **By hand.** For a hidden size of {{ number(C) }}, `head_dim` is {{ number(head_dim) }}. `Wqkv` makes {{ number(3 * head_dim) }} numbers from {{ number(C) }}; PyTorch keeps its weight as (out, in), here {{ shape_of(layer.Wqkv.weight) }}. `Wo` makes {{ number(C) }} numbers from {{ number(head_dim) }}: its weight is {{ shape_of(layer.Wo.weight) }}.
 #
 # - `Wqkv`: from `hidden_size` to `3 * head_dim`
 # - `Wo`: from `head_dim` back to `hidden_size`
-# - `head_dim` is `hidden_size // 4`, in whole numbers.
+# - `head_dim` is `hidden_size // 4`, in whole numbers. Both layers have a bias, unless `bias` is False.
+#
+# <details>
+# <summary><b>In general.</b> Why a quarter, real sizes, and who leaves out the bias.</summary>
+#
+# In multi-head attention a head is narrower than the hidden size. With a single head any width would do; here it is a quarter, `head_dim = C // 4`.
+#
+# | name | axis | by hand | GPT-2 small | ViT-Base |
+# |---|---|---|---|---|
+# | `C` | hidden size: how many numbers describe one token | 12 | 768 | 768 |
+# | `head_dim` | head size: how many numbers a query, key or value has | 3 | 64 | 64 |
 #
 # The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers. The formula of the original paper has none. Later models such as PaLM and Cramming train without: that saves memory and time, and costs little.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How wide is `Wqkv` for a hidden size of 10?</summary>
@@ -67,6 +51,12 @@ from torch import Tensor, nn
 # It is 6 wide. `head_dim` is 2, with a remainder of 2, and 3 times 2 is 6. Dividing last instead (`10 * 3 // 4` is 7) would give a width that cannot be cut into three.
 #
 # </details>
+
+# %% [markdown] active="py"
+# One layer, Wqkv, makes query, key and value at once. Wo goes back to the hidden size.
+# For C = {{ number(C) }}, head_dim is {{ number(head_dim) }}. PyTorch keeps a weight as (out, in):
+# Wqkv.weight is {{ shape_of(layer.Wqkv.weight) }}, Wo.weight is {{ shape_of(layer.Wo.weight) }}.
+# For C = 10 there is a remainder. Can the width of your Wqkv still be cut into three equal parts?
 
 
 # %%
@@ -102,9 +92,13 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # The fused layer gives one long row per token. Now you take it apart into what the token looks for (query), what it offers for a match (key), and what it passes on (value).
 #
+# Each word has the three made-up numbers of `numpy_single_head` and nine zeros, so $(B, S, C) = (1, 7, 12)$. Without the zeros:
+#
 # ```
-# {{ diagram }}
+# {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}
 # ```
+#
+# {{ path }}
 #
 # **By hand.** “it” is {{ vector(x[IT, :head_dim]) }}, and nine zeros. `Wqkv` makes of it:
 #
@@ -115,11 +109,14 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # “it” looks for a thing: the first number of its query is the largest.
 #
-# **In general.** A reshape gives the 3 an axis of its own, and `unbind` takes the tensor apart along it:
+# A reshape gives the three parts an axis of their own, and `unbind` takes the tensor apart along it. The new axis stands **in front of** `head_dim`, because the numbers of one query lie next to each other.
+#
+# <details>
+# <summary><b>In general.</b> The shapes on the way.</summary>
 #
 # $$(B, S, 3 \cdot \mathit{head\_dim}) \;\to\; (B, S, 3, \mathit{head\_dim}) \;\to\; 3 \times (B, S, \mathit{head\_dim})$$
 #
-# The new axis stands **in front of** `head_dim`, because the numbers of one query lie next to each other.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Which of the numbers of “it” would be its key, if the new axis stood behind `head_dim`?</summary>
@@ -127,6 +124,14 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # Every third number, from the second on: {{ vector(fused[IT].reshape(head_dim, 3)[:, 1]) }}. That mixes query, key and value. The key is {{ vector(keys[IT]) }}.
 #
 # </details>
+
+# %% [markdown] active="py"
+# A word has the three numbers of numpy_single_head and nine zeros. Without the zeros:
+# {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}
+# Wqkv makes one long row of "it", and you cut it into three:
+# {{ "   ".join(listed(part) for part in fused[IT].reshape(3, head_dim)) }}
+# {{ parts_below() }}
+# The numbers of one query lie next to each other. Where does the axis of the three stand, then?
 
 
 # %%
@@ -159,11 +164,9 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# Now queries meet keys: how well does key $j$ answer query $i$? Their dot product tells you. It is large when both have large numbers of the same sign in the same places: such tokens are related.
+# Now queries meet keys, as in step 4 of `numpy_single_head`. The score of a pair is the dot product of its query and its key. What is new: it runs over `head_dim` numbers, and a tensor has a `transpose` that swaps the two axes you name.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The query of “it” is {{ vector(queries[IT]) }}, and the key of “cat” is {{ vector(keys[CAT]) }}. Their score is {{ dot(queries[IT], keys[CAT]) }}. The whole row of “it”:
 #
@@ -171,11 +174,14 @@ def project_qkv(
 # {{ table({"it": scores[IT]}) }}
 # ```
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> All pairs in one matrix product.</summary>
 #
 # $$\text{scores}_{ij} = q_i \cdot k_j \qquad\text{so}\qquad \text{scores} = Q K^\top$$
 #
-# One matrix product for each sequence of the batch gives all pairs at once. The transpose swaps the sequence axis and the `head_dim` axis of the keys, and leaves the batch axis alone. The result is `(B, S, S)`: a row for each query and a column for each key.
+# One matrix product for each sequence of the batch gives all pairs at once. The transpose swaps the sequence axis and the `head_dim` axis of the keys, and leaves the batch axis alone: the keys become `(B, head_dim, S)`. The result is `(B, S, S)`: a row for each query and a column for each key.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How many scores does a sentence of {{ number(S) }} tokens have, and does `head_dim` matter for that?</summary>
@@ -183,6 +189,12 @@ def project_qkv(
 # It has {{ number(scores.size) }}, one for each pair. `head_dim` does not matter: the dot product sums over it, so it is gone from the shape.
 #
 # </details>
+
+# %% [markdown] active="py"
+# As in step 4 of numpy_single_head: each query meets each key. "it" scores "cat"
+# {{ dot(queries[IT], keys[CAT]) }}. The whole row of "it":
+# {{ table({"score": scores[IT]}) }}
+# A tensor's transpose swaps the two axes that you name. Which two, so that the batch stays apart?
 
 
 # %%
@@ -210,11 +222,9 @@ def compute_attention_scores(
 # %% [markdown]
 # ## 4. Scaling
 #
-# Scores are sums, and a sum of more terms spreads wider. A dot product adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. Scores that lie far apart make the softmax put nearly all the weight on one token. Then its gradient all but vanishes, and training is slow.
+# A sum of more products spreads wider, so the scores are divided by a square root, as in step 5 of `numpy_single_head`. What is new is the number under the root. The dot product runs over the numbers of the **head**, so `head_dim` counts and not the hidden size.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** Here `head_dim` is {{ number(head_dim) }}, and its square root is {{ number(head_dim ** 0.5, 3) }}. The score of “cat” becomes {{ number(scores[IT, CAT]) }} / {{ number(head_dim ** 0.5, 3) }} = {{ number(scaled[IT, CAT]) }}:
 #
@@ -222,11 +232,14 @@ def compute_attention_scores(
 # {{ table({"score": scores[IT], "scaled": scaled[IT]}) }}
 # ```
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula, and what stays.</summary>
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
-# What counts is the size of the **head**, not the hidden size, since that is what the dot product runs over. The shape stays `(B, S, S)`.
+# The standard deviation of the scores grows like $\sqrt{\mathit{head\_dim}}$. The shape stays `(B, S, S)`.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> The numbers of queries and keys have a standard deviation of 1. How wide do scores spread for a `head_dim` of 64?</summary>
@@ -234,6 +247,11 @@ def compute_attention_scores(
 # Their standard deviation is $\sqrt{64} = 8$. After scaling it is 1, for every `head_dim`.
 #
 # </details>
+
+# %% [markdown] active="py"
+# As in step 5 of numpy_single_head, but a dot product now runs over head_dim numbers, not over C.
+# The square root of {{ number(head_dim) }} is {{ number(head_dim ** 0.5, 3) }}.
+# {{ table({"score": scores[IT], "scaled": scaled[IT]}) }}
 
 
 # %%
@@ -259,13 +277,11 @@ def scale_scores(attention_scores: Float[Tensor, "B S S"], head_dim: int) -> Flo
 # %% [markdown]
 # ## 5. Attention weights
 #
-# Scores can be any numbers. To say “how much of each token”, they have to become shares that sum to 1. The softmax does that, row by row.
+# Now the scores become shares that sum to 1, as in step 1 of `numpy_single_head`. PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
-# **By hand.** The row of “it”:
+# **By hand.** The row of “it”. This layer has no mask, so all words get a share:
 #
 # ```
 # {{ table({"scaled": scaled[IT], "e to that": powers, "share": weights[IT]}) }}
@@ -273,11 +289,14 @@ def scale_scores(attention_scores: Float[Tensor, "B S S"], head_dim: int) -> Flo
 #
 # The second row sums to {{ number(powers.sum()) }}. Each share is its part of that sum. “cat” gets about half.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula of a share.</summary>
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. Row $i$ says how token $i$ divides its attention among all tokens.
+# Scores `(B, S, S)` go in, and weights of the same shape come out. Row $i$ says how token $i$ divides its attention among all tokens.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> What has to sum to 1: what one query gives to all keys, or what one key gets from all queries?</summary>
@@ -285,6 +304,11 @@ def scale_scores(attention_scores: Float[Tensor, "B S S"], head_dim: int) -> Flo
 # What one query gives: it has one whole attention to divide. A key may get much or little.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Scores become shares, as in step 1 of numpy_single_head. PyTorch's own softmax is stable: use it.
+# {{ table({"scaled": scaled[IT], "share": weights[IT]}) }}
+# The row of "it" sums to 1, and there is no mask. Along which dimension does the softmax run?
 
 
 # %%
@@ -310,16 +334,14 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# The shares say how much of each token; the values are what there is to take. So each token adds up the values of all tokens, each times its share.
+# Each token adds up the values of all tokens, each times its share, as in step 9 of `numpy_single_head`. What is new: the values have `head_dim` numbers, so a token gathers fewer numbers than it came with.
+#
+# {{ path }}
+#
+# **By hand.** These are the values and the shares of “it”:
 #
 # ```
-# {{ diagram }}
-# ```
-#
-# **By hand.** These are the values:
-#
-# ```
-# {{ words_below(values) }}
+# {{ table({"value": values[:, 0], "": values[:, 1], " ": values[:, 2], "share": weights[IT]}) }}
 # ```
 #
 # For the first number of “it”:
@@ -330,11 +352,14 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 #
 # All three are {{ vector(gathered[IT]) }}. “it” has gathered mostly “thing”, from “cat”.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The sum, and its shape.</summary>
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
 # Weights `(B, S, S)` and values `(B, S, head_dim)` give one vector per token again, `(B, S, head_dim)`.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> What does a token get that gives one key the weight 1? And one whose weights are all equal?</summary>
@@ -342,6 +367,11 @@ def compute_attention_weights(scaled_scores: Float[Tensor, "B S S"]) -> Float[Te
 # The first gets the value of that key, and nothing else. The second gets the mean of all values.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Each token adds up all values, each times its share, as in step 9 of numpy_single_head. First
+# number of "it": {{ dot(weights[IT], values[:, 0]) }}
+# All three are {{ vector(gathered[IT]) }}: mostly "thing", from "cat".
 
 
 # %%
@@ -369,11 +399,9 @@ def apply_attention(
 # %% [markdown]
 # ## 7. Output projection
 #
-# The gathered vectors are as narrow as the head, but the residual stream is as wide as the hidden size. `Wo` mixes their numbers and brings them back to that width.
+# The gathered vectors are as narrow as the head, but the residual stream is as wide as the hidden size (step 10 of `numpy_single_head`). `Wo` mixes their numbers and brings them back to that width. What is new: a linear layer that you call multiplies by its transposed weight and adds its bias.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” has gathered {{ vector(gathered[IT]) }}. These are the first three rows of the weight of `Wo`; the others are zeros:
 #
@@ -383,11 +411,16 @@ def apply_attention(
 #
 # For the first number: {{ dot(gathered[IT], layer.Wo.weight[0]) }}. The result is {{ vector(result[IT, :head_dim]) }}, and nine zeros. The block adds it to “it” itself: {{ vector(shared.numbers(x)[IT, :head_dim] + result[IT, :head_dim]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The product, and its shape.</summary>
+#
+# $$\text{result} = \text{output}\; W_O^\top + b_O$$
 #
 # $$(B, S, \mathit{head\_dim}) \;\to\; (B, S, C)$$
 #
 # The layer's output has the shape of its input, so the two can be added.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Why do you not add the gathered vectors to `x` as they are?</summary>
@@ -395,6 +428,11 @@ def apply_attention(
 # Their last axis is `head_dim`, and that of `x` is `C`. Only tensors of one shape can be added number by number.
 #
 # </details>
+
+# %% [markdown] active="py"
+# "it" has gathered {{ vector(gathered[IT]) }}, only head_dim numbers. Wo brings them back to C: for "it"
+# {{ vector(result[IT, :head_dim]) }}, and nine zeros. The block then adds this to "it" itself.
+# A linear layer multiplies by its transposed weight and adds its bias when it is called.
 
 
 # %%
@@ -424,17 +462,28 @@ def project_output(
 #
 # All steps are there; the class joins them. It inherits from `nn.Module`, so PyTorch finds its parameters, trains them and saves them.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** “it” goes in as {{ vector(x[IT, :head_dim]) }} and comes out as {{ vector(exact[IT, :head_dim]) }}, if nothing is rounded on the way. The zeros stay zeros: here every bias is {{ number(0) }}, and so are the other rows of `Wo`.
 #
-# **In general.** The class keeps the two layers as attributes `Wqkv` and `Wo`, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
+# The class keeps the two layers as attributes `Wqkv` and `Wo`, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
 # They also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
 #
 # A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
+#
+# <details>
+# <summary><b>In general.</b> The whole way with its shapes, and where the layer stands.</summary>
+#
+# $(B, S, C)$ goes in and comes out.
+#
+# ```
+# {{ diagram }}
+# ```
+#
+# Your layer has no mask: every token sees every other. So it belongs in an **encoder**, such as the Vision Transformer (ViT), which reads all of its input at once. A **decoder**, such as GPT, writes one token after the other and needs a causal mask. You wrote one in steps 6 and 7 of `numpy_single_head`, and the next exercise has one as its bonus.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> What would happen if `forward` made the two layers anew in every call?</summary>
@@ -442,6 +491,11 @@ def project_output(
 # Each call would draw new random weights. The optimizer would never see them, so the layer could not learn.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The class keeps the two layers as Wqkv and Wo and calls your steps in order: there is no mask.
+# "it" goes in as {{ vector(x[IT, :head_dim]) }} and comes out as {{ vector(exact[IT, :head_dim]) }}, both with nine zeros.
+# The layers are made once: what would an optimizer train, if each call made new ones?
 
 
 # %%
