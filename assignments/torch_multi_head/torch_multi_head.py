@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 # %%
-# 1 The projections                  x → [qkv] → heads → score → share → sum → merge → out
+# 1 The projections                 x → [qkv] → heads → scores → scale → softmax → sum → merge → out
 # One fused layer, Wqkv, makes query, key and value of all heads. Wo mixes what they have gathered.
 # "it" is (1, 1, 1, 0, 0, 1). The first row of Wqkv makes of it the first number of a query:
 # 1·0 + 1·1 + 1·2 + 0·0 + 0·0 + 1·0 = 3. Wqkv has 18 such rows. Would more heads need more?
@@ -28,7 +28,8 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
     raise NotImplementedError("create_projections is not written yet")
 
 # %%
-# 2 Queries, keys and values, split into heads x → qkv → [heads] → score → share → sum → merge → out
+# 2 Queries, keys and values, split into heads
+#                                   x → qkv → [heads] → scores → scale → softmax → sum → merge → out
 # What a word is (as in numpy_single_head), and in which part of the sentence it stands:
 #              the  cat  slept  because  it  was  tired
 # thing          0    2      0        0   1    0      1
@@ -60,7 +61,7 @@ def split_heads(
     raise NotImplementedError("split_heads is not written yet")
 
 # %%
-# 3 Attention scores                 x → qkv → heads → [score] → share → sum → merge → out
+# 3 Attention scores                x → qkv → heads → [scores] → scale → softmax → sum → merge → out
 # As in step 4 of numpy_single_head, in every head by itself. "it" meets "cat" in head 0, and "was"
 # in head 1: 3·2 + 1·0 + 0·2 = 6 and 0·0 + 1·0 + 2·1 = 2. Both rows of "it":
 #         the  cat  slept  because  it  was  tired
@@ -79,7 +80,7 @@ def compute_attention_scores(
     raise NotImplementedError("compute_attention_scores is not written yet")
 
 # %%
-# 4 Scaling                          x → qkv → heads → [score] → share → sum → merge → out
+# 4 Scaling                         x → qkv → heads → scores → [scale] → softmax → sum → merge → out
 # As in step 5 of numpy_single_head. A dot product runs over the 3 numbers of one head, not over C;
 # the square root is 1.732. Both rows of "it", scaled:
 #         the   cat  slept  because    it   was  tired
@@ -97,7 +98,7 @@ def scale_scores(
     raise NotImplementedError("scale_scores is not written yet")
 
 # %%
-# 5 Attention weights                x → qkv → heads → score → [share] → sum → merge → out
+# 5 Attention weights               x → qkv → heads → scores → scale → [softmax] → sum → merge → out
 # Scores become shares, as in step 1 of numpy_single_head. PyTorch's own softmax is stable: use it.
 #          the   cat  slept  because    it   was  tired
 # head 0  0.02  0.51   0.09     0.03  0.16  0.03   0.16
@@ -116,7 +117,7 @@ def compute_attention_weights(
     raise NotImplementedError("compute_attention_weights is not written yet")
 
 # %%
-# 6 Weighted sum of the values       x → qkv → heads → score → share → [sum] → merge → out
+# 6 Weighted sum of the values      x → qkv → heads → scores → scale → softmax → [sum] → merge → out
 # In every head, a token adds up all values, each times its share. First number of "it" in head 0:
 # 0.02·0 + 0.51·4 + 0.09·0 + 0.03·0 + 0.16·2 + 0.03·0 + 0.16·2 = 2.68
 # All of head 0: (2.68, 0.65, 0.21), mostly from "cat". Head 1: (0.58, 1, 0.42).
@@ -132,7 +133,7 @@ def apply_attention(
     raise NotImplementedError("apply_attention is not written yet")
 
 # %%
-# 7 Merging the heads                x → qkv → heads → score → share → sum → [merge] → out
+# 7 Merging the heads               x → qkv → heads → scores → scale → softmax → sum → [merge] → out
 # Each word gets one vector again, its heads side by side. For "it", head 0 and head 1:
 # (2.68, 0.65, 0.21) and (0.58, 1, 0.42) make (2.68, 0.65, 0.21, 0.58, 1, 0.42)
 # A right shape is not enough: a row may hold two words of one head. Which axes change places first?
@@ -146,7 +147,7 @@ def merge_heads(attention_output: Float[Tensor, "B heads S head_dim"]) -> Float[
     raise NotImplementedError("merge_heads is not written yet")
 
 # %%
-# 8 Output projection                x → qkv → heads → score → share → sum → merge → [out]
+# 8 Output projection               x → qkv → heads → scores → scale → softmax → sum → merge → [out]
 # The heads stand side by side; Wo mixes them. The first number of "it" adds what both heads found:
 # 2.68·1 + 0.65·0 + 0.21·0 + 0.58·1 + 1·0 + 0.42·0 = 3.26
 # A linear layer multiplies by its transposed weight and adds its bias when it is called.
@@ -160,7 +161,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
     raise NotImplementedError("project_output is not written yet")
 
 # %%
-# 9 The whole layer                 [ x → qkv → heads → score → share → sum → merge → out]
+# 9 The whole layer                 [x → qkv → heads → scores → scale → softmax → sum → merge → out]
 # The class keeps the two layers as Wqkv and Wo and calls your steps in order. "it" goes in as
 # (1, 1, 1, 0, 0, 1) and comes out as (3.28, 1.65, 0.62, 0, 0, 0).
 # Heads that do not divide the hidden size are the caller's mistake: say so in __init__, at once.
@@ -189,7 +190,7 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError("MultiHeadAttention.forward is not written yet")
 
 # %%
-# 10 Bonus: the causal layer         x → qkv → heads → [score] → share → sum → merge → out
+# 10 Bonus: the causal layer        [x → qkv → heads → scores → scale → softmax → sum → merge → out]
 # A decoder may not look ahead (steps 6 and 7 of numpy_single_head). "it" in head 0, with the mask:
 #          the   cat  slept  because    it   was  tired
 # scaled     0  3.46   1.73     0.58  2.31  0.58   2.31

@@ -155,7 +155,7 @@ def _comments(exercise: Exercise, cell: Cell) -> list[str]:
     lines = cell.brief.split("\n") if cell.brief else []
     if cell.step:
         title = _numbered(exercise, cell.step)
-        lines = [f"{title:<{MARGIN}}{path_line(exercise, cell.step)}".rstrip(), *lines]
+        lines = [*_headed(title, path_line(exercise, cell.step)), *lines]
     found = [f"# {line}".rstrip() for line in lines]
     if wide := [line for line in found if len(line) > WIDEST]:
         raise KitError(
@@ -164,6 +164,13 @@ def _comments(exercise: Exercise, cell: Cell) -> list[str]:
             cure=f"break it in the cell `# %% [markdown] {SCRIPT_ONLY}`",
         )
     return found
+
+
+def _headed(title: str, way: str) -> list[str]:
+    """Return the title with the way beside it, or below it where the title is too long."""
+    if len(title) < MARGIN or not way:
+        return [f"{title:<{MARGIN}}{way}".rstrip()]
+    return [title, f"{'':<{MARGIN}}{way}"]
 
 
 def is_below_a_step(cells: tuple[Cell, ...], number: int) -> bool:

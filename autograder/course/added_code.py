@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.building.stub import NOTEBOOK_ONLY
+from autograder.building.stub import NOTEBOOK_ONLY, SCRIPT_ONLY
 from autograder.errors import KitError
 from autograder.model.origin import note_origin
 from autograder.submission.definitions import top_level
@@ -70,13 +70,17 @@ def _goes_on(cell: PercentCell) -> bool:
 def without_cells(text: str, names: Collection[str]) -> str:
     """Return a text without the cells that define `names`, or use them in the notebook only.
 
-    The cell of prose right above each is left out too, and what goes on about it below.
+    The prose right above each is left out too, its brief and its lesson, and what goes on about it
+    below.
     """
     tree, cells = ast.parse(text), percent_cells(text)
     lines = {node.lineno for node in top_level(tree) if node.name in names}
     defines = [any(cell.line < line <= cell.last for line in lines) for cell in cells]
     gone = [each or _uses(cell, names) for each, cell in zip(defines, cells, strict=True)]
-    above = [cell.is_prose and later for cell, later in zip(cells, [*gone[1:], False], strict=True)]
+    above = [False] * len(cells)
+    for number in range(len(cells) - 2, -1, -1):
+        brief_goes = above[number + 1] and SCRIPT_ONLY in cells[number + 1].marker
+        above[number] = cells[number].is_prose and (gone[number + 1] or brief_goes)
     below = [_goes_on(cell) and over for cell, over in zip(cells, [False, *defines], strict=False)]
     kept = (cell for cell, *out in zip(cells, gone, above, below, strict=True) if not any(out))
     return "".join(f"{cell.marker}\n{cell.text}" if cell.marker else cell.text for cell in kept)

@@ -36,8 +36,9 @@ def test_a_model_learns_through_the_layer_and_what_it_shows_is_told(tmp_path: Pa
     assert "where each answer looks, block " in run.words and "token →" in run.words
     assert len(re.findall(r"1\d\d|200 come out right. Your layer has learned it", run.words)) >= 2
     assert "what the model writes is wrong" in run.words and "has no mask" in run.words
-    assert "You met no mistake that has a name here" in run.words
-    assert run.out.endswith(f"Continue with:\n  attn finish {NAME}\n")
+    assert "mistake" not in run.words.partition("attn play")[0]
+    assert f"attn play {NAME} --mistakes" in run.out
+    assert run.out.endswith(f"  attn finish {NAME}\n")
 
 
 def test_what_is_no_layer_yet_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -39,9 +39,7 @@ def with_class(workspace: Path, code: str = CLASS, **bodies: str) -> Path:
     file = stub_file(workspace)
     stub = written(file.read_text(encoding="utf-8"), **bodies)
     begin = stub.index("class SingleHeadAttention")
-    file.write_text(
-        stub[:begin] + code + "\n\n" + stub[stub.index("# %%", begin) :], encoding="utf-8"
-    )
+    file.write_text(stub[:begin] + code, encoding="utf-8")
     return file
 
 
