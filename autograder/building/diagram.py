@@ -165,5 +165,6 @@ def _is_class(node: ast.AST) -> bool:
 
 
 def _wrong(exercise: Exercise, line: str, fact: str, cure: str) -> KitError:
-    place = f"{exercise.folder / MANIFEST}, diagram, at the line: {line.strip()}"
-    return KitError(f"a line of the diagram {fact}", place=place, cure=cure)
+    text = "diagram" if line in exercise.diagram.split("\n") else "path"
+    place = f"{exercise.folder / MANIFEST}, {text}, at the line: {line.strip()}"
+    return KitError(f"a line of the {text} {fact}", place=place, cure=cure)

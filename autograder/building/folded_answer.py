@@ -13,7 +13,7 @@ In `solution.py` each stands as a notebook shows it:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from autograder.building.regions import Solution
@@ -41,6 +41,11 @@ class FoldedAnswer:
 def folded_answers(prose: str) -> tuple[FoldedAnswer, ...]:
     """Return the questions in `prose`, in order."""
     return tuple(FoldedAnswer(**found.groupdict()) for found in _FOLDED.finditer(prose))
+
+
+def replaced_answers(prose: str, told: Callable[[FoldedAnswer], str]) -> str:
+    """Return `prose` with what is `told` of each question in its place."""
+    return _FOLDED.sub(lambda found: told(FoldedAnswer(**found.groupdict())), prose)
 
 
 def with_code_in_questions(prose: str) -> str:

@@ -25,7 +25,7 @@ from autograder.judging.expectation import (
     judge,
     with_attributes,
 )
-from autograder.judging.layers import LinearLayers
+from autograder.judging.layers import LinearLayers, with_shared_layers
 from autograder.judging.other_questions import (
     MOST_ENTRIES,
     gradient_words,
@@ -129,6 +129,10 @@ class Answer:
         if not finding:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
+        if isinstance(expectation, LinearLayers):
+            finding = with_shared_layers(
+                finding, self.request, reply, lambda asked: self._asked(asked)._reply
+            )
         unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
         if self.student.naming() and unnamed and isinstance(expectation, Agrees):
             finding = self._beside(finding, expectation)
@@ -139,11 +143,13 @@ class Answer:
         if not self._repeats():
             return random_words(finding, self._is_right_in_evaluation(expectation))
         if self._reads_gradients:
-            plain = self._asked(replace(self.request, read=(), backward=None))
-            if plain._judged_plainly() is None:
+            forward = self._asked(replace(self.request, read=(), backward=None))
+            if forward._judged_plainly() is None:
                 finding = gradient_words(finding, with_attributes(self.request, self._reply))
-        # There are thousands of pairs, so they are not tried under conditions, or on large arrays.
-        if not conditions_of(self.request) and not expectation.may_be_slow:
+        # There are thousands of pairs. Under conditions, or on large arrays, only those are tried
+        # that a check before this one has left.
+        plain = not conditions_of(self.request) and not expectation.may_be_slow
+        if plain or self.student.conversation.suspects:
             pairs = self._known(self.request, pairs=True)
             named = judge(expectation, self.request, self._reply, pairs)
             finding = named if named and named.misconception else finding

@@ -1,4 +1,4 @@
-"""How the inputs of each step lie in memory when the reference's own layer calls it.
+"""What each step gets when the reference's own layer calls it, and how that lies in memory.
 
 A transpose moves nothing in memory. So what a step gets in the layer may lie in another order than
 its axes are counted, and code that relies on the order works alone but not in the layer.
@@ -7,12 +7,16 @@ its axes are counted, and code that relies on the order works alone but not in t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from autograder.checks.reference import Reference
+from autograder.judging.inprocess import round_tripped
 from autograder.model.request import Request
+from autograder.protocol.wire import Value
 
 Layouts = tuple[tuple[int, ...] | None, ...]
 
@@ -25,11 +29,61 @@ def layouts_in(reference: Reference, requests: Iterable[Request]) -> Mapping[str
     """
     found: dict[str, Layouts] = {}
 
+    def note(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        layouts = tuple(map(_order, arguments))
+        if any(layouts):
+            found.setdefault(name, layouts)
+
+    _watch(reference, requests, note)
+    return found
+
+
+def calls_in(reference: Reference, request: Request) -> tuple[Request, ...]:
+    """Return the calls of steps in one call of the layer, those of a step by another among them."""
+    found: list[Request] = []
+
+    def plain(value: Any) -> Value:
+        return round_tripped(value, reference.exercise.library)
+
+    def note(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        if reference.exercise.step(name).random:
+            return
+        given, layouts = tuple(map(plain, arguments)), tuple(map(_order, arguments))
+        named = {key: plain(value) for key, value in keywords.items()}
+        used = layouts if any(layouts) else ()
+        found.append(Request(name, given, named, dtype=request.dtype, layouts=used))
+
+    _watch(reference, [request.alone], note)
+    return tuple(found)
+
+
+def in_other_orders(call: Request) -> tuple[Request, ...]:
+    """Return a call of a step with its arrays in other orders in memory: two axes exchanged."""
+    axes = max((each.ndim for each in call.arguments if isinstance(each, np.ndarray)), default=0)
+    return tuple(
+        replace(call, layouts=tuple(_exchanged(each, pair) for each in call.arguments))
+        for pair in combinations(range(axes), 2)
+    )
+
+
+def _exchanged(value: Value, pair: tuple[int, int]) -> tuple[int, ...] | None:
+    if not isinstance(value, np.ndarray) or value.ndim <= pair[1]:
+        return None
+    order = list(range(value.ndim))
+    order[pair[0]], order[pair[1]] = pair[1], pair[0]
+    return tuple(order)
+
+
+def _watch(
+    reference: Reference,
+    requests: Iterable[Request],
+    note: Callable[[str, tuple[Any, ...], Mapping[str, Any]], None],
+) -> None:
+    """Have `note` see every call of a step while the reference answers `requests`."""
+
     def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any, **keywords: Any) -> Any:
-            layouts = tuple(map(_order, arguments))
-            if any(layouts):
-                found.setdefault(name, layouts)
+            note(name, arguments, keywords)
             return function(*arguments, **keywords)
 
         return called
@@ -38,7 +92,6 @@ def layouts_in(reference: Reference, requests: Iterable[Request]) -> Mapping[str
     with reference.replaced(noting):
         for request in requests:
             reference.ask(request)
-    return found
 
 
 def _order(value: Any) -> tuple[int, ...] | None:

@@ -13,12 +13,14 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
+import numpy as np
+
 from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
-from autograder.judging.diagnosis import same, worded
+from autograder.judging.diagnosis import place_in, place_inside, same, worded
 from autograder.model.request import Request, Respondent, Returned, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 
@@ -47,7 +49,7 @@ class OnePiece:
             return _also(finding, fitting)
         if fitting:
             return self._named(finding, fitting)
-        return self._exchanged(finding) or self._followed(finding)
+        return self._exchanged(finding) or self._without_weights(finding) or self._followed(finding)
 
     def faulty_steps(self) -> tuple[str, ...]:
         """Return the steps of which one done wrong makes the reference's class this very layer.
@@ -92,6 +94,37 @@ class OnePiece:
         name, order = self._exchanging
         return _places_words(finding, self.reference.form(name).names, order) if name else None
 
+    def _without_weights(self, finding: Finding) -> Finding | None:
+        """Say which weights of the layer its result does not depend on, if there are such.
+
+        Then no array in it stands for what the reference makes with them, however alike the sizes.
+        """
+        request = self.requests[0]
+        reply, form = self.respondent.ask(request), self._form_of(request)
+        weights = {name: each for name, each in request.attributes.items() if np.ndim(each) > 1}
+        if not isinstance(reply, Returned) or not _is_finite(reply.value):
+            return None
+        changed = {
+            name: replace(request, attributes={**request.attributes, name: _shuffled(each)})
+            for name, each in weights.items()
+        }
+        unused = [
+            f"`self.{name}`"
+            for name, each in changed.items()
+            if same(reply, self.respondent.ask(each), form)
+        ]
+        if not unused:
+            return None
+        verb = "does" if len(unused) == 1 else "do"
+        seen = self._followed(finding) if len(unused) < len(weights) else finding
+        return replace(
+            finding,
+            right=seen.right,
+            fact=f"The result of your layer does not change when {_listed(unused)} {verb}.",
+            look="Which line computes with that?",
+            details=_details(finding),
+        )
+
     @cached_property
     def _exchanging(self) -> tuple[str, tuple[int, ...]]:
         """Return the step whose results in another order explain every draw; "" for none."""
@@ -117,10 +150,17 @@ class OnePiece:
     def _named(self, finding: Finding, fitting: dict[str, str]) -> Finding:
         name = next(iter(fitting))
         known = next(each for each in self.reference.misconceptions if each.name == name)
-        place = f"The fault is in the part of your layer that does the work of `{known.step}`."
-        inside = [place] * (known.step in self.reference.functions)
-        named = worded(finding, name, " ".join([*inside, known.words]))
+        named = worded(finding, name, f"{self._place(known.step)} {known.words}".strip())
         return _also(replace(named, details=_details(finding)), fitting)
+
+    def _place(self, step: str) -> str:
+        """Say where a mistake in a step is; a step that is written may be what the layer calls."""
+        if step not in self.reference.functions:
+            return ""
+        request = self.requests[0]
+        stages = [each for each in stages_of(self.reference, request) if each.step == step]
+        written = any(map(self._is_written, stages))
+        return place_in(step, request.method or "__init__") if written else place_inside(step)
 
     def _followed(self, finding: Finding) -> Finding:
         if not isinstance(self.respondent, Traceable):
@@ -149,6 +189,14 @@ class OnePiece:
         """Say whether the student has written a step as a function of its own."""
         reply = self.respondent.ask(Request(stage.step, stage.given))
         return isinstance(reply, Returned)
+
+
+def _shuffled(weight: np.ndarray) -> np.ndarray:
+    return np.random.default_rng(0).permutation(weight.ravel()).reshape(weight.shape)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
 
 
 def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
@@ -241,10 +289,8 @@ def _also(finding: Finding, fitting: dict[str, str]) -> Finding:
     if named is None or not others:
         return finding
     listed = _listed([f"`{step}`" for step in others])
-    return replace(
-        finding,
-        look=f"{finding.look} A mistake in {listed} would give the same result.".strip(),
-    )
+    look = f"{finding.look} A mistake in the work of {listed} would give the same result."
+    return replace(finding, look=look.strip())
 
 
 def _listed(words: Sequence[str]) -> str:

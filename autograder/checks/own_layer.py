@@ -1,15 +1,26 @@
 """The student's own class with the student's own steps: is it right, and if not, by whose fault?
 
-A class that passes only with the reference's answers in place of steps which had passed alone is
-right itself. What is wrong is then one of those steps, in a way that shows only in the layer.
+A class that passes only with the reference's answers in place of a step which had passed alone is
+right itself if that step is wrong when it gets, alone, what the layer passes to it. If the step is
+right then, too, what is wrong is around its call, and that is the class's own doing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from autograder.checks.conversation import CheckQuestion, Conversation
+from autograder.checks.draw import Draw
+from autograder.checks.layouts import calls_in, in_other_orders
+from autograder.checks.reference import Reference
+from autograder.checks.student import Student
+from autograder.checks.varied_request import cotangent
+from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.model.exercise import Exercise
+from autograder.model.request import ContinuingRespondent, Reply, Request, Respondent, Returned
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
@@ -18,7 +29,7 @@ Passes = Callable[[tuple[str, ...]], bool | None]
 
 _IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
 CHECK = "in_the_layer"
-TITLE = "it works in your layer, with your other steps"
+TITLE = "it works where your own code calls it"
 
 
 def faulty_steps(
@@ -51,6 +62,78 @@ def faulty_steps(
     return tuple(name for name in replaced if name in right)
 
 
+@dataclass(frozen=True)
+class Spoiler:
+    """A step that makes a layer wrong: what is wrong with its answers, and `when`."""
+
+    step: str
+    fault: Finding
+    when: str
+
+
+@dataclass(frozen=True)
+class LayerCalls:
+    """Asks steps alone what the reference's layer passes to them when it answers `requests`."""
+
+    reference: Reference
+    respondent: Respondent
+    requests: Sequence[Request]
+
+    def have(self, step: str) -> bool:
+        """Say whether the layer calls a step, also where another step does."""
+        return any(call.target == step for call in self._calls)
+
+    def fault(self, step: str) -> Finding | None:
+        """Return what is wrong with the answers of a step, None if nothing is.
+
+        All steps are asked what they are asked in the layer, in that order, so that what one
+        leaves behind for another is there.
+        """
+        return self._fault(step, self._calls)
+
+    def fault_in_other_orders(self, step: str) -> Finding | None:
+        """Return what is wrong with a step once what it gets lies in another order in memory."""
+        own = (call for call in self._calls if call.target == step)
+        return self._fault(step, [other for call in own for other in in_other_orders(call)])
+
+    @cached_property
+    def _calls(self) -> list[Request]:
+        return [call for request in self.requests for call in calls_in(self.reference, request)]
+
+    def _fault(self, step: str, calls: Sequence[Request]) -> Finding | None:
+        self.begin_afresh()
+        for call in map(self._with_backward, calls):
+            reply = self.respondent.ask(call)
+            finding = self._judged(call, reply) if call.target == step else None
+            if finding:
+                return finding
+        return None
+
+    def begin_afresh(self) -> None:
+        """Have what is asked next answered where nothing was asked before."""
+        if isinstance(self.respondent, ContinuingRespondent):
+            self.respondent.begin_afresh()
+
+    def _judged(self, request: Request, reply: Reply) -> Finding | None:
+        conversation = Conversation(self.respondent, given=[reply])
+        student = Student(request.target, self.reference, conversation, lambda: False)
+        try:
+            student.ask(request).agrees()
+            conversation.settle()
+        except CheckFailed as failed:
+            return failed.finding
+        return None
+
+    def _with_backward(self, request: Request) -> Request:
+        right = self.reference.expected(request.alone)
+        if self.reference.exercise.library != "torch" or not isinstance(right, Returned):
+            return request
+        agreement = Agrees(right.value, self.reference.form(request.target))
+        question = CheckQuestion(request, lambda: agreement)
+        draw = Draw.hidden(self.reference.exercise, CHECK, {})
+        return replace(request, backward=cotangent(question, draw))
+
+
 def changes_in_place(layer: StepVerdict) -> bool:
     """Say whether a layer fails because it changes in place what a step gave it.
 
@@ -64,31 +147,54 @@ def changes_in_place(layer: StepVerdict) -> bool:
 
 
 def charged(
-    exercise: Exercise, steps: Sequence[StepVerdict], faulty: Iterable[str], alone: StepVerdict
+    exercise: Exercise, steps: Sequence[StepVerdict], spoiler: Spoiler, alone: StepVerdict
 ) -> tuple[StepVerdict, ...]:
-    """Return the verdicts, with those on `faulty` steps turned into what `alone` shows.
+    """Return the verdicts, with that on the step that spoils a layer.
 
-    alone: the verdict on the class with the student's own steps.
+    alone: the verdict on the layer with the student's own steps.
     """
-    names = tuple(faulty)
     return tuple(
-        StepVerdict.of(exercise.step(step.name), (*step.checks, _in_the_layer(step.name, alone)))
-        if step.name in names
+        StepVerdict.of(exercise.step(step.name), (*step.checks, _in_the_layer(spoiler, alone)))
+        if step.name == spoiler.step
         else step
         for step in steps
     )
 
 
-def _in_the_layer(name: str, alone: StepVerdict) -> CheckVerdict:
-    seen = alone.finding
-    assert seen
+def around(layer: StepVerdict, step: str) -> StepVerdict:
+    """Return the verdict on a class that spoils what a right `step` gives in it.
+
+    layer: the verdict on it with the student's own steps.
+    """
+    look = (
+        f"With another `{step}` in its place, your layer is right. Yet yours is right as well when "
+        "it gets, outside of your layer, what a right layer passes to it. So look around its call: "
+        "is there a `with` block, a decorator or a setting that changes what it does?"
+    )
+
+    def told(finding: Finding) -> Finding:
+        return replace(finding, look=f"{finding.look} {look}".strip(), cause=True)
+
+    checks = (
+        replace(check, finding=told(check.finding))
+        if check is layer.failing and check.finding
+        else check
+        for check in layer.checks
+    )
+    return replace(layer, checks=tuple(checks))
+
+
+def _in_the_layer(spoiler: Spoiler, alone: StepVerdict) -> CheckVerdict:
+    shown, fault = alone.finding, spoiler.fault
+    assert shown
+    # Of an answer that is wrong under several conditions, the answer itself.
+    seen = fault.details[0] if fault.details else f"{fault.fact} {fault.look}".strip()
     finding = Finding(
-        alone.outcome,
-        f"In your `{alone.name}`, together with your other steps, `{name}` does not work. With "
-        "another one in its place, the layer is right.",
-        right="Alone, it gives what is expected.",
-        look=f"What the layer shows: {seen.fact} {seen.look}".strip(),
-        details=seen.details,
+        fault.outcome,
+        f"With {spoiler.when}, `{spoiler.step}` does not give what is expected.",
+        right="With the inputs of its own checks, it gives what is expected.",
+        look=seen,
+        details=(f"What your `{alone.name}` shows: {shown.fact} {shown.look}".strip(),),
     )
     return CheckVerdict.of(CHECK, TITLE, finding)
 

@@ -211,7 +211,11 @@ def with_large_inputs(
         first, *others = request.method_arguments
         tokens = LARGE_INPUTS * first
         tokens[..., 1:2, :] = 0.0  # a token of zeros has scores of 0, which are scores too
-        attributes = dict(request.attributes)
+        # With a bias, they would not be 0.
+        attributes = {
+            name: 0 * value if np.ndim(value) == 1 else value
+            for name, value in request.attributes.items()
+        }
         for name in [name for name, value in attributes.items() if np.ndim(value) > 1][-1:]:
             # The last weights bring the result back to its size, with the digits that it had.
             attributes[name] = attributes[name] / LARGE_INPUTS

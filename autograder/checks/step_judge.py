@@ -15,15 +15,29 @@ from autograder.checks.check_runner import CheckRunner
 from autograder.checks.collection import Purposes
 from autograder.checks.conversation import ask_together
 from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
-from autograder.checks.own_layer import changes_in_place, charged, faulty_steps
+from autograder.checks.own_layer import (
+    LayerCalls,
+    Passes,
+    Spoiler,
+    around,
+    changes_in_place,
+    charged,
+    faulty_steps,
+)
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
+from autograder.judging.other_questions import other_call_words
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
-from autograder.model.request import ContinuingRespondent, ReadableRespondent, Respondent
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.model.request import (
+    ContinuingRespondent,
+    ReadableRespondent,
+    Respondent,
+    Returned,
+)
+from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
@@ -41,6 +55,8 @@ class StepJudge:
     respondent: Respondent
     # What is asked once all steps are judged.
     asked_last: Callable[[], object] = lambda: None
+    # Runs the student's own steps one after the other, without the class.
+    chained: Callable[[], ChainVerdict] = lambda: ChainVerdict(Outcome.PASSED, asked=False)
     # The verdicts on the steps with the student's own earlier steps.
     _alone: dict[str, StepVerdict] = field(default_factory=dict)
     # The checks of those, as far as they have begun.
@@ -204,7 +220,10 @@ class StepJudge:
         self.asked_last()
 
     def charged(self, steps: tuple[StepVerdict, ...]) -> tuple[StepVerdict, ...]:
-        """Charge steps that pass alone and spoil a later one that leans on the reference."""
+        """Charge who spoils a class that is right with the reference's answers for its steps.
+
+        That is a step which passes alone, or the class itself.
+        """
         exercise = self.runner.reference.exercise
         for name in [step.name for step in steps if step.leaning and self._was_asked(step.name)]:
             before = exercise.before(name)
@@ -215,12 +234,53 @@ class StepJudge:
             its_own = fine and changes_in_place(alone())
             faulty = () if its_own else faulty_steps(before, steps[: len(before)], makers, passes)
             # What spoils several steps that are right alone, such as autocast, is around them.
-            if faulty and len(faulty) == 1:
-                steps = charged(exercise, steps, faulty, alone())
+            single = faulty[0] if faulty and len(faulty) == 1 else ""
+            calls = self._calls_in(name)
+            spoiler = single and self._spoiler(name, single, steps[: len(before)], calls, passes)
+            if spoiler:
+                steps = charged(exercise, steps, spoiler, alone())
             elif fine:
                 # It is not right, and no step is to blame for it.
-                steps = tuple(alone() if step.name == name else step for step in steps)
+                own = around(alone(), single) if single and calls.have(single) else alone()
+                steps = tuple(own if step.name == name else step for step in steps)
         return steps
+
+    def _calls_in(self, name: str) -> LayerCalls:
+        """Return what a step that fails with the student's own ones passes to those."""
+        runs = (run for item, run in self._begun.items() if step_of(item) == name)
+        asked = [run.conversation.judged[-1][0].request for run in runs if run.finding]
+        return LayerCalls(self.runner.reference, self.respondent, asked)
+
+    def _spoiler(
+        self,
+        layer: str,
+        suspect: str,
+        before: Sequence[StepVerdict],
+        calls: LayerCalls,
+        passes: Passes,
+    ) -> Spoiler | None:
+        """Return the step that is wrong when it gets what the layer passes to it, None if none is.
+
+        With the reference in the place of the `suspect`, the layer is right. A step after it of
+        which that is true, too, may rely on how the suspect's result lies in memory. Two steps may
+        also be right by themselves, and not fit each other.
+        """
+        given = f"what a right `{layer}` passes to it"
+        if fault := calls.fault(suspect):
+            return Spoiler(suspect, fault, given)
+        wrong = tuple(step.name for step in before if not step.passes or step.leaning)
+        names = [step.name for step in before]
+        later = (name for name in names[names.index(suspect) + 1 :] if name not in wrong)
+        for name in later:
+            fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
+            if fault:
+                return Spoiler(name, fault, f"{given}, in another order in memory")
+        calls.begin_afresh()
+        chain = self.chained()
+        if chain.finding is None or chain.outcome is Outcome.INFRASTRUCTURE:
+            return None
+        at = chain.breaks_at if chain.breaks_at in names and chain.breaks_at not in wrong else ""
+        return Spoiler(at or suspect, chain.finding, "what your other steps give")
 
     def _was_asked(self, name: str) -> bool:
         """Say whether a step was judged with the student's own earlier steps, if only at first."""
@@ -270,7 +330,8 @@ class StepJudge:
         findings = reconciled(
             [run.finding for run in seen], passed, lambda name: self._shows(name, passed)
         )
-        last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, findings))
+        told_of = (_of_another_call(run, finding, passed) for run, finding in zip(seen, findings))
+        last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, told_of))
         return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, last))
 
     def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
@@ -326,6 +387,18 @@ class StepJudge:
             if known and judge(each.expectation, each.request, known.reply, ()):
                 return True
         return False
+
+
+def _of_another_call(
+    run: RunningCheck, finding: Finding | None, passed: Iterable[PassedQuestion]
+) -> Finding | None:
+    """Return a finding on a result of a wrong shape, which may be the right one of another call."""
+    if finding is None or finding.outcome is not Outcome.WRONG_SHAPE or finding.misconception:
+        return finding
+    ((_, reply),) = run.conversation.judged[-1:]
+    if isinstance(reply, Returned) and any(each.is_answered_by(reply) for each in passed):
+        return other_call_words(finding)
+    return finding
 
 
 def _found(run: RunningCheck) -> bool:

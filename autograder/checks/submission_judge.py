@@ -18,7 +18,7 @@ from autograder.checks.common_answers import CommonAnswers
 from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import end_to_end
-from autograder.checks.right_step import without_blame
+from autograder.checks.right_step import led_to_the_first, without_blame
 from autograder.checks.running_check import CheckTerms
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.whole_layer import WholeLayer, with_layer
@@ -65,7 +65,7 @@ class SubmissionJudge:
         begun = time.monotonic()
         self._runner.draw_from(seeds)
         chain = cache(partial(self._chain, respondent))
-        judge = StepJudge(self._runner, respondent, chain)
+        judge = StepJudge(self._runner, respondent, chain, partial(self._chain, respondent))
         if together:
             judge.ask_functions()
         judged: list[StepVerdict] = []
@@ -74,7 +74,7 @@ class SubmissionJudge:
             on_step(judged[-1])
         layers = self._runner.reference.layers
         asked = tuple(judged) if _stuck(judged) else judge.at_length(tuple(judged))
-        steps = without_blame(judge.charged(asked), layers)
+        steps = led_to_the_first(without_blame(judge.charged(asked), layers), layers)
         whole = self._whole(steps, chain)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         told, remarks = self._told(earned, respondent, layer_earns_steps)
@@ -132,6 +132,7 @@ class SubmissionJudge:
             (own,) = (step for step in steps if step.name == layer.name)
             inside = self._inside(own, respondent)
             told = tuple(self._diagnosed(s, inside) if s is own else s for s in steps)
+            told = without_blame(told, self._runner.reference.layers)
             faulty = self._faulty(own, inside, respondent) if layer_earns_steps else ()
             return self._layer.credited(told, faulty), ()
         except (KitError, MemoryError):

@@ -62,6 +62,20 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
     once.start(directory, exercises, out(), _say)
 
 
+@click.command(epilog=example("attn read softmax"))
+@click.argument("step", required=False)
+@click.option("--answers", is_flag=True, help="Also show the answers to its questions.")
+@IN
+def read(step: str | None, answers: bool, folder: Path) -> None:
+    """Show the lesson of STEP, or of the first step that does not pass.
+
+    It is the same as in the notebook and in guide.html.
+    """
+    from autograder.learning.commands import lesson_text
+
+    lesson_text.read_step(folder, step, out(), _say, answers=answers)
+
+
 @click.command(epilog=example("attn hint softmax"))
 @click.argument("step", required=False)
 @click.option("--again", is_flag=True, help="Show the last hint again, and not the next one.")
@@ -221,6 +235,7 @@ COMMANDS = (
     start,
     watch,
     check,
+    read,
     hint,
     puzzle,
     show,

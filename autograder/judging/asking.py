@@ -14,6 +14,7 @@ from autograder.judging.diagnosis import same, told_by_cause
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.first_nan import with_first_nan
+from autograder.judging.layers import LinearLayers, with_shared_layers
 from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Respondent
@@ -103,6 +104,8 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
         finding = explained(finding, example.request, example.expectation, again)
         finding = with_first_nan(finding, example.request, reply, respondent)
         finding = _unsteady(finding, example, reply, respondent)
+        if isinstance(example.expectation, LinearLayers):
+            finding = with_shared_layers(finding, example.request, reply, respondent.ask)
     return AskedExample(example, reply, finding or _compared(example, respondent))
 
 

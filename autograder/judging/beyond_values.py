@@ -14,7 +14,17 @@ from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.precision import asked_precision
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import ADDED, HIDDEN, MODE, OVERWRITTEN, Value, arrays_in
+from autograder.protocol.wire import (
+    ADDED,
+    HIDDEN,
+    MODE,
+    NUMPY_SEED,
+    OVERWRITTEN,
+    PYTHON_SEED,
+    TORCH_SEED,
+    Value,
+    arrays_in,
+)
 
 if TYPE_CHECKING:
     from autograder.judging.expectation import Agrees
@@ -52,6 +62,18 @@ _OBSERVATIONS = {
         "Whoever called before still holds that result. Which line writes into an array that is "
         "kept from call to call, where each call needs a new one?",
     ),
+    **{
+        seed: (
+            f"After your code has run, {drawing} the same random numbers every time.",
+            "All other code draws from the same generator, and its numbers would repeat, too. "
+            f"Which line sets a seed? (`{seed}`)",
+        )
+        for seed, drawing in (
+            (PYTHON_SEED, "Python's `random` gives"),
+            (NUMPY_SEED, "`np.random` gives"),
+            (TORCH_SEED, "PyTorch draws"),
+        )
+    },
 }
 
 
@@ -187,7 +209,7 @@ def _gradient_finding(
     return Finding(
         Outcome.WRONG_VALUES,
         fact,
-        look="A `detach`, `.data`, `no_grad` or a detour through NumPy or Python numbers cuts it.",
+        look="A `detach`, `.data`, `no_grad`, `torch.tensor` or a detour through NumPy cuts it.",
     )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from autograder.judging.diagnosis import PLACE, place_in
+from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
@@ -18,23 +18,27 @@ PASSING = "Each step that your layer calls passes its own check."
 
 @dataclass(frozen=True)
 class WrongStep:
-    """A step that does not pass its own check: its name, its number (from 1), what that says."""
+    """A step that does not pass its own check: its name, its number (from 1), what that says.
+
+    `use` is what the step that waits for it does with it.
+    """
 
     name: str
     number: int
     seen: Finding
+    use: str = "calls"
 
 
 def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
-    """Return a finding on code that calls a step which is wrong: it waits for that step.
+    """Return a finding on code that calls or extends a step which is wrong: it waits for it.
 
     Whether the code itself is right cannot be known before, since what it gets is not.
     """
     unwritten = wrong.seen.outcome is Outcome.NOT_WRITTEN
     state = UNWRITTEN if unwritten else "does not pass its own check"
-    fact = f"`{caller}` calls your `{wrong.name}`, which {state}. "
+    fact = f"`{caller}` {wrong.use} your `{wrong.name}`, which {state}. "
     fact += f"So this step waits for step {wrong.number}."
-    own = "" if unwritten else f" {wrong.seen.fact} {wrong.seen.look}"
+    own = "" if unwritten else f" {PLACE.sub('', wrong.seen.fact)} {wrong.seen.look}"
     told = reworded(finding, fact, f"Look there first.{own}".strip())
     misconception = wrong.seen.misconception
     return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)
@@ -77,15 +81,25 @@ def without_name(finding: Finding, step: str, method: str) -> Finding:
         if raised
         else (
             f"The same comes out of a right `{method}` where `{step}` has this mistake: "
-            f"“{PLACE.sub('', finding.fact)}” Which line of `{method}` has that effect?"
+            f"“{PLACE.sub('', finding.fact)}” Which line of your class has that effect?"
         )
     )
     return reworded(replace(finding, evidence=None), seen, look)
 
 
+def nameless(finding: Finding) -> Finding:
+    """Return a finding that names a mistake with what was seen, and without the name."""
+    if finding.misconception is None:
+        return finding
+    *others, seen = finding.details or (finding.fact,)
+    details = tuple(others)
+    bare = replace(finding, misconception=None, matches=(), fact=seen, look="", details=details)
+    return replace(bare, vague=True)
+
+
 def in_one_place(finding: Finding, step: str, method: str) -> Finding:
     """Return a finding on a mistake in what the layer does by itself, and not in the step."""
-    here = f"The fault is in the part of `{method}` that does the work of `{step}`."
+    here = place_inside(step)
     return replace(finding, fact=finding.fact.replace(place_in(step, method), here))
 
 

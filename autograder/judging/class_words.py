@@ -5,15 +5,18 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
 from autograder.judging.asking import AskedExample
 from autograder.judging.expectation import Refused, listed_names
+from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layer_source import asserted_tuple, kept_names
+from autograder.judging.single_number import whole_number
 from autograder.model.request import ExceptionReport, Failed, Reply, Returned
 from autograder.model.verdict import Finding
+from autograder.protocol.wire import Value
 
 _REFUSING = re.compile(r"\b(assert|raise)\b")
 # What the check says, and what Python says.
@@ -35,6 +38,25 @@ def with_class_words(finding: Finding, made: type, asked: AskedExample) -> Findi
     if _REFUSING.search(exception.code):
         return _refusing(finding, made, asked)
     return _lacking(finding, made, exception)
+
+
+def wrong_size(
+    made: type, calls: Iterable[LayerCall], read: Callable[[str], Value]
+) -> tuple[str, str] | None:
+    """Return what to say, and where to look, of a size that a class keeps and that is wrong.
+
+    `calls` are the right ones: a size is named after what a step takes. `read` gives an attribute.
+    """
+    kept = kept_names(_init(made))
+    for call in calls:
+        for name, value in zip(call.names, call.arguments):
+            wanted = whole_number(value)
+            given = whole_number(read(name)) if name in kept and type(wanted) is int else wanted
+            if type(given) is int and given != wanted:
+                fact = f"After `__init__`, `self.{name}` is {given}, but as `{name}`, "
+                fact += f"`{call.step}` is expected to get {wanted}."
+                return fact, f"Which line sets `self.{name}`?"
+    return None
 
 
 def with_added_names(finding: Finding, listed: Reply, expected: Collection[str]) -> Finding:

@@ -7,7 +7,7 @@ reference's signature, such as B S D.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,7 @@ from autograder.protocol.wire import Opaque, Value
 # Scores at or below this are forbidden: their share after a softmax is 0 beside every score that a
 # check asks with. Those get below -1e5 (see `properties.LARGE_INPUTS`), which therefore is no mask.
 FLOOR = -1e6
+GRADIENT = ".grad"  # ends the name of what a backward pass leaves at a parameter
 # Layers without weights, which are made where what they compute is meant.
 _LAYERS = ("Softmax", "LogSoftmax", "Dropout", "ReLU", "GELU", "Tanh", "Sigmoid")
 _DIGITS = (4, 6, 8, 10)  # of a number that is quoted
@@ -101,7 +102,8 @@ def compare_form(returned: Value, expected: Value, form: ResultSpec) -> Finding 
         fact = f"It returns {given}, but {asked} are expected: {names}."
         return Finding(Outcome.WRONG_TYPE, fact, look=_come_apart(parts, wanted, form))
     return (
-        _number(returned, expected, form)
+        _without_gradient(parts, form)
+        or _number(returned, expected, form)
         or _each(_type, returned, expected, form)
         or _each(_shape, returned, expected, form)
     )
@@ -121,6 +123,27 @@ def _come_apart(parts: tuple[Value, ...], wanted: tuple[Value, ...], form: Resul
         f"There are as many as the axis {long[0]} has entries. Along which axis should the "
         f"{form.noun} come apart?"
     )
+
+
+def _without_gradient(parts: tuple[Value, ...], form: ResultSpec) -> Finding | None:
+    """Return the finding on parameters that no gradient has reached, if these are looked at."""
+    gradients = [(name, part) for name, part in zip(form.names, parts) if name.endswith(GRADIENT)]
+    missing = [f"`{name.removesuffix(GRADIENT)}`" for name, part in gradients if part is None]
+    if not missing:
+        return None
+    if len(missing) == len(form.names) > 1:
+        fact = "After a backward pass, no parameter has a gradient."
+    else:
+        fact = f"After a backward pass, {' and '.join(missing)} {_has(missing)} no gradient."
+    look = (
+        "Is it cut off on the way from there to the result, as by `detach` or `no_grad`, or does "
+        "your layer compute with a copy?"
+    )
+    return Finding(Outcome.WRONG_VALUES, fact, look=look)
+
+
+def _has(names: Sequence[str]) -> str:
+    return "has" if len(names) == 1 else "have"
 
 
 def _number(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:

@@ -268,5 +268,8 @@ def beside_long_axes(check: str, finding: Finding | None) -> Finding | None:
     """Return a finding of a check with long axes, with what the checks before it have shown."""
     if finding is None or finding.misconception or not check.startswith(STANDING + LONG_AXES):
         return finding
-    look = "With shorter axes it is right. Is there a number in your code that fixes a size?"
+    look = (
+        "With the sizes that were asked before, it is right. Is there a number in your code that "
+        "fixes a size?"
+    )
     return replace(finding, look=look)

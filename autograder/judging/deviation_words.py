@@ -153,7 +153,7 @@ class DeviationWords:
     def _unnamed(self, given: Value, wanted: Value) -> str:
         """Say how a value of no name differs from the expected one."""
         if isinstance(given, Linear) and isinstance(wanted, Linear):
-            return f"another linear layer than {self.origin.layer(wanted) or 'expected'}"
+            return self._other_layer(given, wanted)
         if not isinstance(wanted, np.ndarray) or not isinstance(given, np.ndarray):
             return type_words(given, self._noun)
         if given.shape != wanted.shape:
@@ -162,6 +162,15 @@ class DeviationWords:
         if added:
             return f"what is expected plus {added}"
         return array_words(given, wanted)
+
+    def _other_layer(self, given: Linear, wanted: Linear) -> str:
+        """Say which layer it is, or what is not as the check has set it."""
+        name, own = self.origin.layer(wanted), self.origin.layer(given)
+        if not name or (own and own != name):
+            return own or "another linear layer than expected"
+        parts = ("weight", given.weight, wanted.weight), ("bias", given.bias, wanted.bias)
+        other = " and ".join(part for part, one, right in parts if not alike(one, right))
+        return f"a layer with another {other} than the check has put into {name}"
 
     def difference(self, given: Value, wanted: Value) -> str:
         """Name the array by which two arrays of floats differ, "" if it has no name."""
@@ -177,6 +186,8 @@ class DeviationWords:
         """Say where a value would come from."""
         wanted, line = deviation.wanted, deviation.own.line
         maker = self.origin.maker(wanted)
+        if isinstance(wanted, Linear) and self.origin.layer(wanted):
+            return "Which line changes that layer, makes it anew, or takes another one?"
         if maker is None:
             return self._look_at_input(deviation)
         if maker.step in self.uncalled:

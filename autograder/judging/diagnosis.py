@@ -57,6 +57,11 @@ def place_in(step: str, method: str) -> str:
     return f"The fault is in `{step}`, or in the part of `{method}` that does its work."
 
 
+def place_inside(step: str) -> str:
+    """Return the sentence that says where a mistake is that a class makes by itself."""
+    return f"The fault is in the part of your layer that does the work of `{step}`."
+
+
 def diagnose(
     reply: Reply,
     expected: Value,

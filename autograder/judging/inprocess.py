@@ -30,7 +30,7 @@ from autograder.protocol.wire import (
     MAX_AXES,
     MESSAGE,
     NAMES,
-    OVERWRITTEN,
+    OF_ANY_LIBRARY,
     SHAPES,
     Linear,
     Payload,
@@ -94,7 +94,7 @@ class InProcess:
             tuple(
                 name
                 for name in performed.observations
-                if self._library == "torch" or name == OVERWRITTEN
+                if self._library == "torch" or name in OF_ANY_LIBRARY
             ),
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +22,7 @@ from autograder.judging.beyond_values import ADDED_FACT
 from autograder.judging.blame_findings import (
     WrongStep,
     in_one_place,
+    nameless,
     placed_call,
     reworded,
     waiting,
@@ -30,7 +31,7 @@ from autograder.judging.blame_findings import (
 )
 from autograder.judging.call_blame import CallBlame
 from autograder.judging.call_deviation import MatchedCalls
-from autograder.judging.class_words import with_added_names, with_class_words
+from autograder.judging.class_words import with_added_names, with_class_words, wrong_size
 from autograder.judging.compare import compare
 from autograder.judging.conditions import without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
@@ -41,6 +42,7 @@ from autograder.judging.layer_source import calling_line
 from autograder.judging.value_origin import ValueOrigin
 from autograder.model.request import Failed, Reply, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
 _MAY_WAIT = (*_TOLD, Outcome.NOT_WRITTEN)
@@ -69,7 +71,14 @@ class LayerBlame:
         """Return the answered examples with what is at fault: an earlier step, or a call."""
         self._end = time.monotonic() + _SECONDS
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-            return tuple(replace(each, finding=self._told_in_time(each)) for each in asked)
+            told = [self._told_in_time(each) for each in asked]
+        pairs = [(each.finding, new) for each, new in zip(asked, told) if each.finding and new]
+        # Seen in one example, what is told there says more than the name does in the others.
+        seen = {old.misconception for old, new in pairs if new.cause and not new.misconception}
+        return tuple(
+            replace(each, finding=nameless(new) if new and new.misconception in seen else new)
+            for each, new in zip(asked, told)
+        )
 
     def _told_in_time(self, asked: AskedExample) -> Finding | None:
         """Return what is told of one example; where that takes too long, its finding stays."""
@@ -93,6 +102,9 @@ class LayerBlame:
             finding = self._of_class(finding, asked)
         if wrong:
             return waiting(finding, wrong, method)
+        parent = self._wrong_parent(example)
+        if parent:
+            return waiting(finding, parent, example.request.target)
         if finding.outcome not in _TOLD:
             return finding
         step = _step_of(example, finding.misconception)
@@ -102,6 +114,7 @@ class LayerBlame:
             if isinstance(reply, Returned) and _has_no_way_back(plain, reply):
                 return without_way_back(finding, reply)
             told = self._of_calls(plain, recorder.calls, reply, finding)
+            told = told or self._of_sizes(example)
             if told:
                 return placed_call(reworded(finding, *told), recorder.calls)
         if step and step in recorder.reached:
@@ -155,6 +168,19 @@ class LayerBlame:
             return with_added_names(finding, listed, request.attributes)
         return with_class_words(finding, made, asked)
 
+    def _of_sizes(self, example: Example) -> Told | None:
+        """Return what is wrong with a size that the class keeps, if one is."""
+        made = self.namespace.get(example.request.target)
+        if not isinstance(made, type):
+            return None
+
+        def read(name: str) -> Value:
+            request = replace(example.request, method="", read=(name,), backward=None)
+            reply = self.respondent(example.step).ask(request)
+            return reply.attributes.get(name) if isinstance(reply, Returned) else None
+
+        return wrong_size(made, example.calls, read)
+
     def _recorder(self, stand_ins: Mapping[int, StandIn]) -> CallRecorder:
         steps = dict.fromkeys(each.step for each in self.examples if each.request.method is None)
         return CallRecorder(self.namespace, tuple(steps), self.library, stand_ins)
@@ -169,7 +195,7 @@ class LayerBlame:
         reply = self._asked(example, self._recorder({number: stand_in}))
         return judge(example.expectation, example.request, reply, ()) is None
 
-    def _wrong_step(self, reached: set[str], before: str) -> WrongStep | None:
+    def _wrong_step(self, reached: Collection[str], before: str) -> WrongStep | None:
         """Return the first step `before` another that was called and fails its own check."""
         for number, name in enumerate(dict.fromkeys(each.step for each in self.examples), start=1):
             if name == before:
@@ -179,6 +205,15 @@ class LayerBlame:
             if name in reached and (finding := self._known[name]):
                 return WrongStep(name, number, finding)
         return None
+
+    def _wrong_parent(self, example: Example) -> WrongStep | None:
+        """Return the first step that a class inherits its `__init__` from and that is wrong."""
+        made = self.namespace.get(example.request.target)
+        if not isinstance(made, type) or "__init__" in vars(made):
+            return None
+        bases = {base.__name__ for base in made.__mro__[1:]}
+        wrong = self._wrong_step(bases, before=example.step)
+        return wrong and replace(wrong, use="builds on")
 
     def _own_finding(self, name: str) -> Finding | None:
         answers: list[AskedExample] = []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from autograder.judging.compare import ResultSpec, arrays_of
-from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.diagnosis import Candidate, diagnose, named, told_by_cause
 from autograder.judging.precision import LOWER
 from autograder.judging.shared_numbers import repetitions, sharing
 from autograder.judging.value_words import type_words
@@ -17,6 +17,8 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.crossing import CLASS, NO_INPUTS, NOT_LINEAR
 from autograder.protocol.wire import Linear, Opaque, Value
+
+_OTHER = 7  # times a size that a check asks for is one that none asks for
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,41 @@ def judge_layers(
             and _layer_fault(wanted, form, candidate.reply.value, call) == finding
         ],
     )
+
+
+def with_shared_layers(
+    finding: Finding, request: Request, reply: Reply, ask: Callable[[Request], Reply]
+) -> Finding:
+    """Return the finding on layers that are not new, told by that.
+
+    The same question gets the same numbers twice, and a layer of a size that was not asked for
+    before has nothing wrong with its numbers: so no draw is at fault, but what was done to them.
+    """
+    if not any(_own_fault("", layer) for layer in _layers_in(reply)) or finding.misconception:
+        return finding
+    first, again = _layers_in(ask(request)), _layers_in(ask(request))
+    if not first or len(first) != len(again) or not all(map(_same_weights, first, again)):
+        return finding
+    larger = tuple(_OTHER * each if type(each) is int else each for each in request.arguments[:1])
+    other = _layers_in(ask(replace(request, arguments=(*larger, *request.arguments[1:]))))
+    if not other or any(_own_fault("", layer) for layer in other):
+        return finding
+    what = "instances of your class have" if request.method is not None else "calls make"
+    fact = f"Two {what} layers with the same numbers, which something was done to in between."
+    look = "What keeps the layers of the first one, such as a cache or a name of the file?"
+    return told_by_cause(finding, fact, look)
+
+
+def _layers_in(reply: Reply) -> list[Linear]:
+    if not isinstance(reply, Returned):
+        return []
+    parts = reply.value if isinstance(reply.value, tuple) else (reply.value,)
+    found = (*parts, *reply.attributes.values())
+    return [each for each in found if isinstance(each, Linear)]
+
+
+def _same_weights(one: Linear, other: Linear) -> bool:
+    return np.array_equal(one.weight, other.weight, equal_nan=True)
 
 
 @dataclass(frozen=True)
@@ -153,16 +190,21 @@ def _fault(name: str, actual: Value, expected: Linear, call: str) -> Finding | N
             "one for each number that comes out."
         )
         return Finding(Outcome.WRONG_SHAPE, fact, right=f"The size of `{name}` is right.")
-    parts = [actual.weight] if actual.bias is None else [actual.weight, actual.bias]
+    return _own_fault(name, actual)
+
+
+def _own_fault(name: str, layer: Linear) -> Finding | None:
+    """Return what is wrong with the numbers of a layer, or keeps it from learning."""
+    parts = [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
     faults = (_number_fault(name, part) for part in parts)
-    return next(filter(None, faults), None) or _untrained(name, actual)
+    return next(filter(None, faults), None) or _untrained(name, layer)
 
 
 def _untrained(name: str, layer: Linear) -> Finding | None:
     """Return what keeps a layer from learning: it is frozen, or its weights are all alike."""
     right = f"The size of `{name}` is right."
     if not layer.trainable:
-        fact = f"`{name}` is frozen: its parameters get no gradients, so it never learns."
+        fact = f"`{name}` is frozen, if only in part: not all of its parameters get gradients."
         look = "A new `nn.Linear` can be trained. Which line switches that off?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     weight = layer.weight

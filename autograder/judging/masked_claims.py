@@ -12,6 +12,7 @@ from autograder.judging.difference import Difference
 from autograder.judging.entry_claims import about_closeness
 from autograder.judging.number_claims import about_numbers
 from autograder.judging.score_claims import shares_of
+from autograder.judging.value_words import place_words
 from autograder.model.claim import Claim
 from autograder.model.request import Request
 from autograder.protocol.wire import arrays_in
@@ -41,10 +42,15 @@ def about_floor(seen: Difference) -> Iterator[Claim]:
         )
         yield Claim("floor in part", fact, "Which entries does your mask reach?")
         return
+    every = wrong.sum() == forbidden.sum()
+    count = f"{int(wrong.sum())} of the {int(forbidden.sum())} forbidden ones hold {held}"
     fact = (
-        f"The allowed scores are right. Forbidden ones hold {held}, but a very negative number "
-        "such as -1e9 is expected there."
+        f"The allowed scores are right. {'Forbidden ones hold ' + held if every else count}, but a "
+        "very negative number such as -1e9 is expected there."
     )
+    if not every:
+        place = place_words(wrong, seen.axes)
+        fact = f"{fact} The first is {place}. The other forbidden ones are right."
     look = "What share does such a score get in the softmax?"
     yield Claim("floor", fact, look)
 

@@ -34,8 +34,21 @@ def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:
     return told_by_cause(finding, fact, look)
 
 
+def other_call_words(finding: Finding) -> Finding:
+    """Return the finding on a result that would be the right one for other inputs of the step."""
+    fact = f"{finding.fact} It is the right result of another call, which had other inputs."
+    look = "Is something kept from that call, or does your code hold a size as a number?"
+    return replace(finding, fact=fact, look=look, cause=True)
+
+
 def gradient_words(finding: Finding, reply: Reply) -> Finding:
     """Return the finding on gradients that are wrong although the output is right."""
+    if (
+        isinstance(reply, Returned)
+        and isinstance(reply.value, tuple)
+        and any(part is None for part in reply.value)
+    ):
+        return finding  # it says what has none
     lost = _lost(reply.value) if isinstance(reply, Returned) else ""
     look = (
         "Is a part of the computation detached, copied by hand, changed in place, or given a hook?"

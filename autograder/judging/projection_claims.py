@@ -31,16 +31,31 @@ def _of_layer(seen: Difference, x: np.ndarray, layer: Linear, words: str) -> Ite
     bias = np.zeros(len(layer.weight)) if layer.bias is None else layer.bias
     if right is None or not is_like(seen, right + bias, seen.expected):
         return
-    stored = times(x, layer.weight)
-    for what, array in (
-        (f"the weight of {words} is used as it is stored, and its bias is left out", stored),
-        (f"the product is multiplied by the bias of {words}, which should be added", right * bias),
-        (f"the bias of {words} is added twice", right + 2 * bias),
-        (f"the bias of {words} is taken away and not added", right - bias),
-    ):
-        if array is not None and seen.holds(array.astype(seen.expected.dtype)):
-            yield Claim(f"layer {what}", f"In {_inner(seen)}, {what}.", _LOOK)
-            return
+    for kind, what, array in _uses(layer, x, right, words):
+        if seen.holds(array.astype(seen.expected.dtype)):
+            yield Claim(f"layer {words} {kind}", f"In {_inner(seen)}, {what}.", _LOOK)
+
+
+def _uses(
+    layer: Linear, x: np.ndarray, right: np.ndarray, words: str
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Give wrong uses of a layer: a kind, words, and the result; `right` is without a bias."""
+    stored, bias = times(x, layer.weight), layer.bias
+    as_stored = f"the weight of {words} is used as it is stored"
+    if stored is not None and bias is None:
+        # Nothing tells whether a bias would be added.
+        yield "stored", as_stored, stored
+        yield "stored alone", as_stored, stored
+    if bias is None:
+        return
+    if stored is not None and bias.shape == stored.shape[-1:]:
+        yield "stored", as_stored, stored + bias
+    if stored is not None:
+        yield "stored alone", f"{as_stored}, and its bias is left out", stored
+    multiplied = f"the product is multiplied by the bias of {words}, which should be added"
+    yield "multiplied", multiplied, right * bias
+    yield "twice", f"the bias of {words} is added twice", right + 2 * bias
+    yield "taken away", f"the bias of {words} is taken away and not added", right - bias
 
 
 def _inner(seen: Difference) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from autograder.judging.compare import compare
 from autograder.judging.description import described_together
 from autograder.judging.diagnosis import PAIR, worded
 from autograder.judging.expectation import Agrees, Expectation
 from autograder.judging.question_sizes import sizes_of
 from autograder.model.claim import Measure
-from autograder.model.request import Request
+from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding
 
 
@@ -28,6 +29,13 @@ class PassedQuestion:
             return None
         expected, form = self.expectation.expected, self.expectation.form
         return Measure(1.0, sizes_of(expected, form, self.request))
+
+    def is_answered_by(self, reply: Returned) -> bool:
+        """Say whether a reply, be it to another question of the step, is the answer to this."""
+        wanted = self.expectation
+        if not isinstance(wanted, Agrees) or self.request.read or self.request.method:
+            return False
+        return compare(reply.value, wanted.expected, wanted.form) is None
 
 
 def reconciled(

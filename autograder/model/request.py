@@ -273,6 +273,10 @@ class ContinuingRespondent(Protocol):
         """End the process that leans if it was asked alone before; say whether that was so."""
         ...
 
+    def begin_afresh(self) -> None:
+        """End the process that is asked alone; nothing from before is in the next one."""
+        ...
+
 
 @runtime_checkable
 class Traceable(Protocol):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from autograder.protocol import wire
 from autograder.protocol.arrays import read
@@ -73,22 +76,41 @@ def mode(instance: Any) -> bool | None:
 
 
 class Settings:
-    """The settings of PyTorch that a student's code must leave as they are."""
+    """What a student's code must leave as it is: settings of PyTorch, and chance.
+
+    A number is drawn before and after a call from each generator that all code shares. Where the
+    one after it is that of the call before, but the one before is not, the call has set a seed.
+    """
+
+    _last: ClassVar[dict[str, tuple[Any, Any, bool]]] = {}  # of the call before this one
 
     def __init__(self) -> None:
-        self._before = self._now()
+        self._before, self._drawn = self._now(), _drawn()
 
     def changed(self) -> list[str]:
         """Return the names of those that are not as they were."""
-        now = self._now()
-        return [name for name, setting in self._before.items() if now[name] != setting]
+        return [*self._switched(), *self._seeded()]
+
+    def _seeded(self) -> list[str]:
+        found = []
+        for name, after in _drawn().items():
+            before = self._drawn.get(name)
+            last, repeated, seeded = self._last.get(name, (None, None, False))
+            seeded = after == repeated and (seeded or before != last)
+            self._last[name] = before, after, seeded
+            found += [name] * seeded
+        return found
 
     def restore(self) -> None:
-        """Set all of them as they were."""
-        if self.changed():
+        """Set all settings as they were."""
+        if self._switched():
             torch = sys.modules["torch"]
             torch.set_grad_enabled(self._before["set_grad_enabled"])
             torch.set_default_dtype(self._before["set_default_dtype"])
+
+    def _switched(self) -> list[str]:
+        now = self._now()
+        return [name for name, setting in self._before.items() if now[name] != setting]
 
     def _now(self) -> dict[str, Any]:
         torch = sys.modules.get("torch")
@@ -98,3 +120,16 @@ class Settings:
             "set_grad_enabled": torch.is_grad_enabled(),
             "set_default_dtype": torch.get_default_dtype(),
         }
+
+
+# Kept here, so that they are the libraries' own whatever a student's code does to the names.
+_python_number, _numpy_number = random.random, np.random.random_sample
+
+
+def _drawn() -> dict[str, Any]:
+    """Draw a number from each generator that all code shares."""
+    drawn: dict[str, Any] = {wire.PYTHON_SEED: _python_number(), wire.NUMPY_SEED: _numpy_number()}
+    if torch := sys.modules.get("torch"):
+        number = torch.empty((), dtype=torch.int64, device="cpu").random_()
+        drawn[wire.TORCH_SEED] = number.item()
+    return drawn

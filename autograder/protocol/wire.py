@@ -33,10 +33,14 @@ MAX_DEPTH = 4
 MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 # What is seen of a call beside its value: settings that it leaves changed in PyTorch, by the
 # functions of `torch` that set them, what `parameters()` of an instance leaves out or adds, whether
-# a call changes its mode, of training or evaluation, and whether a later call changes its result.
+# a call changes its mode, of training or evaluation, whether a later call changes its result, and
+# of which generator that all code shares a call sets the seed.
 HIDDEN, ADDED, MODE = "hidden parameters", "added parameters", "changed mode"
 OVERWRITTEN = "overwritten result"
-OBSERVATIONS = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE, OVERWRITTEN)
+SEEDS = PYTHON_SEED, NUMPY_SEED, TORCH_SEED = "random.seed", "np.random.seed", "torch.manual_seed"
+OF_ANY_LIBRARY = (OVERWRITTEN, PYTHON_SEED, NUMPY_SEED)
+OF_TORCH = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE, TORCH_SEED)
+OBSERVATIONS = (*OF_ANY_LIBRARY, *OF_TORCH)
 DTYPES = {
     name: np.dtype(f"<{name}" if name[-1] != "1" else ("?" if name == "b1" else name))
     for name in "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
@@ -128,6 +132,8 @@ def _encoded_array(value: Any, payload: list[bytes]) -> dict[str, Any]:
         name = NAMES.get(array.dtype)
     if name is None:
         return {"kind": "opaque", "type": f"{type_name(value)[:30]} of {array.dtype}"[:80]}
+    if array.dtype.kind == "b":
+        array = array.view(np.uint8) != 0  # of an array that nobody filled, any byte may be true
     payload.append(array.tobytes())
     return {"kind": "array", "dtype": name, "shape": list(array.shape)}
 

@@ -57,9 +57,14 @@ class StepText:
 
     @property
     def passed(self) -> str:
-        """The titles of the checks that passed, as one sentence; "" if none passed."""
+        """The titles of the checks that passed, as one sentence; "" if none passed.
+
+        One that runs at several sizes has one title, and has passed if it did at all of them.
+        """
         right = mark(Outcome.PASSED)
-        words = "; ".join(check.title for check in self.checks if check.mark == right)
+        wrong = {check.title.removesuffix(SAME) for check in self.checks if check.mark != right}
+        titles = dict.fromkeys(check.title for check in self.checks if check.mark == right)
+        words = "; ".join(title for title in titles if title not in wrong)
         return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 

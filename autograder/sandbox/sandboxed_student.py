@@ -125,6 +125,14 @@ class SandboxedStudent:
             self._lean_on(self._leant_on)
         return went_on
 
+    def begin_afresh(self) -> None:
+        """End the worker that is asked alone; the next question starts another.
+
+        It is we who load the cells again, so the calls do not pay for it.
+        """
+        self._alone.close()
+        self._alone.load_from(self._reloading)
+
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.
 

@@ -155,8 +155,12 @@ class Workers:
         """
         self._worker, others._worker = others._worker, None
         self._number, self._questions = others._number, others._questions
-        others._loading = self._loading
+        others.load_from(self._loading)
         return self._worker is not None
+
+    def load_from(self, loading: Allowance) -> None:
+        """Let another allowance pay for loading the cells from now on."""
+        self._loading = loading
 
     def close(self) -> None:
         """End the worker, if there is one."""

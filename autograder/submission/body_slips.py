@@ -17,6 +17,8 @@ _NOTHING = r"returns None"
 # What is seen of a generator: it is unpacked, as far as it may be.
 _SEQUENCE = r"returns (a list or tuple of \d|\d+ values|an object of type generator)"
 _MEASURES = ("size", "dim", "numel", "stride", "ndim", "shape", "type", "item")
+# What is said where only the numbers show that something is wrong.
+_UNEXPLAINED = r"\A[^\n]*(NaN|different numbers|as expected|others are not|the result holds)"
 # What is asked of an array to look at it, and of two to compare them.
 _SUMMARIES = ("sum", "mean", "std", "var", "max", "min", "any", "all")
 _TESTS = ("allclose", "array_equal", "isnan", "isfinite")
@@ -36,6 +38,7 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
             yield from _too_early(step, node)
             yield from _nothing_returned(step, name, node)
         yield from _lists(step, node)
+        yield from _unset(step, node)
         yield from _in_place(step, node)
 
 
@@ -235,6 +238,19 @@ def _lists(step: WrittenStep, node: Definition) -> Iterator[Slip]:
                 continue
         look = f"{words} A list does no arithmetic number by number, and has no axes."
         yield Slip((Outcome.RAISED,), r"'list'|must be Tensor, not list", "", look)
+
+
+def _unset(step: WrittenStep, node: Definition) -> Iterator[Slip]:
+    """The line that makes an array without setting its numbers, where some are not explained."""
+    for item in step.own_nodes(node):
+        match item:
+            case ast.Call(func=ast.Attribute(attr="empty" | "empty_like" | "new_empty" as maker)):
+                look = (
+                    f"{capitalized(step.line(item))} makes an array with `{maker}`: it holds "
+                    "whatever lay in memory, until your code sets its numbers. Does it set all?"
+                )
+                yield Slip((Outcome.WRONG_VALUES,), _UNEXPLAINED, "", look, beside=True)
+                return
 
 
 def _in_place(step: WrittenStep, node: Definition) -> Iterator[Slip]:

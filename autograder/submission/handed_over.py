@@ -12,6 +12,8 @@ from autograder.submission.slip import Slip, WrittenStep, quoted
 
 # A line is known by its number and its beginning: in a notebook, numbers begin anew in each cell.
 _MOST_LINES, _MUCH = 300, 40
+# Where the first call is right, what is kept from it is the cause, and that is told.
+_LATER = r"Called once|Once a second|After a first call"
 _UNFIT = r"broadcast|do not line up|must match the size|matrix product"
 
 
@@ -42,7 +44,8 @@ def _handed_over(
     first, last = target.node.lineno, target.node.end_lineno or target.node.lineno
     lines = target.text.split("\n")[first - 1 : min(last, first + _MOST_LINES)]
     begin = (f"{number}, `{line.strip()[:_MUCH]}" for number, line in enumerate(lines, start=first))
-    shapes = rf"(?s)\bLine ({'|'.join(map(re.escape, begin))})(?=.*({_UNFIT}))"
+    lines_there = "|".join(map(re.escape, begin))
+    shapes = rf"(?s)\A(?!{_LATER}).*?\bLine ({lines_there})(?=.*({_UNFIT}))"
     place = step.line(call)
     fact = f"In {quoted(method.name)}, {place} gives `{target.name}` shapes that do not fit."
     calls = [each.func for each in call.args if isinstance(each, ast.Call)]

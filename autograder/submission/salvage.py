@@ -112,6 +112,10 @@ class Loaded:
         """Lean in a fresh process; see `ContinuingRespondent`."""
         return self._student.lean_afresh()
 
+    def begin_afresh(self) -> None:
+        """Be asked alone in a fresh process; see `ContinuingRespondent`."""
+        self._student.begin_afresh()
+
     def may_call(self, step: str, others: Collection[str]) -> bool:
         """Say whether one step may call others; see `ReadableRespondent`."""
         return may_call(self._cells, step, others)

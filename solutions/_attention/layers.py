@@ -39,6 +39,12 @@ class OpenLayer:
         scores = queries @ keys.transpose(-2, -1) / (root or math.sqrt(keys.shape[-1]))
         return self.output(gathered(weights_of(scores) @ values_of(values)))
 
+    def attend_over_the_heads(self, x):
+        """Return what the heads of each token gather from each other: (B, tokens, heads, size)."""
+        queries, keys, values = (part.transpose(1, 2) for part in self.parts(x))
+        scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+        return _softmax(scores) @ values
+
 
 class input_added_to_the_output:
     """Your forward adds its input to the output.
@@ -115,6 +121,30 @@ class one_head_only:
         return super().forward(x)
 
 
+class heads_attend_to_heads:
+    """In your forward, the heads of one token attend to each other, not the tokens to each other.
+
+    A matrix product takes the last two axes. Which axis stands in front of head_dim in your
+    queries and keys, and which one should?
+    """
+
+    def forward(self, x):
+        return self.output(self.attend_over_the_heads(x).transpose(1, 2))
+
+
+class heads_attend_to_heads_and_are_mixed:
+    """In your forward, the heads of one token attend to each other, and merging mixes the tokens.
+
+    A matrix product takes the last two axes. Which axis stands in front of head_dim in your
+    queries and keys, and which one should?
+    """
+
+    def forward(self, x):
+        gathered = self.attend_over_the_heads(x)
+        mixed = gathered.transpose(1, 2).reshape(gathered.shape)
+        return self.output(mixed.transpose(1, 2))
+
+
 class weights_lowered_in_evaluation:
     """Your forward multiplies the attention weights by a constant after eval().
 
@@ -128,32 +158,32 @@ class weights_lowered_in_evaluation:
 
 
 class scores_detached:
-    """Your forward cuts the attention weights off from the gradient.
+    """In your forward, queries and keys get no gradient, so what makes them is never trained.
 
-    The output is right, but queries and keys are never trained. Is there a `detach`, a `.data` or
-    a `no_grad` on the way from {score_layers} to the weights?
+    The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from
+    {score_layers} to the weights? Or does your forward compute with a copy?
     """
 
     def forward(self, x):
         return self.attend(x, weights_of=lambda scores: _softmax(scores).detach())
 
 
-class output_detached:
-    """Your forward computes without recording gradients, so nothing can be trained.
+class nothing_trained:
+    """In your forward, no parameter gets a gradient, so nothing can be trained.
 
-    The output is right, but no gradient flows back from it. Is there a `detach`, a `.data` or a
-    `no_grad` around your steps?
+    The output is right. Is there a `detach`, a `.data`, a `torch.tensor` or a `no_grad` around your
+    steps, or do they get copies of the layers?
     """
 
     def forward(self, x):
         return super().forward(x).detach()
 
 
-class gathered_values_detached:
-    """Your forward cuts off the gradient before {Wo}: {untrained} trained.
+class only_the_last_layer_trained:
+    """In your forward, only {Wo} gets a gradient: {untrained} trained.
 
-    The output is right, but only the last layer learns. What happens to the gathered values
-    before they reach {Wo}?
+    The output is right. What happens to the gathered values before they reach {Wo}? Or does your
+    forward compute with a copy of a layer?
     """
 
     def forward(self, x):

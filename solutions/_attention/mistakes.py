@@ -48,8 +48,8 @@ class FusedLayers:
         """
         return right(hidden_size, bias)
 
-    def no_bias_at_all(right, hidden_size, bias=True):
-        """Your layers never have a bias.
+    def bias_missing(right, hidden_size, bias=True):
+        """Your layers have no bias where one is expected.
 
         The bias is on unless bias=False is asked for. What do your layers get for their bias
         argument?
@@ -92,6 +92,22 @@ class Parts:
         """
         queries, keys, _ = right(*arguments)
         return queries, keys, keys
+
+    def keys_not_projected(right, x, *projections):
+        """You take the token vectors themselves as the keys: they are not projected.
+
+        Queries, keys and values are three {parts} of the same tokens. What makes the keys?
+        """
+        queries, _, values = right(x, *projections)
+        return queries, 1 * x, values
+
+    def values_not_projected(right, x, *projections):
+        """You take the token vectors themselves as the values: they are not projected.
+
+        Queries, keys and values are three {parts} of the same tokens. What makes the values?
+        """
+        queries, keys, _ = right(x, *projections)
+        return queries, keys, 1 * x
 
     def keys_and_values_from_the_queries(right, x, *projections):
         """You make the keys and the values from the queries, not from the token vectors.
@@ -258,6 +274,14 @@ class Scores:
         """
         return (queries * keys).sum(axis=-1)
 
+    def only_the_last_product(queries, keys):
+        """Your scores hold only the last product of each sum, that of the last two numbers.
+
+        A dot product adds up all the products. If a loop makes them, what does one round do to
+        what the rounds before it have left?
+        """
+        return queries[..., -1:] @ keys[..., -1:].swapaxes(-2, -1)
+
     def scores_scaled_already(queries, keys):
         """Your scores are already divided by the square root of the {width}.
 
@@ -297,6 +321,13 @@ class Scaling:
         What should the exponent be, and what puts it in one piece?
         """
         return attention_scores / width / 2
+
+    def divided_by_half_the_width(attention_scores, width):
+        """You divide by half the {width}. In Python, `a ** 1 / 2` is half of a, not its root.
+
+        A power comes before a division. What should the exponent be, and what puts it in one piece?
+        """
+        return attention_scores / (width / 2)
 
     def divided_by_eight_always(attention_scores, width):
         """You divide by 8, which is right only where {D} is 64.
@@ -348,6 +379,30 @@ class Softmax:
         which {along} do the keys of one query lie?
         """
         return right(scores.swapaxes(-2, -1)).swapaxes(-2, -1)
+
+    def softmax_of_the_transposed_scores(right, scores):
+        """You swap the axes of the scores before the softmax: your rows belong to the keys.
+
+        The scores come with a row for each query, and the softmax runs along it. Does anything
+        have to change places before?
+        """
+        return right(scores.swapaxes(-2, -1))
+
+    def softmax_of_the_negated_scores(right, scores):
+        """Your softmax takes the scores with the wrong sign: the lowest one gets the most weight.
+
+        The best match has the highest score, and should get the largest share. Which line changes
+        the sign?
+        """
+        return right(-scores)
+
+    def negative_scores_raised_to_zero(right, scores):
+        """You set negative scores to 0 before the softmax, so they all count the same.
+
+        A score may have any sign: the lower it is, the smaller is its share. Which line keeps only
+        what is positive?
+        """
+        return right(scores.clip(min=0))
 
     def softmax_over_the_heads(right, scores):
         """Your softmax runs along the heads: the heads of one token compete with each other.
@@ -432,6 +487,22 @@ class Sums:
         {token_axis} of the values?
         """
         return attention_weights.swapaxes(-2, -1) @ values
+
+    def values_weighted_by_their_columns(attention_weights, values):
+        """You multiply each value by the sum of a column of weights: nothing is gathered.
+
+        A token adds up the values of all tokens, each in its own share. Which axis is added up in
+        your code, and which axis has to be?
+        """
+        return attention_weights.sum(-2)[..., None] * values
+
+    def only_the_last_value(attention_weights, values):
+        """Your result holds only the last value, times its weight: nothing is added up.
+
+        Each token takes a share of all values. If a loop takes them one by one, what does one
+        round do to what the rounds before it have left?
+        """
+        return attention_weights[..., -1:] @ values[..., -1:, :]
 
     def values_averaged(attention_weights, values):
         """You give every token the plain average of the values: the weights make no difference.

@@ -34,6 +34,8 @@ layer = layers.wrong_layers(solution.SingleHeadAttention)
 
 class softmax:
     softmax_over_the_queries = given_softmax(Softmax.softmax_over_the_queries)
+    softmax_of_the_transposed_scores = given_softmax(Softmax.softmax_of_the_transposed_scores)
+    softmax_of_the_negated_scores = given_softmax(Softmax.softmax_of_the_negated_scores)
     softmax_over_the_batch = given_softmax(Softmax.softmax_over_the_batch)
 
     def softmax_over_everything(scores):
@@ -54,7 +56,7 @@ class softmax:
         exponentials = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
         return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
-    def softmax_shifted_by_the_overall_maximum(scores):
+    def softmax_rows_not_shifted_by_their_maximum(scores):
         """Your softmax does not shift each row by its own maximum: rows far below become 0 / 0.
 
         Each row needs its own shift. Which number does your code take off a row of very negative
@@ -192,6 +194,8 @@ class project_qkv:
         return x @ query_weights.T, x @ key_weights.T, x @ value_weights.T
 
     keys_used_for_values = parts(Parts.keys_used_for_values)
+    keys_not_projected = parts(Parts.keys_not_projected)
+    values_not_projected = parts(Parts.values_not_projected)
     keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
     projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
     queries_and_keys_swapped = parts(Parts.order_of_key_query_value)
@@ -228,6 +232,7 @@ class compute_attention_scores:
     keys_reshaped = Scores.keys_reshaped
     keys_times_queries = Scores.keys_times_queries
     only_the_keys_own_query = Scores.only_the_keys_own_query
+    only_the_last_product = Scores.only_the_last_product
     scores_scaled_already = Scores.scores_scaled_already
     queries_times_queries = Scores.queries_times_queries
 
@@ -236,6 +241,7 @@ class scale_scores:
     scores_not_scaled = Scaling.scores_not_scaled
     divided_by_the_dimension = Scaling.divided_by_the_width
     divided_by_the_dimension_and_by_two = Scaling.divided_by_the_width_and_by_two
+    divided_by_half_the_dimension = Scaling.divided_by_half_the_width
     divided_by_eight_always = Scaling.divided_by_eight_always
     divided_by_the_root_rounded_down = Scaling.divided_by_the_root_rounded_down
     multiplied_by_the_root = Scaling.multiplied_by_the_root
@@ -364,6 +370,14 @@ class apply_mask:
         """
         return scaled_scores + causal_mask
 
+    def scores_of_zero_masked(scaled_scores, causal_mask):
+        """You mask every score that is 0 after a product with the mask: also allowed ones of 0.
+
+        A score may be 0 by itself, as of a token that holds zeros. Which array says by itself what
+        is forbidden?
+        """
+        return np.where(scaled_scores * causal_mask == 0, -1e9, scaled_scores)
+
     def mask_ignored(scaled_scores, causal_mask):
         """Your scores come back as they were: nothing is masked.
 
@@ -409,6 +423,9 @@ class apply_mask:
 
 class compute_attention_weights:
     softmax_applied_twice = given_softmax(Softmax.softmax_applied_twice)
+    weights_of_the_transposed_scores = given_softmax(Softmax.softmax_of_the_transposed_scores)
+    weights_of_the_negated_scores = given_softmax(Softmax.softmax_of_the_negated_scores)
+    negative_scores_raised_to_zero = given_softmax(Softmax.negative_scores_raised_to_zero)
 
     def scores_scaled_again(scores):
         """You scale the scores once more before the softmax.
@@ -451,6 +468,8 @@ class compute_attention_weights:
 
 class apply_attention:
     weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
+    values_weighted_by_their_columns = Sums.values_weighted_by_their_columns
+    only_the_last_value = Sums.only_the_last_value
     values_averaged = Sums.values_averaged
     values_before_weights = Sums.values_before_weights
     weights_returned_as_output = Sums.weights_returned_as_output

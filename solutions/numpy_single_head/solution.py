@@ -21,13 +21,15 @@ from jaxtyping import Float, Real
 #
 # {{ path }}
 #
-# **By hand.** “it” has compared itself with the words that it may see (steps 3 to 5):
+# **By hand.** “it” has compared itself with the words that it may see; later steps show how:
 #
 # ```
 # {{ table(softmax_rows, WORDS[:SEEN]) }}
 # ```
 #
 # The third row sums to {{ number(powers_sum) }}. Each share is its part of that sum. “cat” gets more than half.
+#
+# **What it has to do.** It is stable: scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows. And it leaves its input as it was.
 #
 # <details>
 # <summary><b>In general.</b> The formula of a share.</summary>
@@ -37,9 +39,6 @@ from jaxtyping import Float, Real
 # A row of scores belongs to one token, and its entries to the tokens that it looks at. (From step 2 on, they are called the query and its keys.) So the sum runs along the **last axis**.
 #
 # </details>
-#
-# - It is **stable**. Scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows.
-# - It leaves its input as it was.
 #
 # <details>
 # <summary><b>Before you code.</b> You add 5 to every score of a row. What happens to its shares?</summary>
@@ -92,7 +91,9 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 #
 # Nearly all such numbers lie between {{ number(-0.06) }} and {{ number(0.06) }}. In the other steps, the sentence has weights that are made up, with whole numbers.
 #
-# The weights start as small random numbers with a mean of 0 and a standard deviation of 0.02, and training finds better ones. Each matrix is a new draw.
+# **What it has to do.** The weights start as small random numbers with a mean of 0 and a standard deviation of 0.02, and training finds better ones. Each matrix is a new draw.
+#
+# `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes. All numbers come from it: with the same seed, anybody gets the same weights.
 #
 # <details>
 # <summary><b>In general.</b> What the weights are drawn from.</summary>
@@ -100,8 +101,6 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 # A normal distribution, $\mathcal{N}(0,\,0.02^2)$.
 #
 # </details>
-#
-# `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes. All numbers come from it: with the same seed, anybody gets the same weights.
 #
 # <details>
 # <summary><b>Before you code.</b> Why do the weights not start at 0?</summary>
@@ -348,7 +347,7 @@ def scale_scores(
 # %% [markdown]
 # ## 6. Masking: the causal mask
 #
-# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom. 
+# So far “it” scores all words, even those that come later. A decoder learns to predict the next token, and must not look at it: that would be cheating. The **causal mask** says who may see whom.
 #
 # **Encoder and decoder.** An encoder reads all of its input at once, and every token sees every other. The Vision Transformer (ViT) is one: its tokens are patches of an image. A decoder writes one token after the other, so no token may see a later one. GPT is one. It needs the mask of steps 6 and 7, and an encoder does not: that is why the mask is **optional**, `causal=True` or `False`.
 #
@@ -417,7 +416,7 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # {{ table({"scaled": scaled[IT], "mask": mask[IT], "masked": masked[IT]}) }}
 # ```
 #
-# Where the mask is 1, the score stays. Where it is 0, write `-1e9`. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
+# **What it has to do.** Where the mask is 1, the score stays. Where it is 0, write `-1e9`. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
 #
 # <details>
 # <summary><b>In general.</b> The shapes.</summary>

@@ -7,9 +7,10 @@ import math
 
 import torch
 
-from autograder.checks import solution_beside
+from autograder.checks import shared_beside, solution_beside
 
 solution = solution_beside(__file__)
+Softmax = shared_beside(__file__, "_attention/mistakes.py").Softmax
 
 
 class _Open(solution.CrossAttention):
@@ -38,6 +39,18 @@ class _Open(solution.CrossAttention):
         if lengths is not None:
             scores = hidden(scores, solution.create_padding_mask(lengths, context.shape[1]))
         return self.Wo(gathered(weights_of(scores) @ values))
+
+
+def _weighing(wrong):
+    """A layer in which `wrong`, given a softmax, makes the weights from the scores."""
+
+    def weights_of(scores):
+        return wrong(lambda given: given.softmax(dim=-1), scores)
+
+    def forward(self, x, context, lengths=None):
+        return self.attend(x, context, lengths, weights_of=weights_of)
+
+    return type(wrong.__name__, (_Open,), {"__doc__": wrong.__doc__, "forward": forward})
 
 
 def _hiding(wrong):
@@ -206,6 +219,22 @@ class measure_spread:
         sum along the vector or the mean of the squares?
         """
         return (queries * keys).square().mean(dim=0).sqrt().cumsum(dim=0)
+
+    def squares_before_the_sum(queries, keys):
+        """You square the single products and add up the squares: no dot product is made.
+
+        Products of different signs cancel in a dot product, and squares cannot. What is added up
+        first, and what is squared then?
+        """
+        return (queries * keys).square().cumsum(dim=-1).mean(dim=0).sqrt()
+
+    def lengths_averaged(queries, keys):
+        """You average the lengths of vectors of products: no dot product is made.
+
+        A length adds up squares, so products of different signs do not cancel in it. What is
+        added up in a dot product?
+        """
+        return (queries * keys).square().cumsum(dim=-1).sqrt().mean(dim=0)
 
 
 class create_padding_mask:
@@ -400,6 +429,15 @@ class hide_padding:
         """
         return solution.hide_padding(scaled_scores, padding_mask).softmax(dim=-1)
 
+    def scores_of_zero_hidden(scaled_scores, padding_mask):
+        """You hide every score that is 0 after a product with the mask: also real tokens' zeros.
+
+        A score may be 0 by itself, as of a token that holds zeros. Which tensor says by itself
+        what is padding?
+        """
+        hidden = scaled_scores * padding_mask[:, None, :] == 0
+        return scaled_scores.masked_fill(hidden, -math.inf)
+
     def nothing_hidden(scaled_scores, padding_mask):
         """You return the scores as they were: the padding is not hidden.
 
@@ -554,6 +592,25 @@ class CrossAttention:
         def forward(self, x, context, lengths=None):
             return self.attend(x, context, lengths, root=self.Wq.out_features)
 
+    class divided_by_the_hidden_size_and_by_two(_Open):
+        """Your forward divides by the hidden size, and then by 2 as well.
+
+        In Python, a power comes before a division: `a ** 1 / 2` is half of a, not its square root.
+        What should the exponent be, and what puts it in one piece?
+        """
+
+        def forward(self, x, context, lengths=None):
+            return self.attend(x, context, lengths, root=2 * self.Wq.out_features)
+
+    class divided_by_half_the_hidden_size(_Open):
+        """Your forward divides by half the hidden size. In Python, `a ** 1 / 2` is half of a.
+
+        A power comes before a division. What should the exponent be, and what puts it in one piece?
+        """
+
+        def forward(self, x, context, lengths=None):
+            return self.attend(x, context, lengths, root=self.Wq.out_features / 2)
+
     class scaled_by_the_root_of_the_context_size(_Open):
         """Your forward divides by the square root of the context size, not of the hidden size.
 
@@ -583,6 +640,10 @@ class CrossAttention:
 
         def forward(self, x, context, lengths=None):
             return self.attend(x, context, lengths, weights_of=lambda scores: scores.softmax(dim=1))
+
+    softmax_of_the_negated_scores = _weighing(Softmax.softmax_of_the_negated_scores)
+    negative_scores_raised_to_zero = _weighing(Softmax.negative_scores_raised_to_zero)
+    logarithm_of_the_softmax = _weighing(Softmax.logarithm_of_the_softmax)
 
     class future_hidden(_Open):
         """Your forward hides later places of the context, as a causal layer does.
@@ -694,6 +755,16 @@ class CrossAttention:
                 scores = solution.hide_padding(scores, mask)
             return scores.softmax(dim=-1) @ values
 
+    class projected_twice(_Open):
+        """Your forward applies Wo twice.
+
+        Its output has the shape of its input, so no error is raised. How many times does your code
+        call the layer?
+        """
+
+        def forward(self, x, context, lengths=None):
+            return self.Wo(self.attend(x, context, lengths))
+
     class input_added_to_the_output(_Open):
         """Your forward adds its input to the output.
 
@@ -705,30 +776,30 @@ class CrossAttention:
             return x + super().forward(x, context, lengths)
 
     class scores_detached(_Open):
-        """Your forward cuts the attention weights off from the gradient.
+        """In your forward, queries and keys get no gradient, so what makes them is never trained.
 
-        The output is right, but queries and keys are never trained. Is there a `detach`, a `.data`
-        or a `no_grad` on the way from Wq and Wkv to the weights?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from Wq and
+        Wkv to the weights? Or does your forward compute with a copy?
         """
 
         def forward(self, x, context, lengths=None):
             return self.attend(x, context, lengths, weights_of=lambda s: s.softmax(dim=-1).detach())
 
-    class output_detached(_Open):
-        """Your forward computes without recording gradients, so nothing can be trained.
+    class nothing_trained(_Open):
+        """In your forward, no parameter gets a gradient, so nothing can be trained.
 
-        The output is right, but no gradient flows back from it. Is there a `detach`, a `.data` or
-        a `no_grad` around your steps?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` around your steps, or do
+        they get copies of the layers?
         """
 
         def forward(self, x, context, lengths=None):
             return super().forward(x, context, lengths).detach()
 
-    class gathered_values_detached(_Open):
-        """Your forward cuts off the gradient before Wo: Wq and Wkv are never trained.
+    class only_the_last_layer_trained(_Open):
+        """In your forward, only Wo gets a gradient: Wq and Wkv are never trained.
 
-        The output is right, but only the last layer learns. What happens to the gathered values
-        before they reach Wo?
+        The output is right. What happens to the gathered values before they reach Wo? Or does your
+        forward compute with a copy of a layer?
         """
 
         def forward(self, x, context, lengths=None):

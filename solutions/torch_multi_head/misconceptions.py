@@ -97,7 +97,7 @@ class create_projections:
     layers_the_wrong_way_round = fused(FusedLayers.layers_the_wrong_way_round)
     bias_switch_ignored = fused(FusedLayers.bias_switch_ignored)
     bias_off_by_default = fused(FusedLayers.bias_off_by_default)
-    no_bias_at_all = fused(FusedLayers.no_bias_at_all)
+    bias_missing = fused(FusedLayers.bias_missing)
     bias_forgotten_in_the_output_layer = fused(FusedLayers.bias_forgotten_in_the_output_layer)
 
 
@@ -231,6 +231,7 @@ class scale_scores:
     scores_not_scaled = Scaling.scores_not_scaled
     divided_by_the_head_size = Scaling.divided_by_the_width
     divided_by_the_head_size_and_by_two = Scaling.divided_by_the_width_and_by_two
+    divided_by_half_the_head_size = Scaling.divided_by_half_the_width
     divided_by_eight_always = Scaling.divided_by_eight_always
     divided_by_the_root_rounded_down = Scaling.divided_by_the_root_rounded_down
     multiplied_by_the_root = Scaling.multiplied_by_the_root
@@ -267,6 +268,9 @@ class compute_attention_weights:
     softmax_over_the_batch = softmax(Softmax.softmax_over_the_batch)
     softmax_over_whole_heads = softmax(Softmax.softmax_over_whole_heads)
     softmax_without_the_shift = Softmax.softmax_without_the_shift
+    softmax_of_the_transposed_scores = softmax(Softmax.softmax_of_the_transposed_scores)
+    softmax_of_the_negated_scores = softmax(Softmax.softmax_of_the_negated_scores)
+    negative_scores_raised_to_zero = softmax(Softmax.negative_scores_raised_to_zero)
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -276,6 +280,7 @@ class compute_attention_weights:
 class apply_attention:
     weights_averaged_over_the_heads = Sums.weights_averaged_over_the_heads
     weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
+    values_weighted_by_their_columns = Sums.values_weighted_by_their_columns
     values_averaged = Sums.values_averaged
     values_before_weights = Sums.values_before_weights
     weights_returned_as_output = Sums.weights_returned_as_output
@@ -385,9 +390,11 @@ class MultiHeadAttention:
 
     input_added_to_the_output = layer(layers.input_added_to_the_output)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
+    heads_attend_to_heads = layer(layers.heads_attend_to_heads)
+    heads_attend_to_heads_and_are_mixed = layer(layers.heads_attend_to_heads_and_are_mixed)
     scores_detached = layer(layers.scores_detached)
-    output_detached = layer(layers.output_detached)
-    gathered_values_detached = layer(layers.gathered_values_detached)
+    nothing_trained = layer(layers.nothing_trained)
+    only_the_last_layer_trained = layer(layers.only_the_last_layer_trained)
     input_overwritten = layer(layers.input_overwritten)
     input_returned = layer(layers.input_returned)
 
@@ -481,6 +488,15 @@ class CausalMultiHeadAttention:
         return scores.masked_fill(~visible, -1.0).softmax(dim=-1)
 
     @_causal
+    def scores_of_zero_hidden(scores, visible):
+        """You hide every score that is 0 after a product with the mask: also visible ones of 0.
+
+        A score may be 0 by itself, as of a token that holds zeros. Which tensor says by itself
+        what is hidden?
+        """
+        return scores.masked_fill(scores * visible == 0, -math.inf).softmax(dim=-1)
+
+    @_causal
     def mask_added(scores, visible):
         """You add the mask of 1 and 0 to the scores, which moves them by 1 and hides nothing.
 
@@ -508,9 +524,9 @@ class CausalMultiHeadAttention:
 
     @_causal
     def masked_scores_detached(scores, visible):
-        """Your mask cuts the scores off from the gradient.
+        """With causal=True, your queries and keys get no gradient: what makes them is never trained.
 
-        The output is right, but with causal=True queries and keys are never trained. Is there a
-        `detach` or a `.data` in the line that masks?
+        The output is right. Is there a `detach` or a `.data` in the line that masks, or a `no_grad`
+        around it?
         """
         return scores.detach().masked_fill(~visible, -math.inf).softmax(dim=-1)

@@ -66,7 +66,7 @@ class create_projections:
     layers_the_wrong_way_round = fused(FusedLayers.layers_the_wrong_way_round)
     bias_switch_ignored = fused(FusedLayers.bias_switch_ignored)
     bias_off_by_default = fused(FusedLayers.bias_off_by_default)
-    no_bias_at_all = fused(FusedLayers.no_bias_at_all)
+    bias_missing = fused(FusedLayers.bias_missing)
     bias_forgotten_in_the_output_layer = fused(FusedLayers.bias_forgotten_in_the_output_layer)
 
 
@@ -118,6 +118,7 @@ class compute_attention_scores:
     batch_axis_transposed = Scores.batch_axis_transposed
     keys_times_queries = Scores.keys_times_queries
     only_the_keys_own_query = Scores.only_the_keys_own_query
+    only_the_last_product = Scores.only_the_last_product
     scores_scaled_already = Scores.scores_scaled_already
     queries_times_queries = Scores.queries_times_queries
 
@@ -126,6 +127,7 @@ class scale_scores:
     scores_not_scaled = Scaling.scores_not_scaled
     divided_by_the_head_size = Scaling.divided_by_the_width
     divided_by_the_head_size_and_by_two = Scaling.divided_by_the_width_and_by_two
+    divided_by_half_the_head_size = Scaling.divided_by_half_the_width
     divided_by_eight_always = Scaling.divided_by_eight_always
     divided_by_the_root_rounded_down = Scaling.divided_by_the_root_rounded_down
     multiplied_by_the_root = Scaling.multiplied_by_the_root
@@ -145,6 +147,9 @@ class compute_attention_weights:
     softmax_over_the_queries = softmax(Softmax.softmax_over_the_queries)
     softmax_over_the_batch = softmax(Softmax.softmax_over_the_batch)
     softmax_without_the_shift = Softmax.softmax_without_the_shift
+    softmax_of_the_transposed_scores = softmax(Softmax.softmax_of_the_transposed_scores)
+    softmax_of_the_negated_scores = softmax(Softmax.softmax_of_the_negated_scores)
+    negative_scores_raised_to_zero = softmax(Softmax.negative_scores_raised_to_zero)
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -153,6 +158,8 @@ class compute_attention_weights:
 
 class apply_attention:
     weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
+    values_weighted_by_their_columns = Sums.values_weighted_by_their_columns
+    only_the_last_value = Sums.only_the_last_value
     values_averaged = Sums.values_averaged
     values_before_weights = Sums.values_before_weights
     weights_returned_as_output = Sums.weights_returned_as_output
@@ -183,7 +190,7 @@ class SingleHeadAttention:
     input_added_to_the_output = layer(layers.input_added_to_the_output)
     weights_lowered_in_evaluation = layer(layers.weights_lowered_in_evaluation)
     scores_detached = layer(layers.scores_detached)
-    output_detached = layer(layers.output_detached)
-    gathered_values_detached = layer(layers.gathered_values_detached)
+    nothing_trained = layer(layers.nothing_trained)
+    only_the_last_layer_trained = layer(layers.only_the_last_layer_trained)
     input_overwritten = layer(layers.input_overwritten)
     input_returned = layer(layers.input_returned)

@@ -88,7 +88,7 @@ class create_projections:
         narrow = [nn.Linear(hidden_dim, hidden_dim // 4) for _ in range(3)]
         return *narrow, nn.Linear(hidden_dim // 4, hidden_dim)
 
-    def no_bias_at_all(hidden_dim):
+    def bias_missing(hidden_dim):
         """Your layers have no bias.
 
         All four have one here. What do your layers get for their bias argument?
@@ -134,6 +134,8 @@ class project_qkv:
         """
         return q_linear(x), q_linear(x), q_linear(x)
 
+    keys_not_projected = parts(Parts.keys_not_projected)
+    values_not_projected = parts(Parts.values_not_projected)
     keys_and_values_from_the_queries = parts(Parts.keys_and_values_from_the_queries)
     projections_one_after_the_other = parts(Parts.projections_one_after_the_other)
 
@@ -229,6 +231,7 @@ class compute_scaled_scores:
     scores_not_scaled = _of_scores(Scaling.scores_not_scaled)
     divided_by_the_head_size = _of_scores(Scaling.divided_by_the_width)
     divided_by_the_head_size_and_by_two = _of_scores(Scaling.divided_by_the_width_and_by_two)
+    divided_by_half_the_head_size = _of_scores(Scaling.divided_by_half_the_width)
     divided_by_the_root_rounded_down = _of_scores(Scaling.divided_by_the_root_rounded_down)
 
     def multiplied_by_the_root(queries, keys):
@@ -290,6 +293,9 @@ class compute_attention_weights:
         return flat.softmax(dim=-1).view(B, N, heads, N).permute(0, 2, 1, 3)
 
     softmax_without_the_shift = Softmax.softmax_without_the_shift
+    softmax_of_the_transposed_scores = softmax(Softmax.softmax_of_the_transposed_scores)
+    softmax_of_the_negated_scores = softmax(Softmax.softmax_of_the_negated_scores)
+    negative_scores_raised_to_zero = softmax(Softmax.negative_scores_raised_to_zero)
     softmax_applied_twice = softmax(Softmax.softmax_applied_twice)
     future_masked = softmax(Softmax.future_masked)
     logarithm_of_the_softmax = softmax(Softmax.logarithm_of_the_softmax)
@@ -298,6 +304,7 @@ class compute_attention_weights:
 
 class apply_attention:
     weights_transposed_in_the_sum = Sums.weights_transposed_in_the_sum
+    values_weighted_by_their_columns = Sums.values_weighted_by_their_columns
     values_averaged = Sums.values_averaged
     values_before_weights = Sums.values_before_weights
 
@@ -356,20 +363,22 @@ class project_output:
 
 
 class MultiHeadSelfAttention:
+    heads_attend_to_heads = layer(layers.heads_attend_to_heads)
+    heads_attend_to_heads_and_are_mixed = layer(layers.heads_attend_to_heads_and_are_mixed)
     scores_detached = layer(layers.scores_detached)
 
     class values_detached(_Layer):
-        """Your forward cuts the values off from the gradient: v_linear is never trained.
+        """In your forward, v_linear gets no gradient, so it is never trained.
 
-        The output is right, but one layer does not learn. Is there a `detach`, a `.data` or a
-        `no_grad` on the way from v_linear to the weighted sum?
+        The output is right. Is there a `detach`, a `.data` or a `no_grad` on the way from v_linear
+        to the weighted sum? Or does your forward compute with a copy of the layer?
         """
 
         def forward(self, x):
             return self.attend(x, values_of=torch.Tensor.detach)
 
-    gathered_values_detached = layer(layers.gathered_values_detached)
-    output_detached = layer(layers.output_detached)
+    only_the_last_layer_trained = layer(layers.only_the_last_layer_trained)
+    nothing_trained = layer(layers.nothing_trained)
 
     class one_layer_under_three_names(solution.MultiHeadSelfAttention):
         """Your q_linear, k_linear and v_linear are one and the same layer.

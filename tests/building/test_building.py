@@ -35,6 +35,7 @@ from support.written_exercise import write_exercise
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = sorted(path.parent for path in (ROOT / "solutions").glob("*/exercise.toml"))
 
+MATHML = "http://www.w3.org/1998/Math/MathML"  # a name, and nothing is fetched there
 MANIFEST = """\
 # the author's own note
 format_version = 1
@@ -180,7 +181,7 @@ def test_build_writes_the_stub_the_notebook_the_checklist_and_the_public_facts(
     toy: Path, assignments: Path
 ) -> None:
     paths = build(toy, assignments)
-    names = ["toy.py", "toy.ipynb", "README.md", "exercise.toml"]
+    names = ["toy.py", "toy.ipynb", "guide.html", "README.md", "exercise.toml"]
     assert [path.relative_to(assignments / "toy").as_posix() for path in paths] == names
     assert sorted(p.name for p in (assignments / "toy").iterdir()) == sorted(names)
 
@@ -192,7 +193,7 @@ def test_an_error_in_one_exercise_leaves_the_assignments_of_all_as_they_were(
     change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
     build_all([toy, other], assignments)
     before = {path: path.read_bytes() for path in assignments.rglob("*") if path.is_file()}
-    assert len(before) == 8
+    assert len(before) == 10
     change(toy / "solution.py", "# # A toy", "# # Another toy")
     change(other / "solution.py", "### END SOLUTION", "### END")
     with pytest.raises(KitError):
@@ -267,22 +268,52 @@ def test_the_stub_stands_at_the_indentation_of_the_code_not_of_the_marker(
     )
 
 
-def test_the_stub_is_percent_format_with_prose_and_without_checks(
+def test_the_stub_is_percent_format_with_the_code_of_the_notebook_and_without_checks(
     toy: Path, assignments: Path
 ) -> None:
     build(toy, assignments)
     text = (assignments / "toy" / "toy.py").read_text()
     assert "check(" not in text
-    assert "\n\n\n# %%\ndef double(" in text
+    assert "\n\n# %%\n# 1 Doubling\ndef double(" in text
     assert "\n\n# %%\nimport numpy" in text
-    assert "attn check double" in text.split("# %%")[1]
-    sources = [cell.source for cell in jupytext.reads(text, fmt="py:percent").cells]
+    assert "attn read double" in text.split("# %%")[0]
+    cells = jupytext.reads(text, fmt="py:percent").cells
+    titles = re.compile(r"^# \d+ .*\n")
+    code = [titles.sub("", cell.source) for cell in cells if cell.cell_type == "code"]
     shared = [
         cell.source
         for cell in notebook_of(assignments / "toy").cells
-        if not cell.id.startswith(("check-", "setup"))
+        if cell.cell_type == "code" and not cell.id.startswith(("check-", "setup"))
     ]
-    assert sources[1:] == shared
+    assert code[0].startswith("# A toy\n") and code[1:] == shared
+
+
+def test_a_brief_stands_in_the_stub_above_its_step_and_not_in_the_notebook(
+    toy: Path, assignments: Path
+) -> None:
+    brief = '# %% [markdown] active="py"\n# How much is twice?\n#\n#   2 4\n\n'
+    change(toy / "solution.py", "# %%\ndef double(", f"{brief}# %%\ndef double(")
+    build(toy, assignments)
+    text = (assignments / "toy" / "toy.py").read_text()
+    assert "# %%\n# 1 Doubling\n# How much is twice?\n#\n#   2 4\ndef double(" in text
+    every = "".join(cell.source for cell in notebook_of(assignments / "toy").cells)
+    assert "How much is twice" not in every
+    change(toy / "solution.py", "How much is twice", "How " + "very " * 20 + "much is twice")
+    error = refused(toy)
+    assert error.fact == "a line of the stub is 120 characters wide, and 100 fit"
+    assert "at the line: # How very very" in error.place
+
+
+def test_the_page_holds_the_whole_lesson_and_fetches_nothing(toy: Path, assignments: Path) -> None:
+    change(toy / "solution.py", "# ## Gathering", "# ## Gathering\n#\n# $$\\sqrt{D} < 3$$ costs $5")
+    build(toy, assignments)
+    page = (assignments / "toy" / "guide.html").read_text()
+    assert "<h2>Gathering</h2>" in page and "costs $5" in page
+    assert "<msqrt>" in page and "sqrt{D}" not in page
+    assert '<a href="#double">1 Doubling</a>' in page and '<pre id="double">' in page
+    assert "raise NotImplementedError" in page and "check(" not in page
+    assert "http" not in page.replace("http-equiv", "").replace(MATHML, "")
+    assert "<script" not in page and "default-src 'none'" in page
 
 
 def test_the_header_that_jupytext_writes_is_for_no_student(toy: Path, assignments: Path) -> None:
@@ -300,7 +331,7 @@ def test_a_cell_for_the_notebook_alone_is_code_there_and_not_in_the_stub(
     with (toy / "solution.py").open("a") as file:
         file.write('\n\n# %% active="ipynb"\n# drawn = double(1)\n#\n# # a note\n# drawn\n')
     build(toy, assignments)
-    last = notebook_of(assignments / "toy").cells[-1]
+    last = notebook_of(assignments / "toy").cells[-2]  # above the list of the steps
     assert (last.cell_type, last.source) == ("code", "drawn = double(1)\n\n# a note\ndrawn")
     assert "drawn" not in (assignments / "toy" / "toy.py").read_text()
 
@@ -440,7 +471,7 @@ def test_two_builds_give_the_same_bytes(toy: Path, tmp_path: Path) -> None:
         {path.name: path.read_bytes() for path in (tmp_path / place / "toy").iterdir()}
         for place in ("here", "there")
     )
-    assert here == there and len(here) == 4
+    assert here == there and len(here) == 5
 
 
 @pytest.mark.parametrize("folder", EXERCISES, ids=lambda folder: folder.name)
@@ -617,7 +648,7 @@ def test_what_was_just_built_is_not_stale(toy: Path, assignments: Path) -> None:
 def test_before_the_first_build_every_file_is_missing_and_none_is_written(
     toy: Path, assignments: Path
 ) -> None:
-    assert len(stale(toy, assignments)) == 4
+    assert len(stale(toy, assignments)) == 5
     assert not assignments.exists()
 
 
@@ -722,7 +753,7 @@ def test_prose_may_speak_of_solutions(toy: Path, assignments: Path) -> None:
         "# ## Gathering\n# They differ in the end: solutions.",
     )
     build(toy, assignments)
-    assert "They differ in the end: solutions." in (assignments / "toy" / "toy.py").read_text()
+    assert "They differ in the end: solutions." in (assignments / "toy" / "toy.ipynb").read_text()
 
 
 def test_a_step_without_a_function_is_told_with_its_line_of_the_manifest(toy: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
 import pytest
 
@@ -178,9 +178,8 @@ def cell_with(cells: list[Any], text: str) -> Any:
 
 
 def test_the_diagram_stands_in_the_prose_with_the_lines_of_the_step_marked(tmp_path: Path) -> None:
-    text, cells = built(tmp_path)
+    _, cells = built(tmp_path)
     lines = ["         x (B, D)", "→     1  twice (B, D)", "   2, 3  half of it, and more"]
-    assert "\n".join(f"# {line}" for line in ("```", *lines, "```")) in text
     # In a narrow window, JupyterLab breaks the lines of a fence, and those of this not.
     drawn = ['<pre style="white-space: pre; overflow-x: auto">', *lines, "</pre>"]
     assert "\n".join(drawn) in cell_with(cells, "## 1. Doubling").source
@@ -230,12 +229,11 @@ def test_a_diagram_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_number_in_the_prose_is_the_reference_s_own(tmp_path: Path) -> None:
-    text, cells = built(tmp_path)
     sentence = r"Twice 3 is 6, and $\\frac{{a}}{b}$ stays."
-    assert sentence in text
-    assert sentence in cell_with(cells, "## 1. Doubling").source
+    assert sentence in cell_with(built(tmp_path)[1], "## 1. Doubling").source
     other = ("solution.py", "return 2 * np", "return 3 * np")
-    assert "Twice 3 is 9," in built(tmp_path / "other", other)[0]
+    cells = built(tmp_path / "other", other)[1]
+    assert "Twice 3 is 9," in cell_with(cells, "## 1. Doubling").source
 
 
 @pytest.mark.parametrize(
@@ -289,29 +287,63 @@ def test_in_the_notebook_an_answer_folds_and_stands_where_it_is_asked(tmp_path: 
 
 def test_code_in_a_question_is_code_in_the_notebook_too(tmp_path: Path) -> None:
     # JupyterLab shows what stands between tags as it is written, backticks and all.
-    text, cells = built(
-        tmp_path, ("solution.py", "And twice twice?", "And `double` of `double(x)`?")
-    )
+    _, cells = built(tmp_path, ("solution.py", "And twice twice?", "And `double` of `double(x)`?"))
     after = cell_with(cells, "After the check.").source
     assert "And <code>double</code> of <code>double(x)</code>?</summary>" in after
-    assert "# **After the check.** And `double` of `double(x)`?\n" in text
 
 
-def test_in_the_file_the_answers_stand_at_its_end(tmp_path: Path) -> None:
+def test_the_file_has_neither_questions_nor_answers_and_the_page_folds_them(
+    tmp_path: Path,
+) -> None:
     text, _ = built(tmp_path)
-    sources = [cell.source for cell in jupytext.reads(text, fmt="py:percent").cells]
-    question = (
-        "**Before you code.** What is twice nothing?\n(The answer is at the end of this file.)"
+    assert "What is twice nothing" not in text and "Four times" not in text
+    page = (tmp_path / "assignments" / "toy" / "guide.html").read_text()
+    assert "<summary><b>Before you code.</b> What is twice nothing?</summary>" in page
+    assert "<p>Four times.</p>\n</details>" in page
+
+
+# The way through the layer
+
+PATH = """
+       | x
+double | twice
+halve  | half
+"""
+
+
+def with_path(path: str = PATH) -> tuple[Change, Change]:
+    place = 'title = "A toy"'
+    return (
+        ("exercise.toml", place, f'{place}\npath = """{path}"""'),
+        ("solution.py", "```\n# {{ diagram }}\n# ```", "{{ path }}"),
     )
-    assert question in sources[3]
-    assert sources[5].startswith("**After the check.** And twice twice?\n")
-    assert "Try it here" not in text
-    assert sources[-1] == (
-        "## The answers\n\nThink about each question before you read on.\n\n"
-        "### 1. Doubling\n\n"
-        "**Before you code.** What is twice nothing?\n\nNothing.\n\nStill nothing.\n\n"
-        "**After the check.** And twice twice?\n\nFour times."
-    )
+
+
+def test_the_way_stands_above_a_step_in_one_line_with_its_place_marked(tmp_path: Path) -> None:
+    text, _ = built(tmp_path, with_path()[0])
+    assert re.search(r"^# 1 Doubling +x → \[twice\] → half$", text, re.MULTILINE)
+    assert re.search(r"^# 2 Halving +x → twice → \[half\]$", text, re.MULTILINE)
+    assert re.search(r"^# 4 The layer +\[x → twice → half\]$", text, re.MULTILINE)
+    assert "path" not in (tmp_path / "assignments" / "toy" / "exercise.toml").read_text()
+
+
+def test_in_the_prose_the_way_is_a_picture_with_words_for_who_does_not_see_it(
+    tmp_path: Path,
+) -> None:
+    _, cells = built(tmp_path, *with_path())
+    prose = cell_with(cells, "## 1. Doubling").source
+    (words, data) = re.findall(r"!\[(.+?)\]\(data:image/svg\+xml;base64,(.+?)\)", prose)[0]
+    assert words.startswith("Step 1 of 4. You are here: twice. The way through the layer: x, twice")
+    picture = base64.b64decode(data).decode("utf-8")
+    assert picture.startswith("<svg ") and ">half</text>" in picture
+    page = (tmp_path / "assignments" / "toy" / "guide.html").read_text()
+    assert f'alt="{words}"' in page
+
+
+def test_a_wrong_line_of_the_path_is_refused(tmp_path: Path) -> None:
+    error = refusal(tmp_path, with_path(PATH.replace("halve  |", "hale   |"))[0])
+    assert error.fact == "a line of the path names 'hale', which is no step"
+    assert "path, at the line: hale" in error.place
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ COLUMNS = 80
 MOST_LINES = 60  # with text: a screen and a half
 FENCE = re.compile(r"^```$.*?^```$", re.MULTILINE | re.DOTALL)
 ANSWER = re.compile(r"</summary>.*?</details>", re.DOTALL)
+PICTURE = re.compile(r"!\[[^]]*\]\(data:[^)]*\)")
 CODE = re.compile(r"`[^`\n]+`")
 
 
@@ -43,12 +44,13 @@ class Lesson:
     @property
     def by_hand(self) -> str:
         """The example to follow, as it is written."""
-        return self.written.partition("**By hand.**")[2].partition("**In general.**")[0]
+        rest = self.written.partition("**By hand.**")[2]
+        return re.split(r"\n\n(?:\*\*|<details>)", rest, maxsplit=1)[0]
 
     @property
     def lines(self) -> int:
         """How many lines with text stand on the screen, with the answer folded."""
-        folded = ANSWER.sub("</summary>", self.above)
+        folded = ANSWER.sub("</summary>", PICTURE.sub("a picture", self.above))
         shown = [*folded.split("\n"), *self.stub.split("\n")]
         return sum(len(textwrap.wrap(line, COLUMNS)) for line in shown)
 
@@ -76,6 +78,7 @@ def _around(cells: tuple[Cell, ...], number: int) -> tuple[str, str, str]:
     return cells[number - 1].source, cells[number + 1].source, cells[number].source
 
 
+every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.name)
 every_lesson = pytest.mark.parametrize(
     ("exercise", "step"),
     [
@@ -91,9 +94,9 @@ def test_a_step_has_all_its_parts_in_order(exercise: Exercise, lesson: Lesson) -
     number = [step.name for step in exercise.steps].index(lesson.step) + 1
     parts = (
         rf"\A## {number}\. {re.escape(exercise.steps[number - 1].title)}\n\n\w",
-        r"\n\n```\n\{\{ diagram \}\}\n```\n\n",
+        r"\n\n\{\{ path \}\}\n\n",
         r"\*\*By hand\.\*\* ",
-        r"\n\n\*\*In general\.\*\*",
+        r"\n\n<details>\n<summary><b>In general\.</b> ",
         r"\n\n<details>\n<summary><b>Before you code\.</b> ",
     )
     found = [re.search(part, lesson.written) for part in parts]
@@ -106,7 +109,9 @@ def test_a_step_has_all_its_parts_in_order(exercise: Exercise, lesson: Lesson) -
 def test_one_question_is_asked_before_a_step_and_one_after(
     exercise: Exercise, lesson: Lesson
 ) -> None:
-    assert [each.when for each in folded_answers(lesson.above)] == ["Before you code."]
+    """The formula is folded as well: whoever wants it in general opens it."""
+    whens = [each.when for each in folded_answers(lesson.above)]
+    assert whens == ["In general.", "Before you code."]
     assert [each.when for each in folded_answers(lesson.below)] == ["After the check."]
 
 
@@ -119,6 +124,24 @@ def test_no_number_to_follow_by_hand_is_typed(exercise: Exercise, lesson: Lesson
 @every_lesson
 def test_a_step_is_no_longer_than_a_screen_and_a_half(exercise: Exercise, lesson: Lesson) -> None:
     assert lesson.lines <= MOST_LINES
+
+
+@every_exercise
+def test_the_stub_invites(exercise: Exercise) -> None:
+    """The first line to write is in sight, and what is not code is a few lines to each step."""
+    file = ROOT / "assignments" / exercise.name / f"{exercise.name}.py"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 220 and max(map(len, lines)) <= 100
+    assert next(n for n, line in enumerate(lines, 1) if "YOUR CODE HERE" in line) <= 30
+    comments = [line for line in lines if line.lstrip().startswith("#")]
+    assert len(comments) <= 0.45 * len(lines)
+    assert "$" not in "".join(comments), "no LaTeX where nothing sets it"
+
+
+@every_exercise
+def test_every_step_has_a_brief_in_the_stub(exercise: Exercise) -> None:
+    cells = read_cells(read_solution(exercise))
+    assert [cell.step for cell in cells if cell.step and not cell.brief] == []
 
 
 @every_lesson

@@ -194,6 +194,12 @@ def test_a_fault_of_ours_inside_a_layer_is_seen_and_costs_nobody_anything(
     assert "`ZeroDivisionError: nothing of Layer is seen, in test_one_piece.py:" in remark
 
 
+def test_weights_that_a_layer_does_not_use_are_told_and_no_array_is_taken_for_a_stage() -> None:
+    forward = "shares = F.softmax(x @ x.mT, dim=-1)\nreturn self.Wo((shares @ x)[..., ::4])\n"
+    ((_, verdict),) = graded([OnePiece("without Wqkv", SINGLE, forward, ())])
+    assert "The result of your layer does not change when `self.Wqkv.weight` does." in told(verdict)
+
+
 def test_a_fault_of_ours_inside_a_layer_is_remarked_in_the_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -300,7 +306,7 @@ def test_a_step_that_is_written_is_not_asked_for() -> None:
     text = (ROOT / "solutions" / NUMPY / "solution.py").read_text(encoding="utf-8")
     old = "project_output(attention_output, self.output_weights)"
     assert old in text
-    wrong = text.replace(old, old.replace("self.output", "self.value"))
+    wrong = text.replace(old, old.replace("self.output_weights", "self.output_weights + 0.1"))
     submission = Submission("written", NUMPY, (wrong,), Path("layer.py"))
     (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
     assert "Your function `project_output` is right by itself" in told(verdict)
@@ -309,7 +315,10 @@ def test_a_step_that_is_written_is_not_asked_for() -> None:
 def test_a_mistake_that_fits_two_steps_is_said_to_fit_both() -> None:
     _, verdict = told_of("keys times queries")
     assert "`project_qkv`" in told(verdict)
-    assert "A mistake in `compute_attention_scores` would give the same result." in told(verdict)
+    assert (
+        "A mistake in the work of `compute_attention_scores` would give the same result."
+        in told(verdict)
+    )
 
 
 @pytest.mark.slow

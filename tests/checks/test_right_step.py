@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.checks.right_step import led_to_the_first
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import Verdict
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 from autograder.submission.reading import Submission
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
@@ -23,6 +24,9 @@ def graded(*changes: tuple[str, str]) -> Verdict:
     submission = Submission("one", "numpy_single_head", (text,), Path("steps.py"))
     (verdict,) = grade_batch(FOLDER, [submission])
     return verdict
+
+
+DRAWN = "        self.query_weights, self.key_weights, self.value_weights, self.output_weights"
 
 
 def said(verdict: Verdict) -> str:
@@ -50,3 +54,63 @@ def test_a_step_that_is_not_written_is_not_called_right() -> None:
     )
     assert "that does the work of `scale_scores`" in told or "does its work" in told
     assert "right by itself" not in told
+
+
+def test_a_right_step_is_not_charged_for_a_setting_that_the_class_makes() -> None:
+    verdict = graded((DRAWN, f'        np.seterr(all="raise")\n{DRAWN}'))
+    assert [step.name for step in verdict.steps if step.finding] == [LAYER]
+    told = said(verdict)
+    assert "FloatingPointError" in told and "`np.seterr`" in told
+    assert "Yet yours is right as well when it gets, outside of your layer" in told
+
+
+def test_a_class_that_inherits_what_is_wrong_leads_to_the_class_that_it_is_built_on() -> None:
+    def failing(name: str, fact: str) -> StepVerdict:
+        finding = Finding(Outcome.WRONG_VALUES, fact, look="Why?")
+        check = CheckVerdict.of("check", "title", finding)
+        return StepVerdict(name, name, Outcome.WRONG_VALUES, 0, 1, (check,))
+
+    layers = ("Layer", "CausalLayer")
+    steps = (
+        failing("step", "`Layer(8)` has no bias."),
+        failing("Layer", "`Layer(8)` has no bias."),
+        failing("CausalLayer", "`CausalLayer(8)` has no bias."),
+    )
+    before, first, second = led_to_the_first(steps, layers)
+    assert (before, first) == steps[:2]
+    assert second.finding and second.finding.look.startswith("Your `Layer` shows the same.")
+    others = (*steps[:2], failing("CausalLayer", "It is 2, but 3 is expected."))
+    assert led_to_the_first(others, layers) == others
+
+
+def test_a_step_that_is_wrong_only_with_what_its_caller_passes_is_told_what_it_gives_there() -> (
+    None
+):
+    old = "    return exponentials / exponentials.sum(axis=-1, keepdims=True)\n"
+    # Only the steps after it are asked with hidden tokens.
+    verdict = graded((old, f"    exponentials += 0.01 * (scores == -1e9)\n{old}"))
+    assert [step.name for step in verdict.steps if step.finding] == ["softmax"]
+    told = next(step.finding for step in verdict.steps if step.finding)
+    assert told.right == "With the inputs of its own checks, it gives what is expected."
+    assert told.fact.startswith(
+        "With what a right `compute_attention_weights` passes to it, `softmax`"
+    )
+    assert "numbers are not as expected" in told.look
+
+
+def test_of_two_right_steps_that_do_not_fit_each_other_one_is_charged_and_not_the_class() -> None:
+    mask = "    return np.tril(np.ones((sequence_length, sequence_length)))\n"
+    apply = "    return np.where(causal_mask == 1, scaled_scores, -1e9)\n"
+    verdict = graded(
+        (mask, f"{mask[:-1]} == 1\n"),
+        (
+            apply,
+            "    hidden = np.ones_like(causal_mask) - causal_mask\n"
+            "    return scaled_scores - 1e9 * hidden\n",
+        ),
+    )
+    assert [step.name for step in verdict.steps if step.finding] == ["apply_mask"]
+    told = next(step.finding for step in verdict.steps if step.finding)
+    assert (
+        told.fact == "With what your other steps give, `apply_mask` does not give what is expected."
+    )

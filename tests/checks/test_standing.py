@@ -128,6 +128,35 @@ NUMPY = {
         """,
         "draw from a copy of `rng`",
     ),
+    "a_seed_for_all_code": (
+        "initialize_weights",
+        """
+        def initialize_weights(embedding_dimension, rng):
+            np.random.seed(0)
+            return Reference(embedding_dimension, rng)
+        """,
+        "`np.random` gives the same random numbers every time",
+    ),
+    "a_seed_in_the_constructor": (
+        "SingleHeadAttention",
+        """
+        class SingleHeadAttention(Reference):
+            def __init__(self, embedding_dimension, rng):
+                np.random.seed(42)
+                super().__init__(embedding_dimension, rng)
+        """,
+        "Which line sets a seed? (`np.random.seed`)",
+    ),
+    "a_seed_of_python": (
+        "softmax",
+        """
+        def softmax(scores):
+            import random
+            random.seed(1)
+            return Reference(scores)
+        """,
+        "Python's `random` gives the same random numbers every time",
+    ),
     "one_matrix_from_elsewhere": (
         "initialize_weights",
         """
@@ -288,6 +317,32 @@ TORCH = {
                 return super().forward(x)
         """,
         "switches between training and evaluation by itself",
+    ),
+    "a_score_of_0_is_hidden": (
+        "CausalMultiHeadAttention",
+        """
+        class CausalMultiHeadAttention(Reference):
+            def forward(self, x, causal=False):
+                if not causal:
+                    return super().forward(x)
+                queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)
+                scores = scale_scores(compute_attention_scores(queries, keys), keys.shape[-1])
+                visible = torch.ones(x.shape[1], x.shape[1]).tril()
+                scores = scores.masked_fill(scores * visible == 0, -torch.inf)
+                weights = compute_attention_weights(scores)
+                return project_output(merge_heads(apply_attention(weights, values)), self.Wo)
+        """,
+        "also visible ones of 0",
+    ),
+    "a_seed_in_forward": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                torch.manual_seed(0)
+                return super().forward(x)
+        """,
+        "PyTorch draws the same random numbers every time",
     ),
     "a_bias_is_always_there": (
         "MultiHeadAttention",
@@ -502,6 +557,18 @@ def test_what_only_a_standing_property_sees_is_told(
     findings = [result.finding for result in seen.values() if result.finding]
     assert findings
     assert any(words in finding.message for finding in findings), findings[0].message
+
+
+def test_a_step_that_draws_for_nothing_and_sets_no_seed_is_right() -> None:
+    trial = trial_of("numpy_single_head")
+    code = """
+    def softmax(scores):
+        np.random.normal(size=3)
+        return Reference(scores)
+    """
+    with trial.replaced({"softmax": answer(trial, "softmax", code)}):
+        seen = trial.run_step("softmax")
+    assert not any(result.finding for result in seen.values())
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,41 @@ SLIPS = {
         "    flat = queries.view(B * heads, S, d) @ keys.view(B * heads, S, d).transpose(1, 2)\n"
         "    return flat.view(B, heads, S, S)\n",
     ),
+    # Right alone and in the layer, but the next step cannot do with how its result lies in memory.
+    "result_in_another_order": Slip(
+        "merge_heads",
+        "view size is not compatible",
+        "def apply_attention(attention_weights, values):\n"
+        "    gathered = attention_weights @ values\n"
+        "    return gathered.transpose(1, 2).contiguous().transpose(1, 2)\n\n"
+        "def merge_heads(attention_output):\n"
+        "    B, heads, S, d = attention_output.shape\n"
+        "    rows = attention_output.view(B * heads, S, d).reshape(B, heads, S, d)\n"
+        "    return rows.transpose(1, 2).reshape(B, S, heads * d)\n",
+    ),
+    "layer_casts_around_a_step": Slip(
+        LAYER,
+        "with another `compute_attention_scores` in its place, your layer is right. yet yours is "
+        "right as well",
+        forward("pass").replace(
+            "        scores =",
+            "        with torch.autocast('cpu', dtype=torch.bfloat16):\n            scores =",
+        ),
+    ),
+    "layer_empties_a_bias": Slip(
+        LAYER,
+        "your `project_output` is right by itself",
+        forward("self.Wo.bias is not None and self.Wo.bias.data.zero_()"),
+    ),
     "layer_changes_queries": Slip(LAYER, "modified inplace", forward("queries *= 1.0")),
     "layer_changes_weights": Slip(LAYER, "inplace operation", forward("weights *= 1.0")),
     "layer_in_single_precision": Slip(LAYER, "", forward("values = values.float()")),
-    "bonus_in_single_precision": Slip(
-        BONUS,
-        "float32",
-        """
+}
+RIGHT = {
+    "not_in_place": forward("queries = queries * 1.0"),
+    "in_its_own_copy": forward("weights = weights.clone(); weights *= 1.0"),
+    # A mask in float32 is right: no bonus layer is asked in half precision.
+    "bonus_in_single_precision": """
 class CausalMultiHeadAttention(CausalMultiHeadAttention):
     def forward(self, x, causal=False):
         queries, keys, values = split_heads(self.Wqkv(x), self.num_heads)
@@ -104,11 +132,6 @@ class CausalMultiHeadAttention(CausalMultiHeadAttention):
         weights = compute_attention_weights(scores)
         return project_output(merge_heads(apply_attention(weights, values)), self.Wo)
 """,
-    ),
-}
-RIGHT = {
-    "not_in_place": forward("queries = queries * 1.0"),
-    "in_its_own_copy": forward("weights = weights.clone(); weights *= 1.0"),
 }
 
 

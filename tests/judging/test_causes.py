@@ -28,6 +28,7 @@ from autograder.protocol.wire import MESSAGE, Linear
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY, TORCH, VIT = "numpy_single_head", "torch_single_head", "vit_multi_head"
+MULTI = "torch_multi_head"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,24 @@ def causal_layer(line: str) -> str:
 
 
 LAYER = "SingleHeadAttention"
+# In one piece, as it is often written.
+TWO_RESHAPES = """
+class MultiHeadAttention(MultiHeadAttention):
+    def forward(self, x):
+        B, S, C = x.shape
+        heads = [part.reshape(B, self.num_heads, S, -1) for part in self.Wqkv(x).chunk(3, dim=-1)]
+        queries, keys, values = heads
+        scores = queries @ keys.transpose(-2, -1) / math.sqrt(C // self.num_heads)
+        return self.Wo((scores.softmax(dim=-1) @ values).reshape(B, S, C))
+"""
 WRONG = {
+    MULTI: {
+        "two reshapes": Slip(
+            "MultiHeadAttention",
+            r"two steps were wrong\. \(1\) `split_heads`: you reshape.* \(2\) `merge_heads`: you",
+            TWO_RESHAPES,
+        ),
+    },
     TORCH: {
         "only after eval()": Slip(
             LAYER,
@@ -201,6 +219,24 @@ SingleHeadAttention = Mine
         ),
     },
     NUMPY: {
+        "a mask kept from the first call": Slip(
+            "create_causal_mask",
+            "It is the right result of another call, which had other inputs",
+            """
+kept = {}
+right_mask = create_causal_mask
+def create_causal_mask(sequence_length):
+    return kept.setdefault("mask", right_mask(sequence_length))
+""",
+        ),
+        "a length written as a number": Slip(
+            "create_causal_mask",
+            "does your code hold a size as a number",
+            """
+def create_causal_mask(sequence_length):
+    return np.tril(np.ones((5, 5)))
+""",
+        ),
         "scores cut off before a softmax": Slip(
             "softmax",
             "scores that lie far from 0 count as equal",
@@ -392,15 +428,19 @@ SingleHeadAttention = Mine
     },
 }
 # The worked examples say something else of these, since they ask less.
-ONLY_GRADED = (
-    *("a dropout", "noise", "a hook"),
-    *("every second weight detached", "copies of the weights"),
-)
+ONLY_GRADED = {
+    TORCH: (
+        *("a dropout", "noise", "a hook"),
+        *("every second weight detached", "copies of the weights"),
+    ),
+    MULTI: ("two reshapes",),
+    NUMPY: ("a mask kept from the first call", "a length written as a number"),
+}
 AT_HOME = [
     (exercise, case)
     for exercise, slips in WRONG.items()
     for case in slips
-    if case not in ONLY_GRADED
+    if case not in ONLY_GRADED.get(exercise, ())
 ]
 
 
@@ -436,7 +476,7 @@ def test_the_cause_is_told_by_the_worked_examples(exercise: str, case: str) -> N
 @pytest.mark.parametrize(
     ("exercise", "cases"),
     [
-        (TORCH, ONLY_GRADED),
+        *ONLY_GRADED.items(),
         *(pytest.param(each, tuple(WRONG[each]), marks=pytest.mark.slow) for each in WRONG),
     ],
 )

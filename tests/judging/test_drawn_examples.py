@@ -21,6 +21,7 @@ SAME = "Two calls with different seeds in `rng` give the same numbers."
 OTHERS = "Two calls with the same seed in `rng` give different numbers."
 STREAM = "Two calls with one and the same generator give the same numbers."
 LAYERS = "Two calls make layers with the same numbers."
+SEED = "After your code has run, PyTorch draws the same random numbers every time."
 START = (
     "def initialize_weights(embedding_dimension, rng):\n    shape = (embedding_dimension,) * 2\n"
 )
@@ -78,6 +79,13 @@ CLASSES = {
     "a torch seed": (
         "torch_multi_head",
         "torch.manual_seed(0)\n        super().__init__(*arguments)",
+        SEED,
+    ),
+    "a torch seed, taken back": (
+        "torch_multi_head",
+        "with torch.random.fork_rng(devices=[]):\n"
+        "            torch.manual_seed(0)\n"
+        "            super().__init__(*arguments)",
         LAYERS,
     ),
     "nothing in torch": ("torch_multi_head", "super().__init__(*arguments)", ""),

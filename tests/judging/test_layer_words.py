@@ -7,6 +7,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from autograder.judging.unnamed_array import array_words
+from autograder.model.verdict import Outcome
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
 from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
@@ -104,6 +105,61 @@ def test_what_is_done_to_the_last_result_is_told_and_not_that_it_is_another(
 def test_a_right_result_in_another_precision_is_told_as_that() -> None:
     told = words(TORCH, (PROJECTED, f"{PROJECTED}.double()"))
     assert "The result is float64" in told and "All calls" not in told
+
+
+def test_a_layer_whose_bias_was_changed_is_not_called_another_layer() -> None:
+    emptied = "with torch.no_grad(): self.Wqkv.bias *= 0\n        "
+    told = words(
+        TORCH,
+        (
+            "queries, keys, values = project_qkv(x,",
+            f"{emptied}queries, keys, values = project_qkv(x,",
+        ),
+    )
+    assert "a layer with another bias than the check has put into `self.Wqkv`." in told
+    told = words(TORCH, ("project_qkv(x, self.Wqkv)", "project_qkv(x, self.Wo)"))
+    assert "as `Wqkv` it gets `self.Wo`." in told
+
+
+def test_a_layer_that_is_copied_is_told_to_get_no_gradient_and_not_to_be_cut_off() -> None:
+    copied = "project_qkv(x, __import__('copy').deepcopy(self.Wqkv))"
+    finding = judged(TORCH, "SingleHeadAttention", ("project_qkv(x, self.Wqkv)", copied)).finding
+    assert finding and finding.outcome is Outcome.WRONG_VALUES
+    assert finding.fact == "In your forward, only Wo gets a gradient: Wqkv is never trained."
+    assert "compute with a copy" in finding.look
+    seen = "After a backward pass, `Wqkv.weight` and `Wqkv.bias` have no gradient."
+    assert finding.details[-1].startswith(seen)
+
+
+def test_layers_that_instances_share_are_told_and_not_what_was_done_to_them() -> None:
+    kept = "__import__('functools').lru_cache(create_projections)"
+    shared = (
+        ("        self.Wqkv, self.Wo = create_projections(", "        self.Wqkv, self.Wo = KEPT("),
+        ("class SingleHeadAttention", f"KEPT = {kept}\n\n\nclass SingleHeadAttention"),
+    )
+    told = words(TORCH, *shared)
+    assert "Two instances of your class have layers with the same numbers" in told
+    told = words(TORCH, (MADE, f"{MADE}        nn.init.ones_(self.Wqkv.weight)\n"))
+    assert "The weights of `Wqkv` are not drawn at random" in told
+
+
+def test_a_layer_that_is_wrong_from_some_size_on_is_said_to_be_right_only_where_it_was_asked() -> (
+    None
+):
+    line = "scaled_scores = scale_scores(attention_scores, keys.shape[-1])\n"
+    finding = judged(
+        TORCH,
+        "SingleHeadAttention",
+        (line, f"{line}        scaled_scores = scaled_scores * (2 if x.shape[1] > 13 else 1)\n"),
+        blaming=False,
+    ).finding
+    assert finding and finding.look.startswith("With the sizes that were asked before, it is right")
+
+
+def test_a_bias_that_is_off_by_default_is_not_said_to_be_never_there() -> None:
+    default = "num_heads: int, bias: bool = True)", "num_heads: int, bias: bool = False)"
+    told = judged(HEADS, "MultiHeadAttention", default, blaming=False).finding
+    assert told and "Your layers have no bias where one is expected." in told.fact
 
 
 def test_no_gradient_is_missed_where_none_could_be_sent_back() -> None:
@@ -349,6 +405,29 @@ def test_a_size_that_is_taken_and_not_kept_is_told() -> None:
     sentence = "`__init__` takes `num_heads`, but does not keep it"
     assert sentence in words(HEADS, (kept, ""))
     assert sentence in words(VIT, (kept, "        num_heads = num_heads\n"))
+
+
+def test_a_class_waits_for_the_one_that_it_is_built_on() -> None:
+    kept = "self.num_heads = num_heads\n", "self.num_heads = hidden_size // num_heads\n"
+    finding = judged(HEADS, "CausalMultiHeadAttention", kept).finding
+    assert finding and finding.outcome is Outcome.WAITS
+    assert finding.fact == (
+        "`CausalMultiHeadAttention` builds on your `MultiHeadAttention`, which does not pass its "
+        "own check. So this step waits for step 9."
+    )
+
+
+def test_a_size_that_is_kept_wrong_is_told_and_no_step_is_blamed() -> None:
+    kept = "self.num_heads = num_heads\n"
+    split = "split_heads(self.Wqkv(x), self.num_heads)\n        attention_scores = compute"
+    own = "self.Wqkv(x).reshape(*x.shape[:2], 3, -1, self.head_dim).transpose(1, 3).unbind(dim=2)"
+    told = words(
+        HEADS,
+        (kept, f"{kept}        self.head_dim = num_heads\n"),
+        (split, split.replace("split_heads(self.Wqkv(x), self.num_heads)", own)),
+    )
+    assert "After `__init__`, `self.head_dim` is 2, but as `head_dim`, `scale_scores`" in told
+    assert "The fault is in" not in told
 
 
 def test_a_misspelt_attribute_is_told_the_one_that_is_kept() -> None:

@@ -48,6 +48,17 @@ OF_ALLOWED: dict[str, Wrong] = {
 }
 
 
+OF_FORBIDDEN: dict[str, Wrong] = {
+    "Forbidden ones hold -100, but": lambda scores, mask: np.where(mask == 1, scores, -100),
+    "12 of the 20 forbidden ones hold -100, but a very negative number such as -1e9 is expected "
+    "there. The first is at [0, 0, 2] (axes B, S, S). The other forbidden ones are right.": (
+        lambda scores, mask: np.where(
+            mask == 1, scores, np.where(np.arange(5) - np.arange(5)[:, None] > 1, -100, -1e9)
+        )
+    ),
+}
+
+
 def first(wrong: np.ndarray, expected: np.ndarray, *arguments: np.ndarray) -> Claim:
     """The first claim, which a student has to be able to read."""
     claims = claims_about(wrong, expected, MASKED, Request("step", arguments))
@@ -70,6 +81,13 @@ def test_allowed_scores_are_told_beside_right_forbidden_ones(words: str, forbidd
     told = first(wrong, np.where(mask == 1, scores, -1e9), scores, mask)
     assert told.fact.startswith("The forbidden scores are right.") and words in told.fact
     assert told.look.endswith("?")
+
+
+@pytest.mark.parametrize("words", OF_FORBIDDEN)
+def test_forbidden_scores_that_are_not_hidden_are_counted(words: str) -> None:
+    scores, mask = question(5)
+    wrong = OF_FORBIDDEN[words](scores, mask)
+    assert words in first(wrong, np.where(mask == 1, scores, -1e9), scores, mask).fact
 
 
 def test_other_numbers_in_the_place_of_allowed_scores_get_no_claim() -> None:

@@ -9,8 +9,10 @@ import pytest
 
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
+from autograder.judging.description import described_together
 from autograder.model.claim import Claim
 from autograder.model.request import Request
+from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Linear, Value
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
@@ -99,6 +101,26 @@ def test_a_layer_that_is_taken_apart_is_told_by_its_parts(words: str) -> None:
     weight, bias = rng.standard_normal((5, 5)), rng.standard_normal(5)
     wrong, expected = OF_LAYERS[words](x, weight, bias), x @ weight.T + bias
     assert words in first(wrong, expected, VECTORS, x, Linear(weight, bias)).fact
+
+
+def test_of_a_layer_without_a_bias_nothing_is_said_about_one() -> None:
+    rng = np.random.default_rng(3)
+    x, weight, bias = rng.standard_normal((2, 4, 5)), rng.standard_normal((5, 5)), np.ones(5)
+    layers = Linear(weight, bias), Linear(weight, None)
+    for add, words in ((1, "it is stored."), (0, "it is stored, and its bias is left out.")):
+        claims = [
+            claims_about(wrong, right, VECTORS, Request("step", (x, layer)))
+            for layer, wrong, right in (
+                (layers[0], x @ weight + add * bias, x @ weight.T + bias),
+                (layers[1], x @ weight, x @ weight.T),
+            )
+        ]
+        differ = Finding(Outcome.WRONG_VALUES, "They differ.")
+        with_bias, without = described_together([differ, differ], claims)
+        assert with_bias.fact.endswith(words)
+        assert without.fact.endswith("is used as it is stored.")
+    nothing = claims_about(0 * (x @ weight), x @ weight.T, VECTORS, Request("s", (x, layers[1])))
+    assert not any("bias" in claim.fact for claim in nothing)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

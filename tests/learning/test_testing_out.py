@@ -12,7 +12,8 @@ import pytest
 from autograder.learning.state.progress import read_progress
 from autograder.learning.state.workspace import find_workspace
 from autograder.notebook.check import open_exercise
-from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, typed, written
+from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
+from support.typed_commands import typed
 
 LAYER = "SingleHeadAttention"
 CLASS = """class SingleHeadAttention:

@@ -57,7 +57,7 @@ def taken(lines: list[str], columns: int) -> int:
 def test_p_n_and_numbers_go_to_any_step_and_function_keys_to_none(
     workspace: Path, terminal: Terminal
 ) -> None:
-    assert "n next step  p step before" in " ".join(terminal.frame("q quit", "Step 1 of 11"))
+    assert "n next  p back" in " ".join(terminal.frame("q quit", "Step 1 of 11"))
     terminal.press("n\x1b[15~\x1b[19;2~")
     terminal.press("h")
     assert "Hint 1 of" in " ".join(terminal.frame("Step 2 of 11", "Hint"))

@@ -133,3 +133,11 @@ def test_the_payload_is_used_up_exactly() -> None:
         wire.Payload(b"12").take(3)
     with pytest.raises(wire.WireError):
         wire.Payload(b"12").end()
+
+
+def test_booleans_that_nobody_set_arrive_as_true_or_false() -> None:
+    left = np.array([0, 1, 7, 255], np.uint8).view(bool)  # as `np.empty` may find them in memory
+    payload: list[bytes] = []
+    facts = wire.encode(left, payload)
+    arrived = wire.decode(facts, wire.Payload(b"".join(payload)))
+    assert arrived.tolist() == [False, True, True, True]

@@ -138,6 +138,14 @@ def test_a_reason_that_several_checks_have_is_told_once(
 JUDGED = [o for o in Outcome if o not in (Outcome.REJECTED, Outcome.INFRASTRUCTURE)]
 
 
+def test_a_check_at_several_sizes_is_right_once_and_only_if_it_is_at_all_of_them() -> None:
+    wrong = Finding(Outcome.WRONG_VALUES, "They differ.")
+    checks = (("two sizes", None), ("two sizes", None), ("one of two", None), ("one of two", wrong))
+    verdicts = tuple(CheckVerdict.of(f"check{n}", *each) for n, each in enumerate(checks))
+    step = StepVerdict("step", "Step", Outcome.WRONG_VALUES, 0, 1, verdicts)
+    assert step_text(step).passed == "Two sizes."
+
+
 @pytest.mark.parametrize("medium", MEDIA)
 @pytest.mark.parametrize("outcome", JUDGED)
 def test_an_outcome_has_the_same_sign_for_the_class_and_for_a_learner(

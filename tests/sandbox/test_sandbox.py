@@ -678,6 +678,15 @@ def test_who_leans_where_it_was_asked_alone_is_never_asked_alone_again(zygote: Z
         assert kept(("a",)) == 1
 
 
+def test_who_is_asked_afresh_has_kept_nothing(zygote: Zygote) -> None:
+    code = "KEPT = []\ndef f(x): KEPT.append(x); return len(KEPT)"
+    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
+        counts = [returned(student.ask(Request("f", (1,)))).value for _ in range(2)]
+        student.begin_afresh()
+        counts.append(returned(student.ask(Request("f", (1,)))).value)
+        assert counts == [1, 2, 1]
+
+
 def test_who_was_never_asked_alone_goes_on_in_a_new_worker(zygote: Zygote) -> None:
     with SandboxedStudent(zygote, ("def f(): return 1",), seed=1, answer=lambda *_: 0) as student:
         student.go_on_leaning(("a",))

@@ -50,6 +50,17 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
             "        raise NotImplementedError\n        queries, keys, values = project_qkv(",
         ),
     ),
+    "an array whose numbers are not all set": (
+        "create_causal_mask",
+        r"Line \d+ makes an array with `empty`: it holds whatever lay in memory",
+        (
+            "    return np.tril(np.ones((sequence_length, sequence_length)))",
+            "    size = sequence_length\n"
+            "    np.full((size, size), 0.3)  # lies in memory then\n"
+            "    mask = np.empty((size, size))\n"
+            "    for i in range(size):\n        mask[i, : i + 1] = 1\n    return mask",
+        ),
+    ),
     "a mask that is applied and dropped": (
         LAYER,
         r"Line \d+ calls `apply_mask` and drops the result\. A step hands its result back\.",
@@ -325,6 +336,15 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         r"In `forward`, line \d+ gives `apply_mask` shapes that do not fit\. `create_causal_mask`",
         ("create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[0])"),
     ),
+    "a mask kept from the first call": (
+        LAYER,
+        r"^Called once, your code gives what is expected; called again with other inputs",
+        (
+            "scores = apply_mask(scores, create_causal_mask(x.shape[1]))",
+            "self.mask = getattr(self, 'mask', create_causal_mask(x.shape[1]))\n"
+            "            scores = apply_mask(scores, self.mask)",
+        ),
+    ),
     "a mask made a line above": (
         LAYER,
         r"gives `apply_mask` shapes that do not fit\. `mask` is set in line \d+\.",
@@ -358,6 +378,31 @@ IN_TORCH: dict[str, tuple[str, str, Change]] = {
             "        return project_output(merge_heads(attention_output)",
             "        merged = torch.zeros(x.shape).copy_(merge_heads(attention_output))\n"
             "        return project_output(merged",
+        ),
+    ),
+    "a dtype by its name": (
+        "MultiHeadAttention",
+        r"Two tensors of different precision meet.*Line \d+ asks for float32, whatever",
+        (
+            "        return project_output(merge_heads(attention_output)",
+            "        merged = merge_heads(attention_output).to(torch.float32)\n"
+            "        return project_output(merged",
+        ),
+    ),
+    "a layer that casts itself": (
+        "MultiHeadAttention",
+        r"Line \d+ asks for float32, whatever the inputs are",
+        (
+            "        return project_output(merge_heads(attention_output)",
+            "        self.float()\n        return project_output(merge_heads(attention_output)",
+        ),
+    ),
+    "a result that is cast": (
+        "compute_attention_weights",
+        r"is float32, but the inputs are float64.*Line \d+ asks for float32",
+        (
+            "    return scaled_scores.softmax(dim=-1)",
+            "    return scaled_scores.softmax(-1).float()",
         ),
     ),
     "refused, with an exception of another kind": (

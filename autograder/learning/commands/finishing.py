@@ -58,6 +58,8 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
     console.print(Text("Continue with:"))
     if not page:
         console.print(command(f"attn finish {exercise.name} --save finish.html", "to keep it"))
+    if exercise.plays:
+        console.print(command(f"attn play {exercise.name}", "your layer at work"))
     console.print(command(next_after(session, exercise)))
     return True
 

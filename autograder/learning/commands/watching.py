@@ -19,6 +19,12 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.learning.commands.answers import answered
 from autograder.learning.commands.climbing import give_hint
+from autograder.learning.commands.lesson_text import (
+    Lesson,
+    answer_lines,
+    lesson_lines,
+    lesson_of,
+)
 from autograder.learning.commands.once import put_back, reset_question
 from autograder.learning.commands.signals import Signals
 from autograder.learning.runner.background import Background, BackgroundAnswer
@@ -176,7 +182,7 @@ class Watch:
             self._decide(key)
             return True
         actions = {"n": self._next, "p": self._previous, "h": self._hint, "s": self._show}
-        actions |= {"l": self._list, "r": self._ask_reset}
+        actions |= {"t": self._text, "a": self._answers, "l": self._list, "r": self._ask_reset}
         if key in actions:
             self.view = replace(self.view, extra=())
             self._typed = ""
@@ -219,6 +225,26 @@ class Watch:
         is_new = session.progress is not self.view.session.progress
         whole = f"attn hint {self.view.step.name}{' --again' * is_new}"
         self.view = replace(self.view, session=session).showing(*lines, whole=whole)
+
+    def _text(self) -> None:
+        lesson = self._lesson(self.view.step.name)
+        if lesson:
+            lines, whole = lesson_lines(lesson), f"attn read {lesson.step}"
+            self.view = self.view.showing(*lines, whole=whole)
+
+    def _answers(self) -> None:
+        """Show the answers at the step that has passed last, or at the current one."""
+        lesson = self._lesson(self.view.passed or self.view.step.name)
+        if lesson:
+            whole = f"attn read {lesson.step} --answers"
+            self.view = self.view.showing(*answer_lines(lesson), whole=whole)
+
+    def _lesson(self, step: str) -> Lesson | None:
+        try:
+            return lesson_of(self.view.exercise, step)
+        except KitError as error:
+            self.view = self.view.showing(*map(Text, error.lines))
+            return None
 
     def _show(self) -> None:
         from autograder.learning.terminal.drawing import drawn

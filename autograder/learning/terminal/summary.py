@@ -29,6 +29,8 @@ def summary(view: View) -> tuple[RenderableType, ...]:
         lines.append(Text(f"Next: step {place}, {step.name}."))
         lines.append(command(f"attn watch {exercise.name}", "goes on there"))
         return tuple(lines)
+    if exercise.plays:
+        lines.append(command(f"attn play {exercise.name}", "your layer at work"))
     lines.append(command(f"attn finish {exercise.name}", "what you built, and what to read next"))
     if after:
         lines.append(Text(f"Next: {after.title}."))

@@ -19,7 +19,8 @@ class View:
     """The state of a watch.
 
     focus: the step chosen with n, p or a number, or "". looked: what was checked, and when. news:
-    what changed with the last save. extra: what a key has shown; if `held`, it stays after the next
+    what changed with the last save. passed: the step that passed last, until another is chosen, or
+    "". extra: what a key has shown; if `held`, it stays after the next
     answer. whole: how to see what of `extra` does not fit. question: it waits for y or n. busy:
     what is going on.
     """
@@ -30,6 +31,7 @@ class View:
     focus: str = ""
     looked: str = ""
     news: tuple[str, ...] = ()
+    passed: str = ""
     extra: tuple[RenderableType, ...] = ()
     whole: str = TALLER
     held: bool = False
@@ -86,7 +88,7 @@ class View:
 
     def moved(self, name: str) -> View:
         """Return the view of another step."""
-        return replace(self, focus=name, news=(), extra=())
+        return replace(self, focus=name, news=(), passed="", extra=())
 
     def showing(self, *pieces: RenderableType, whole: str = TALLER) -> View:
         """Return the view with what a key shows; `whole` says how to see what does not fit."""

@@ -29,8 +29,8 @@ from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
 from autograder.submission.definitions import find_in_piece
 
-MOVES = ("n next step", "p step before")
-ACTIONS = ("h hint", "s show", "l list", "r reset", "q quit")
+MOVES = ("n next", "p back")
+ACTIONS = ("t text", "h hint", "s show", "l list", "r reset", "q quit")
 LEAST = 5  # rows that the current step keeps when a key shows something long
 
 
@@ -99,9 +99,15 @@ def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
         console.print(Text(remark))
     show_troubles(console, checkup, view.at)
     if not view.at:
-        console.print(Text(f"{view.exercise.name} is done. {tally(checkup)}", style="bold"))
+        name = view.exercise.name
+        by_layer = any(run.verdict.by_layer for run in checkup.steps)
+        done = f"{name} is done. {tally(checkup)}" if by_layer else f"Every step of {name} passes."
+        console.print(Text(done, style="bold"))
         console.print(Text(beyond_the_checks(view.exercise)))
-        console.print(Text(f"In another terminal, or after q: attn finish {view.exercise.name}"))
+        commands = (
+            f"attn play {name}, then attn finish" if view.exercise.plays else f"attn finish {name}"
+        )
+        console.print(Text(f"In another terminal, or after q: {commands}"))
         after = view.session.next_exercise(view.exercise)
         if after:
             console.print(Text(f"n continues with {after.name}."))

@@ -58,6 +58,8 @@ def _deviations(
         yield Deviation("an argument is overwritten")
     if seen.enabled != expected.enabled:
         yield Deviation("gradients stay switched off")
+    if seen.seeds != expected.seeds:
+        yield Deviation("a seed is set for all code")
     if seen.kinds != expected.kinds:
         mild = _without_layers(seen.kinds) and _without_layers(expected.kinds)
         yield Deviation(f"the result is {_plain(seen.kinds)}", mild)

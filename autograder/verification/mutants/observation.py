@@ -13,7 +13,7 @@ from autograder.model.request import Request
 from autograder.protocol import arrays
 from autograder.protocol.call import Call, perform
 from autograder.protocol.crossing import from_library
-from autograder.protocol.wire import Linear, Seed, Value
+from autograder.protocol.wire import SEEDS, Linear, Seed, Value
 from autograder.verification.mutants.probing import Probe
 from autograder.verification.mutants.quiet import enable_gradients, gradients_enabled, quiet
 
@@ -24,7 +24,8 @@ class Observation:
 
     kinds: the types and dtypes of the result. gradients: of every input and parameter, None where
     none arrives. changed: the numbers of the arguments that were overwritten. enabled: whether
-    gradients are still recorded afterwards.
+    gradients are still recorded afterwards. seeds: of which generators that all code shares a call
+    sets the seed, which only a second call shows.
     """
 
     error: str = ""
@@ -34,6 +35,7 @@ class Observation:
     changed: tuple[int, ...] = ()
     attributes: Mapping[str, tuple[Any, Value]] = field(default_factory=dict)
     enabled: bool = True
+    seeds: tuple[str, ...] = ()
 
 
 def observe(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
@@ -78,6 +80,7 @@ def _once(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
         changed=_changed(given, performed.after, request.dtype, library),
         attributes=read,
         enabled=enabled,
+        seeds=tuple(seed for seed in SEEDS if seed in performed.observations),
     )
 
 

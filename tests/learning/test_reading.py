@@ -1,0 +1,99 @@
+"""`attn read` and the keys t and a of `attn watch`: the lesson where a learner is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.learning.commands.lesson_text import answer_lines, lesson_of, plain
+from autograder.model.exercise import Exercise, read_exercise
+from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, start, stub_file, written
+from support.terminal import Terminal
+from support.typed_commands import ATTN, typed
+
+EXERCISES = [read_exercise(path.parent) for path in (ROOT / "assignments").glob("*/exercise.toml")]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return start(tmp_path / "work")
+
+
+@pytest.fixture
+def terminal(workspace: Path) -> Iterator[Terminal]:
+    watching = Terminal(workspace, ATTN, "watch", size=(40, 90))
+    yield watching
+    watching.close()
+
+
+def test_a_lesson_is_read_with_its_questions_and_the_answers_only_when_asked_for(
+    workspace: Path,
+) -> None:
+    run = typed("read", "softmax", folder=workspace)
+    assert run.code == 0 and run.err == ""
+    assert "1. Softmax" in run.out and "less the largest  -3.46" in run.out
+    assert "softmax(s)_j = e^s_j/∑_k e^s_k" in run.out and "$" not in run.out
+    assert "You are here: softmax" in run.words and "base64" not in run.out
+    assert "You add 5 to every score of a row" in run.words
+    assert "The factor cancels out" not in run.words and "All scores of a row" not in run.words
+    assert "attn read softmax --answers" in run.out
+    whole = typed("read", "1", "--answers", folder=workspace).words
+    assert "The factor cancels out" in whole and "All scores of a row are equal" in whole
+
+
+def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
+    file = stub_file(workspace)
+    file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
+    assert typed("check", "softmax", folder=workspace).code == 0
+    said = typed("read", folder=workspace).words
+    assert "2. Weight initialization" in said and "How wide do dot products" not in said
+    assert "All scores of a row are equal" not in said, "that belongs to the step before"
+
+
+@pytest.mark.parametrize("damage", ["", "{}", '{"cells": [{"cell_type": 3}]}', "[]"])
+def test_where_the_notebook_is_damaged_the_kit_s_own_is_read(workspace: Path, damage: str) -> None:
+    (workspace / NAME / f"{NAME}.ipynb").write_text(damage, encoding="utf-8")
+    assert "1. Softmax" in typed("read", "softmax", folder=workspace).out
+    (workspace / NAME / f"{NAME}.ipynb").unlink()
+    assert "1. Softmax" in typed("read", "softmax", folder=workspace).out
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.name)
+def test_every_step_of_every_exercise_has_a_lesson_that_a_terminal_can_show(
+    exercise: Exercise,
+) -> None:
+    for step in exercise.steps:
+        lesson = lesson_of(exercise, step.name)
+        text = plain(f"{lesson.above}\n\n{lesson.below}")
+        assert re.match(r"#+ ", text), step.name
+        code = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+        assert not re.search(r"\\[a-z]{2,}|<\w+>|base64", code), (step.name, code)
+        assert answer_lines(lesson)
+
+
+def test_in_a_watch_t_shows_the_lesson_and_a_pass_asks_a_question(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("Step 1 of 11", "q quit")
+    terminal.press("t")
+    lines = terminal.frame("1. Softmax", "q quit")
+    assert "To see all: attn read softmax" in " ".join(lines)
+    file = stub_file(workspace)
+    file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
+    shown = " ".join(" ".join(terminal.frame("softmax passes", "Step 2 of 11")).split())
+    assert "Now guess: All scores of a row are equal" in shown and "(a: the answer)" in shown
+    terminal.press("a")
+    shown = " ".join(" ".join(terminal.frame("The factor cancels")).split())
+    assert "Each share is 1 divided by the number of tokens" in shown
+
+
+def test_what_is_shown_is_what_the_notebook_says(workspace: Path) -> None:
+    notebook = json.loads((workspace / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+    every = "".join("".join(cell["source"]) for cell in notebook["cells"])
+    lesson = lesson_of(read_exercise(workspace / NAME), "apply_mask")
+    assert lesson.above.splitlines()[0] in every and lesson.after is not None
+    assert lesson.after.question in every
