@@ -149,7 +149,7 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Splitting the heads
 #
-# **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one patch, it takes from the others. With several heads, it has a row of shares in each. So the class token can ask in one head what stands out, and in another what is at the bottom.
+# Why several heads? In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one patch, it takes from the others. With several heads, it has a row of shares in each. So the class token can ask in one head what stands out, and in another what is at the bottom.
 #
 # Each head gets its slice of every query, key and value. In the picture there are two: the first, head 0, asks what a token is. The second, head 1, asks where it is.
 #
@@ -161,7 +161,9 @@ def project_qkv(
 # {{ in_parts(dict(zip(TOKENS, all_queries[:SUN])), HEAD_NAMES) }}
 # ```
 #
-# For the whole picture, `{{ shape(projected[0]) }}` becomes `{{ shape(split[0]) }}`, in two moves:
+# For the whole picture, `{{ shape(projected[0]) }}` becomes `{{ shape(split[0]) }}`.
+#
+# **What it has to do.** It makes two moves:
 #
 # ```
 #   (B, N, D)
@@ -420,7 +422,9 @@ def apply_attention(
 #
 # {{ path }}
 #
-# **By hand.** The class token has gathered {{ vector(gathered[0, CLASS]) }} and {{ vector(gathered[1, CLASS]) }}. Merged, that is {{ vector(merged[CLASS]) }}. In memory, the two pieces begin {{ number(to_next_head) }} numbers apart: all tokens of the first head come before the second head. Two moves bring them together:
+# **By hand.** The class token has gathered {{ vector(gathered[0, CLASS]) }} and {{ vector(gathered[1, CLASS]) }}. Merged, that is {{ vector(merged[CLASS]) }}. In memory, the two pieces begin {{ number(to_next_head) }} numbers apart: all tokens of the first head come before the second head. They have to come together.
+#
+# **What it has to do.** It makes two moves:
 #
 # ```
 #   (B, heads, N, head_dim)
@@ -565,9 +569,9 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 #
 # **By hand.** The class token goes in as {{ vector(x[CLASS]) }} and comes out as {{ vector(exact[CLASS]) }}, if nothing is rounded on the way.
 #
-# - **Numbers of heads that do not fit.** The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
-# - **Gradients.** The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
-# - **Types.** A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
+# **What it has to do.** The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
+#
+# The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place. A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
 #
 # <details>
 # <summary><b>In general.</b> The whole way, with its shapes.</summary>
