@@ -243,7 +243,7 @@ def split_heads(
 #
 # The transpose swaps the token axis and the `head_dim` axis of the keys, `(B, heads, head_dim, N)`, and leaves batch and heads alone. The result is `(B, heads, N, N)`: in every head, a row for each query and a column for each key.
 #
-# The standard deviation of a dot product grows like $\sqrt{\mathit{head\_dim}}$. In a wide head, the softmax would then put nearly all the weight on one token, and its gradient would all but vanish.
+# The standard deviation of a dot product grows like $\sqrt{\mathit{head\_dim}}$. Unscaled, the softmax of a wide head would put nearly all the weight on one token, and its gradient would all but vanish.
 #
 # </details>
 #
