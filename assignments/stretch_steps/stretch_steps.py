@@ -3,6 +3,9 @@
 # The lesson: guide.html, or `attn read measure_spread`. (The .ipynb holds the same steps.)
 
 # %%
+# Three open questions. Why the square root? What about sentences of different lengths? How does
+# a translator read? The axes: N pairs of vectors, D numbers in each. B sequences in a batch.
+# S tokens of x, which asks, and C numbers for each. T tokens of the context, and E for each.
 import math
 
 import torch
@@ -11,6 +14,9 @@ from torch import Tensor, nn
 
 # %%
 # 1 The √D experiment
+# The spread is the root of the mean square. Say there are two pairs, q = (1, 2) with k = (3, 2)
+# and q = (1, 1) with k = (-1, 1). Cut to one number, their dot products are 3 and -1, with the
+# spread √((9 + 1) / 2) = 2.24. With both numbers they are 7 and 0, with the spread 4.95.
 def measure_spread(
     queries: Float[Tensor, "N D"],
     keys: Float[Tensor, "N D"],
@@ -24,6 +30,8 @@ def measure_spread(
     raise NotImplementedError("measure_spread is not written yet")
 
 # %%
+# The experiment: 20 000 pairs. Run this file: python stretch_steps.py
+# Which of the columns stays the same, however wide the vectors are?
 if __name__ == "__main__":
     from autograder import show_numbers
 
@@ -41,6 +49,11 @@ if __name__ == "__main__":
 
 # %%
 # 2 Padding: the mask
+# Every sentence in a batch gets as many places as the longest one. The rest is padding, which
+# means nothing. With num_tokens = 5, the lengths (3, 5) give:
+# the cat slept             True  True  True  False False
+# it was very tired indeed  True  True  True  True  True
+# True is a token that may be seen. (For nn.MultiheadAttention, it is one that is hidden.)
 def create_padding_mask(lengths: Int[Tensor, "B"], num_tokens: int) -> Bool[Tensor, "B T"]:
     """Say of every place whether it holds a real token.
 
@@ -53,6 +66,9 @@ def create_padding_mask(lengths: Int[Tensor, "B"], num_tokens: int) -> Bool[Tens
 
 # %%
 # 3 Padding: the masked scores
+# The scores of one query are (0, 0, 7), and the last place is padding. It would take nearly all:
+# (0.001, 0.001, 0.998). With negative infinity in its place, the shares are (0.5, 0.5, 0).
+# The mask says the same for every query. Which axis does (B, T) lack beside (B, S, T)?
 def hide_padding(
     scaled_scores: Float[Tensor, "B S T"], padding_mask: Bool[Tensor, "B T"]
 ) -> Float[Tensor, "B S T"]:
@@ -66,6 +82,9 @@ def hide_padding(
 
 # %%
 # 4 Queries from one sequence, keys and values from another
+# A translator writes one sentence, x, and reads another, the context. The one being written asks,
+# and the one being read answers. So each has its own number of tokens, and its own width.
+# Wkv makes a key and a value at once, the key first: 2 * C numbers for each token of the context.
 def project_two_sequences(
     x: Float[Tensor, "B S C"], context: Float[Tensor, "B T E"], Wq: nn.Linear, Wkv: nn.Linear
 ) -> tuple[Float[Tensor, "B S C"], Float[Tensor, "B T C"], Float[Tensor, "B T C"]]:
@@ -79,6 +98,9 @@ def project_two_sequences(
 
 # %%
 # 5 The cross-attention layer
+# One head as wide as the hidden size, so you divide by the root of C. The scores (B, S, T) have a
+# row for each token that asks, and a column for each token that is read. With lengths, hide the
+# padding of the context. There is no causal mask: nothing in the context is the future.
 class CrossAttention(nn.Module):
     """Attention from one sequence to another, with a single head.
 

@@ -1,25 +1,14 @@
 # %% [markdown]
 # # Stretch: √D, padding and cross-attention in PyTorch
 #
-# These steps are for whoever wants to go on. They give no points, and nothing else needs them. Each answers a question that the four exercises leave open:
+# These steps are for whoever wants to go on. They give no points, and nothing else needs them. Each answers a question that the four exercises leave open. Why the square root? What about sentences of different lengths? How does a translator read?
 #
-# - **Why the square root?** You were told that dot products spread like $\sqrt{D}$. Here you measure it.
-# - **What about sentences of different lengths?** In a batch, short ones are filled up, and nobody may look at the filling.
-# - **How does a translator read?** It writes one sentence and looks at another. That is cross-attention.
-#
-# **The shapes.** Letters name the axes of every tensor, and the same letters stand in the signatures:
-#
-# | letter | axis | for example |
-# |---|---|---|
-# | `N` | pairs: how many dot products are measured | 4 |
-# | `D` | width: how many numbers a vector has | 3 |
-# | `B` | batch: how many sequences at once | 3 |
-# | `S` | tokens of `x`, the sequence that asks | 2 |
-# | `T` | tokens of `context`, the sequence that is read | 5 |
-# | `C` | hidden size: how many numbers describe a token of `x` | 4 |
-# | `E` | context size: how many describe a token of `context` | 6 |
-#
-# **How to work.** As before: replace the line that raises `NotImplementedError`, run the cell, then run the check under it.
+# Letters name the axes. There are `N` pairs of vectors with `D` numbers each. From step 2 on, there are `B` sequences in a batch.
+
+# %% [markdown] active="py"
+# Three open questions. Why the square root? What about sentences of different lengths? How does
+# a translator read? The axes: N pairs of vectors, D numbers in each. B sequences in a batch.
+# S tokens of x, which asks, and C numbers for each. T tokens of the context, and E for each.
 
 # %%
 import math
@@ -31,15 +20,20 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The √D experiment
 #
-# Attention divides its scores by $\sqrt{D}$. Why not by $D$, and why at all? A measurement tells you more than a rule.
+# You were told that dot products spread like $\sqrt{D}$. Why are scores not divided by $D$, and why at all? A measurement tells you more than a rule.
 #
-# Take $N$ pairs of random vectors, a query and a key each. Cut both to their first number and multiply: that is a dot product of width 1. Then take the first two numbers of each, then three, up to all $D$. For every width $w$ you have $N$ dot products. How far do they spread?
+# Take $N$ pairs of random vectors, a query and a key each. Cut both to their first number and multiply: that is a dot product of width 1. Then take the first two numbers of each, then three, up to all $D$. For every width $w$ you have $N$ dot products. How far do they spread? The spread is the root of their mean square.
+#
+# **By hand.** Let $N = 2$ and $D = 2$. The first pair is $q = (1, 2)$ and $k = (3, 2)$, the second $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
+#
+# <details>
+# <summary><b>In general.</b> The formula, and why no mean is subtracted.</summary>
 #
 # $$\text{spread}_w = \sqrt{\frac{1}{N} \sum_{n=1}^{N} \Big( \sum_{d=1}^{w} q_{nd}\, k_{nd} \Big)^2}$$
 #
-# This is the root of their mean square. The dot products lie around 0, so no mean is subtracted.
+# The dot products lie around 0, so no mean is subtracted.
 #
-# **By hand.** Let $N = 2$ and $D = 2$. The first pair is $q = (1, 2)$ and $k = (3, 2)$, the second $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> With vectors four times as wide, is the spread four times as large, or less?</summary>
@@ -47,6 +41,11 @@ from torch import Tensor, nn
 # Less: the products have signs, and some of them cancel. How much less, the experiment shows.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The spread is the root of the mean square. Say there are two pairs, q = (1, 2) with k = (3, 2)
+# and q = (1, 1) with k = (-1, 1). Cut to one number, their dot products are 3 and -1, with the
+# spread √((9 + 1) / 2) = 2.24. With both numbers they are 7 and 0, with the spread 4.95.
 
 
 # %%
@@ -70,6 +69,10 @@ def measure_spread(
 #
 # Which of the columns stays the same, however wide the vectors are? So what should a score be divided by?
 
+# %% [markdown] active="py"
+# The experiment: 20 000 pairs. Run this file: python stretch_steps.py
+# Which of the columns stays the same, however wide the vectors are?
+
 
 # %%
 if __name__ == "__main__":
@@ -92,11 +95,7 @@ if __name__ == "__main__":
 #
 # The third column stayed near 1: products of different signs cancel, so the spread grows like $\sqrt{D}$ and not like $D$. Divided by $D$, wide vectors would have scores near 0, and all shares would be nearly equal.
 #
-# From here on, several sentences share a batch. A tensor has straight edges, so every sentence in it gets as many places as the longest one. The places left over are filled with **padding**. It has numbers like any token, but it means nothing.
-#
-# The mask says which places are real:
-#
-# $$\text{mask}_{bj} = \big[\, j < \text{length}_b \,\big]$$
+# From here on, `B` sentences share a batch. A tensor has straight edges, so every sentence in it gets `T` places, as many as the longest one needs. The places left over are filled with **padding**. It has numbers like any token, but it means nothing. The mask says which places are real.
 #
 # **By hand.** “the cat slept” has 3 tokens, “it was very tired indeed” has 5. With `num_tokens = 5`, the lengths `(3, 5)` give
 #
@@ -108,11 +107,25 @@ if __name__ == "__main__":
 # Here True means “may be seen”. Libraries do not agree on this: `nn.MultiheadAttention` wants True where a token is hidden. Always look it up.
 #
 # <details>
+# <summary><b>In general.</b> The rule as a formula.</summary>
+#
+# $$\text{mask}_{bj} = \big[\, j < \text{length}_b \,\big]$$
+#
+# </details>
+#
+# <details>
 # <summary><b>Before you code.</b> A sequence has length 3. Is position 3 real?</summary>
 #
 # No. Positions begin with 0, so the real ones are 0, 1 and 2.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Every sentence in a batch gets as many places as the longest one. The rest is padding, which
+# means nothing. With num_tokens = 5, the lengths (3, 5) give:
+# the cat slept             True  True  True  False False
+# it was very tired indeed  True  True  True  True  True
+# True is a token that may be seen. (For nn.MultiheadAttention, it is one that is hidden.)
 
 
 # %%
@@ -132,13 +145,20 @@ def create_padding_mask(lengths: Int[Tensor, "B"], num_tokens: int) -> Bool[Tens
 # %% [markdown]
 # ## 3. Padding: the masked scores
 #
-# Padding should get a share of 0 after the softmax, so its score becomes negative infinity, as in the causal layer:
+# Padding should get a share of 0 after the softmax, so its score becomes negative infinity, as in the causal layer.
+#
+# The scores `(B, S, T)` have a row for each of `S` queries and a column for each of `T` keys. Whether a score is hidden depends on its key and not on its query. So the mask `(B, T)` gets an axis of size 1 in the middle. Then it meets the scores, and broadcasting repeats it for every query.
+#
+# **By hand.** The scores of one query are $(0, 0, 7)$ and the last place is padding. Without the mask, the padding takes nearly everything: $(0.001, 0.001, 0.998)$. With it, the row is $(0, 0, -\infty)$ and the shares are $(0.5, 0.5, 0)$.
+#
+# <details>
+# <summary><b>In general.</b> The rule as a formula.</summary>
 #
 # $$\text{masked scores}_{bij} = \begin{cases} \text{scaled scores}_{bij} & \text{if } \text{mask}_{bj} \\ -\infty & \text{otherwise} \end{cases}$$
 #
-# The rule depends on the key $j$ and not on the query $i$. So the mask `(B, T)` gets an axis of size 1 in the middle. Then it meets the scores `(B, S, T)`, and broadcasting repeats it for every query.
+# The rule depends on the key $j$ and not on the query $i$.
 #
-# **By hand.** The scores of one query are $(0, 0, 7)$ and the last place is padding. Without the mask, the padding takes nearly everything: $(0.001, 0.001, 0.998)$. With it, the row is $(0, 0, -\infty)$ and the shares are $(0.5, 0.5, 0)$.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> If you hid a whole row, every score in it would be −∞. What is its softmax?</summary>
@@ -146,6 +166,11 @@ def create_padding_mask(lengths: Int[Tensor, "B"], num_tokens: int) -> Bool[Tens
 # NaN: 0 divided by 0. So only columns are hidden. What comes out in the row of a padded token, nobody reads.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The scores of one query are (0, 0, 7), and the last place is padding. It would take nearly all:
+# (0.001, 0.001, 0.998). With negative infinity in its place, the shares are (0.5, 0.5, 0).
+# The mask says the same for every query. Which axis does (B, T) lack beside (B, S, T)?
 
 
 # %%
@@ -165,13 +190,18 @@ def hide_padding(
 # %% [markdown]
 # ## 4. Queries from one sequence, keys and values from another
 #
-# So far a sequence looked at itself. A translator looks at two: while it writes “die Katze”, it reads “the cat slept”. The sentence being written asks, so the **queries** come from it. The sentence being read answers, so the **keys and values** come from there.
+# So far a sequence looked at itself. A translator looks at two: while it writes “die Katze”, it reads “the cat slept”. The sentence being written asks, so the **queries** come from it. The sentence being read answers, so the **keys and values** come from there. That is **cross-attention**.
+#
+# Two things are new. The sequences have their own lengths: `S` tokens of `x`, which asks, and `T` tokens of `context`, which is read. And their tokens may have their own sizes, `C` and `E`: an image model may read a text of another width.
+#
+# `Wq` is a linear layer from $C$ to $C$. `Wkv` goes from $E$ to $2 \cdot C$ and gives, for every token, first the key and then the value. Query and key need the same width, or they would have no dot product.
+#
+# <details>
+# <summary><b>In general.</b> The products.</summary>
 #
 # $$Q = X W_Q \qquad\qquad K,\, V = \text{context} \cdot W_{KV}$$
 #
-# Two things are new. The sequences have their own lengths, $S$ and $T$. And their tokens may have their own sizes, $C$ and $E$: an image model may read a text of another width.
-#
-# `Wq` is a linear layer from $C$ to $C$. `Wkv` goes from $E$ to $2 \cdot C$ and gives, for every token, first the key and then the value. Query and key need the same width, or they would have no dot product.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> The text being read gets ten more words. Which of the three change?</summary>
@@ -179,6 +209,11 @@ def hide_padding(
 # The keys and the values: there are ten more of each. The queries stay, since they come from the other sentence.
 #
 # </details>
+
+# %% [markdown] active="py"
+# A translator writes one sentence, x, and reads another, the context. The one being written asks,
+# and the one being read answers. So each has its own number of tokens, and its own width.
+# Wkv makes a key and a value at once, the key first: 2 * C numbers for each token of the context.
 
 
 # %%
@@ -200,13 +235,30 @@ def project_two_sequences(
 # %% [markdown]
 # ## 5. The cross-attention layer
 #
-# Now all of it together. The scores are a rectangle, `(B, S, T)`: a row for each token that asks, a column for each token that is read. Everything else is as you know it, with one head as wide as the hidden size:
-#
-# $$\text{output} = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{C}}\right) V \; W_O$$
+# Now all of it together. The scores are a rectangle, `(B, S, T)`: a row for each token that asks, a column for each token that is read. Everything else is as you know it, with one head as wide as the hidden size: you divide by $\sqrt{C}$.
 #
 # With `lengths`, the padding of the **context** is hidden. There is no causal mask: the sentence that is read is there from the start, so nothing in it is the future.
 #
+# The class keeps its layers as attributes `Wq`, `Wkv` and `Wo`. The checks put their own weights into them by these names, and send a gradient back through your layer.
+#
+# <details>
+# <summary><b>In general.</b> The formula, where the layer stands, and the axes with sizes.</summary>
+#
+# $$\text{output} = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{C}}\right) V \; W_O$$
+#
 # In the original Transformer, this layer sits between the two halves. The *encoder* reads the source sentence with self-attention. Each block of the *decoder* has masked self-attention, then cross-attention to what the encoder gave. A GPT has no encoder, so it has no cross-attention either.
+#
+# | letter | axis | for example |
+# |---|---|---|
+# | `N` | pairs: how many dot products are measured | 4 |
+# | `D` | width: how many numbers a vector has | 3 |
+# | `B` | batch: how many sequences at once | 3 |
+# | `S` | tokens of `x`, the sequence that asks | 2 |
+# | `T` | tokens of `context`, the sequence that is read | 5 |
+# | `C` | hidden size: how many numbers describe a token of `x` | 4 |
+# | `E` | context size: how many describe a token of `context` | 6 |
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Which axes does the output have: those of x, or those of the context?</summary>
@@ -214,8 +266,11 @@ def project_two_sequences(
 # Those of x, (B, S, C). A row of weights mixes all tokens of the context into one vector for one token of x.
 #
 # </details>
-#
-# The class keeps its layers as attributes `Wq`, `Wkv` and `Wo`. The checks put their own weights into them by these names, and send a gradient back through your layer.
+
+# %% [markdown] active="py"
+# One head as wide as the hidden size, so you divide by the root of C. The scores (B, S, T) have a
+# row for each token that asks, and a column for each token that is read. With lengths, hide the
+# padding of the context. There is no causal mask: nothing in the context is the future.
 
 
 # %%

@@ -1,57 +1,14 @@
 # %% [markdown]
 # # Multi-head attention of a vision transformer in PyTorch
 #
-# A Vision Transformer (ViT) cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. The attention has several **heads**. Each works on its own slice of the token vectors.
+# A Vision Transformer (ViT) cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. Here you build its attention, one small function a step. It has several **heads**, and each works on its own slice of the token vectors.
 #
-# **Why several heads?** In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one patch, it takes from the others. With several heads, it has a row of shares in each. So the class token can ask in one head what stands out, and in another what is at the bottom.
-#
-# You build it in small steps. Each step is one function, checked on its own inputs. A step that calls one that is wrong waits for it. In a course, it is then judged with a right one in its place, so one mistake costs one step. At the end the steps become a class, `MultiHeadSelfAttention`. Get each step right before you go on.
-#
-# **Where the layer stands.** A linear layer turns the pixels of each patch into a token. The class token, which is learned, comes in front. Positions are added, and then follows a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. A norm before each part brings the numbers of each token to the same spread:
-#
-# ```
-# patches ── linear layer ─┐
-#                          ├─ + positions ── block ── block ── …
-# class token ─────────────┘
-#
-# one block:   ──┬────────────────────(+)──┬──────────────(+)── next block
-#                └─ norm ── attention ─┘   └─ norm ── MLP ─┘
-# ```
-#
-# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add tensors of the same shape, so the layer's output has the shape of its input. After the last block, one more layer reads the class token alone, and says what the image shows.
-#
-# **Encoder and decoder.** A ViT is an encoder: all patches are there at once, and every token sees every other. So this layer has no mask. A decoder, such as GPT, writes one token after the other, and no token may see a later one. Only there is a mask needed; apart from that, the layer is the same.
-#
-# **The shapes.** The axes of every tensor have names, and the same names stand in the signatures:
-#
-# | name | axis | by hand | in most examples | ViT-B/16 | ViT-L/16 | GPT-2 small |
-# |---|---|---|---|---|---|---|
-# | `B` | batch: how many images at once | 1 | 3 | any | any | any |
-# | `N` | tokens: how many in each image, the patches and the class token | 5 | 5 | 197 | 197 | up to 1024 |
-# | `D` | hidden dimension: how many numbers describe one token | 6 | 8 | 768 | 1024 | 768 |
-# | `heads` | heads: how many there are | 2 | 2 | 12 | 16 | 12 |
-# | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
-#
-# ViT-B/16 cuts an image of 224 × 224 pixels into 14 × 14 patches of 16 × 16 pixels. With the class token, that makes 197 tokens. It has 12 blocks, and ViT-L/16 has 24. The sizes stand in “An Image Is Worth 16x16 Words” (2020) and in the code of GPT-2 (2019).
-#
-# The heads share the hidden dimension evenly, `head_dim = D // heads`, so their number has to divide it. With a remainder, some numbers would belong to no head.
-#
-# **A picture to follow.** In each step you first do the sums by hand, for a picture of four patches. Sky and sun are at the top, grass and cow at the bottom:
-#
-# | | left | right |
-# |---|---|---|
-# | **top** | sky | sun |
-# | **bottom** | grass | cow |
-#
-# Each token has six made-up numbers. Three say what it is: the class token, how bright, and how much it stands out. Three say where it is: left, right, low.
-#
-# ```
-# {{ in_parts(dict(zip(TOKENS, x)), ("what it is", "where it is")) }}
-# ```
-#
-# There are two heads. The first, head 0, asks what a token is. The second, head 1, asks where it is. Results are rounded to two places, and each step goes on with the rounded ones. To keep it short, you mostly follow the class token.
-#
-# **How to work.** Replace the line that raises `NotImplementedError`, run the cell (Shift+Enter), then run the check under it. The check shows what is right so far and the one thing to look at next. Change your code and run both cells as often as you like. Think about the questions before you open their answers.
+# The axes have names: `B` images in a batch, `N` tokens in an image (patches and class token), `D` numbers for a token. There are `heads` heads, and each has `head_dim` numbers for a token. In each step you first do the sums by hand, for the class token of a small picture. They are rounded to two places, and the next step goes on from there.
+
+# %% [markdown] active="py"
+# A Vision Transformer (ViT) cuts an image into patches: its tokens. The class token in front of
+# them gathers what the image shows. You follow it in a small picture, rounded to two places.
+# The axes: B images, N tokens in each, D numbers for a token, heads, head_dim numbers for a head.
 
 # %%
 import math
@@ -63,22 +20,23 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# A token needs a query (what it looks for), a key (what it offers for a match) and a value (what it passes on). Linear layers make them from the token's vector, so the layers come first.
+# A token needs a query, a key and a value, and a fourth matrix mixes what it gathers, as in step 2 of `numpy_single_head`. What is new: here they are linear layers of PyTorch, and each has a bias. One layer makes the queries of **all** heads at once. All four map `hidden_dim` numbers to `hidden_dim` numbers.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
-# **By hand.** In the picture, each layer maps {{ number(D) }} numbers to {{ number(D) }}. Its weights are `{{ shape(q_weight) }}`: a row for each number that comes out. There are {{ number(q_weight.numel()) }} of them, and {{ number(D) }} biases. So the four layers learn {{ number(learned) }} numbers.
+# **By hand.** In the picture, each layer maps {{ number(D) }} numbers to {{ number(D) }}. Its weights are `{{ shape(q_weight) }}`, a row for each number that comes out: {{ number(q_weight.numel()) }} in all, and {{ number(D) }} biases. The four layers learn {{ number(learned) }} numbers.
 #
-# **In general.** Queries, keys and values come from one linear layer each, and a fourth one mixes the heads at the end. All four map `hidden_dim` numbers to `hidden_dim` numbers and have a bias:
+# <details>
+# <summary><b>In general.</b> What each layer is for, and what the heads share.</summary>
 #
 # - `q_linear`: what a token is looking for
 # - `k_linear`: what it offers for a match
 # - `v_linear`: what it passes on
 # - `out_linear`: how the gathered results of all heads are mixed
 #
-# One layer makes the queries of **all** heads at once. Later, each head takes its slice of the result. Each row of weights reads the whole token: the heads share what comes out, not what goes in.
+# Later, each head takes its slice of the queries, the keys and the values. Each row of weights reads the whole token: the heads share what comes out, not what goes in.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> You take twice as many heads for the same hidden dimension. What happens to the size of the four layers?</summary>
@@ -86,6 +44,11 @@ from torch import Tensor, nn
 # Nothing. All heads together are as wide as the token, so more heads are narrower heads.
 #
 # </details>
+
+# %% [markdown] active="py"
+# A token needs a query, a key and a value (numpy_single_head, step 2). Here linear layers make
+# them, for all heads at once, and a fourth mixes the heads. Each maps {{ number(D) }} numbers to {{ number(D) }} here, with
+# {{ number(q_weight.numel()) }} weights and {{ number(D) }} biases: {{ number(learned) }} in all. Does the number of heads change the size of a layer?
 
 
 # %%
@@ -120,21 +83,28 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 # %% [markdown]
 # ## 2. Queries, keys and values
 #
-# With the layers, every token can play its three roles. Think of a library: the **query** is what you ask for, the **keys** are the index cards, and the **values** are the books.
+# The picture to follow has sky and sun at the top, grass and cow at the bottom. Each token has six made-up numbers. Three say what it is: the class token, how bright, and how much it stands out. Three say where it is: left, right, low.
 #
 # ```
-# {{ diagram }}
+# {{ in_parts(dict(zip(TOKENS, x)), ("what it is", "where it is")) }}
 # ```
+#
+# With the layers, every token can play its three roles, as in step 3 of `numpy_single_head`. Its query is what it asks for, its key an index card, its value a book. What is new is how a layer of PyTorch keeps its weights: a **row** for each number that comes out. When it is called, it multiplies and adds its bias.
+#
+# {{ path }}
 #
 # **By hand.** The class token is {{ vector(x[CLASS]) }}. For the third number of its query, the row of weights is {{ vector(q_weight[2]) }} and the bias {{ number(QUERY_BIAS[2]) }}. That gives {{ dot(x[CLASS], q_weight[2]) }}, and with the bias {{ number(all_queries[CLASS, 2]) }}.
 #
 # The whole query is {{ vector(all_queries[CLASS]) }}. The key of the cow is {{ vector(all_keys[COW]) }}, and its value is {{ vector(all_values[COW]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The three products, and their shape.</summary>
 #
 # $$Q = X W_Q^\top + b_Q \qquad K = X W_K^\top + b_K \qquad V = X W_V^\top + b_V$$
 #
 # The transpose and the bias are what a linear layer of PyTorch does when it is called. The shape stays: `(B, N, D)` goes in, and queries, keys and values are `(B, N, D)` each.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Does the query of the class token depend on the patches?</summary>
@@ -142,6 +112,13 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 # Not in this layer. It is made from the class token's own vector. In a later block, that vector holds what the token has gathered before.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The picture has sky and sun at the top, grass and cow at the bottom. Six made-up numbers say
+# what a token is (class token, bright, stands out) and where (left, right, low).
+# {{ in_parts(dict(zip(TOKENS, x)), ("what it is", "where it is")) }}
+# A layer keeps a row of weights for each number that comes out. The class token's query, third
+# number: {{ dot(x[CLASS], q_weight[2]) }}, and with the bias {{ number(all_queries[CLASS, 2]) }}.
 
 
 # %%
@@ -172,11 +149,11 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Splitting the heads
 #
-# Each query now has `D` numbers, and so has each key and value. The heads are to work apart, so each gets its slice.
+# Why several heads? In a single head, a token has one row of shares, which sum to 1. Whatever it gives to one patch, it takes from the others. With several heads, it has a row of shares in each. So the class token can ask in one head what stands out, and in another what is at the bottom.
 #
-# ```
-# {{ diagram }}
-# ```
+# Each head gets its slice of every query, key and value. In the picture there are two: the first, head 0, asks what a token is. The second, head 1, asks where it is.
+#
+# {{ path }}
 #
 # **By hand.** These are the queries of two tokens. Head by head, they fall into two slices:
 #
@@ -186,7 +163,7 @@ def project_qkv(
 #
 # For the whole picture, `{{ shape(projected[0]) }}` becomes `{{ shape(split[0]) }}`.
 #
-# **In general.** The first `head_dim` numbers belong to head 0, the next to head 1, and so on. Two moves bring the heads to the front, beside the batch. There, each matrix product that follows runs for every head by itself:
+# **What it has to do.** It makes two moves:
 #
 # ```
 #   (B, N, D)
@@ -194,10 +171,19 @@ def project_qkv(
 # → (B, heads, N, head_dim)
 # ```
 #
-# - The first move is a **`view`**: as many numbers as before, in the same order, read with other axes. It copies nothing. It cuts the last axis in two, and no number moves to another token.
-# - The second is a **`permute`**: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix. It copies nothing either, but the numbers are now read in another order.
+# - The first move is a **`view`**: the same numbers in the same order, read with other axes. It cuts the last axis in two, and no number moves to another token. The first `head_dim` numbers belong to the first head, the next to the second, and so on.
+# - The second is a **`permute`**: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
 #
-# You do this three times: for queries, keys and values.
+# <details>
+# <summary><b>In general.</b> Why the heads go to the front, what is copied, and how they share.</summary>
+#
+# At the front, beside the batch, each matrix product that follows runs for every head by itself. You split three times: the queries, the keys and the values.
+#
+# A `view` has as many numbers as before, and copies none of them. A `permute` copies nothing either, but the numbers are now read in another order.
+#
+# The heads share the hidden dimension evenly, `head_dim = D // heads`, so their number has to divide it. With a remainder, some numbers would belong to no head.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> You take a view of the queries straight to the last shape. What does head 0 get for “sky”?</summary>
@@ -205,6 +191,13 @@ def project_qkv(
 # It gets {{ vector(cut_across[0, SKY]) }}: what head 1 should get for the class token. The shape is right, but the view cuts across the tokens. A view never moves an axis.
 #
 # </details>
+
+# %% [markdown] active="py"
+# With several heads, a token can ask for several things at once. Here head 0 asks what a token is,
+# and head 1 asks where it is. Each gets its slice of every query, key and value:
+# {{ in_parts(dict(zip(TOKENS, all_queries[:SUN])), HEAD_NAMES) }}
+# The way has two moves: (B, N, D), then (B, N, heads, head_dim), then (B, heads, N, head_dim).
+# Reading the numbers straight in the last shape runs too, but it mixes the tokens.
 
 
 # %%
@@ -233,11 +226,9 @@ def split_heads(
 # %% [markdown]
 # ## 4. Scaled attention scores
 #
-# Each head has queries and keys, and compares them: how well does key $j$ answer query $i$? Their dot product tells you. It adds up `head_dim` products, so its standard deviation grows like $\sqrt{\mathit{head\_dim}}$. In a wide head, the softmax would then put nearly all the weight on one token, and its gradient would all but vanish. So you scale.
+# Queries meet keys, and the scores are scaled, as in steps 4 and 5 of `numpy_single_head`. What is new: each head compares its own slices, and no others. So a dot product adds up `head_dim` products. What counts is the size of the **head**, not the hidden dimension: you divide by $\sqrt{\mathit{head\_dim}}$.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** In the second head, the class token's query is {{ vector(queries[1, CLASS]) }} and the cow's key is {{ vector(keys[1, COW]) }}: {{ dot(queries[1, CLASS], keys[1, COW]) }}. A query has {{ number(head_dim) }} numbers, and the square root of that is {{ number(head_dim ** 0.5, 3) }}. So the scaled score is {{ number(scores[1, CLASS, COW]) }} / {{ number(head_dim ** 0.5, 3) }} = {{ number(scaled[1, CLASS, COW]) }}. Both rows of the class token:
 #
@@ -245,13 +236,16 @@ def split_heads(
 # {{ of_class_token(scaled) }}
 # ```
 #
-# **In general.** One matrix product per head gives all pairs at once:
+# <details>
+# <summary><b>In general.</b> All pairs in one matrix product per head, and why they are scaled.</summary>
 #
 # $$\text{scaled scores} = \frac{Q K^\top}{\sqrt{\mathit{head\_dim}}}$$
 #
 # The transpose swaps the token axis and the `head_dim` axis of the keys, `(B, heads, head_dim, N)`, and leaves batch and heads alone. The result is `(B, heads, N, N)`: in every head, a row for each query and a column for each key.
 #
-# What counts is the size of the **head**, not the hidden dimension, since that is what the dot product runs over.
+# The standard deviation of a dot product grows like $\sqrt{\mathit{head\_dim}}$. Unscaled, the softmax of a wide head would put nearly all the weight on one token, and its gradient would all but vanish.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> How many scores does this picture have, in both heads together?</summary>
@@ -259,6 +253,13 @@ def split_heads(
 # It has {{ number(scaled.numel()) }}: in each of {{ number(HEADS) }} heads, {{ number(N) }} queries meet {{ number(N) }} keys.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Each head compares its own slices (numpy_single_head, steps 4 and 5). In head 1, the class token
+# scores the cow {{ dot(queries[1, CLASS], keys[1, COW]) }}. A slice has {{ number(head_dim) }} numbers, and their root counts:
+# scaled, the score is {{ number(scores[1, CLASS, COW]) }} / {{ number(head_dim ** 0.5, 3) }} = {{ number(scaled[1, CLASS, COW]) }}. Both rows of the class token:
+# {{ of_class_token(scaled) }}
+# Only two axes of the keys change places: which are they, if batch and heads stay in front?
 
 
 # %%
@@ -288,11 +289,11 @@ def compute_scaled_scores(
 # %% [markdown]
 # ## 5. Attention weights
 #
-# Scores say who fits, but not how much to take from each. The softmax turns each row of scores into shares that sum to 1. They are the attention weights.
+# The softmax turns each row of scores into shares that sum to 1, as in steps 1 and 8 of `numpy_single_head`. What is new: PyTorch has a softmax, and it is stable, so use it. What you have to decide is along which dimension it runs.
 #
-# ```
-# {{ diagram }}
-# ```
+# A ViT is an **encoder**: all patches are there at once, and every token sees every other. So this layer has no mask.
+#
+# {{ path }}
 #
 # **By hand.** The row of the class token in the second head, step by step:
 #
@@ -308,11 +309,16 @@ def compute_scaled_scores(
 #
 # The first head finds what stands out, sun and cow. The second looks to the lower right.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The formula, the shape, and where a mask is needed.</summary>
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
 #
-# PyTorch has a softmax, and it is stable: use it. All you have to decide is along which dimension it runs. In every head, row $i$ says how token $i$ divides its attention among all tokens. The shape stays `(B, heads, N, N)`.
+# In every head, row $i$ says how token $i$ divides its attention among all tokens. The shape stays `(B, heads, N, N)`.
+#
+# A decoder, such as GPT, writes one token after the other, and no token may see a later one. Only there is a mask needed (steps 6 and 7 of `numpy_single_head`). Apart from that, the layer is the same.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Sun and cow have the same score in head 0. What does that say about their shares?</summary>
@@ -320,6 +326,11 @@ def compute_scaled_scores(
 # They are equal, too: {{ number(weights[0, CLASS, SUN]) }} each.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Each row of scores becomes shares that sum to 1 (numpy_single_head, step 8). PyTorch has a stable
+# softmax: you decide along which dimension it runs. No mask: every token sees every other.
+# {{ of_class_token(weights) }}
 
 
 # %%
@@ -347,11 +358,9 @@ def compute_attention_weights(
 # %% [markdown]
 # ## 6. Weighted sum of the values
 #
-# The shares say how much of each token; the values are what there is to take. So in every head, each token adds up the values of all tokens, each times its share.
+# Each token adds up the values of all tokens, each times its share, as in step 9 of `numpy_single_head`. What is new is the axis of the heads: each head does so with its own shares and its own slice of the values.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** In the first head, these are the values and the shares of the class token:
 #
@@ -361,11 +370,14 @@ def compute_attention_weights(
 #
 # For the second number: {{ dot(weights[0, CLASS], values[0, :, 1]) }}. In the first head the class token gathers {{ vector(gathered[0, CLASS]) }}: what stands out is on the right. In the second it gathers {{ vector(gathered[1, CLASS]) }}: at the lower right, something stands out.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The sum, and its shape.</summary>
 #
 # $$\text{output}_i = \sum_j \text{weights}_{ij}\, v_j$$
 #
 # Weights `(B, heads, N, N)` and values `(B, heads, N, head_dim)` give one narrow vector per token and head, `(B, heads, N, head_dim)`. What the heads have gathered is not mixed yet.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Can a head look at one thing and pass on another?</summary>
@@ -373,6 +385,12 @@ def compute_attention_weights(
 # Yes. Its values have weights of their own. Here head 0 looks at what a token is, but its values say where it is.
 #
 # </details>
+
+# %% [markdown] active="py"
+# In each head, values times shares, added up (numpy_single_head, step 9). The class token, head 0:
+# {{ values_and_shares(0) }}
+# The second number is {{ dot(weights[0, CLASS], values[0, :, 1]) }}.
+# All three: {{ vector(gathered[0, CLASS]) }}. What stands out, sun and cow, is on the right.
 
 
 # %%
@@ -402,13 +420,11 @@ def apply_attention(
 #
 # Each token now has a piece from every head. What follows needs one vector per token again. So this step is splitting the heads, backwards.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The class token has gathered {{ vector(gathered[0, CLASS]) }} and {{ vector(gathered[1, CLASS]) }}. Merged, that is {{ vector(merged[CLASS]) }}. In memory, the two pieces begin {{ number(to_next_head) }} numbers apart: all tokens of the first head come before the second head. They have to come together.
 #
-# **In general.** Two moves bring the pieces together:
+# **What it has to do.** It makes two moves:
 #
 # ```
 #   (B, heads, N, head_dim)
@@ -416,12 +432,19 @@ def apply_attention(
 # → (B, N, D)
 # ```
 #
+# After the first move, the numbers in memory no longer follow the order of the axes, and a `view` refuses. **`contiguous()`** makes a copy in which they do, and a view of the copy works. **`reshape`**, which copies where it has to, is right here too.
+#
+# <details>
+# <summary><b>In general.</b> What lies where in memory.</summary>
+#
 # A tensor is a row of numbers in memory, with a rule for finding each entry in that row.
 #
 # - **`permute`** moves no number; it only changes the rule. Neighbors along the last two axes may then lie far apart. Such a tensor is not **contiguous**.
 # - **`view`** moves no number either. It joins two axes only where the numbers lie in the order of the axes. Otherwise it raises a `RuntimeError`.
-# - **`contiguous()`** makes a copy in which the numbers lie in that order. (If they already do, it returns the tensor itself.) A view of the copy works.
-# - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word. It is right here too.
+# - **`contiguous()`** makes a copy in which the numbers lie in that order. If they already do, it returns the tensor itself.
+# - **`reshape`** is a view where that is possible. Where it is not, it copies, without a word.
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> You leave out the first move, and a reshape runs. What does the class token get?</summary>
@@ -429,6 +452,12 @@ def apply_attention(
 # It gets {{ vector(merged_across[CLASS]) }}: what the class token and “sky” have gathered, both in head 0. The shape is right, and the tokens are mixed.
 #
 # </details>
+
+# %% [markdown] active="py"
+# Splitting the heads, backwards. The class token has gathered {{ vector(gathered[0, CLASS]) }} and
+# {{ vector(gathered[1, CLASS]) }}: side by side, {{ vector(merged[CLASS]) }}.
+# In memory, the two pieces begin {{ number(to_next_head) }} numbers apart. So two axes change places, and then a view
+# refuses: it needs the numbers copied into their new order.
 
 
 # %%
@@ -458,21 +487,45 @@ def merge_heads(
 # %% [markdown]
 # ## 8. Output projection
 #
-# In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `out_linear`, mixes them.
+# In the merged vectors, the heads stand side by side, and none knows what another has found. One last layer, `out_linear`, mixes them. In step 10 of `numpy_single_head`, a matrix did that for the numbers of one head.
 #
-# ```
-# {{ diagram }}
-# ```
+# {{ path }}
 #
 # **By hand.** The class token has gathered {{ vector(merged[CLASS]) }}. The third row of the weights, {{ vector(out_weight[2]) }}, takes from both heads: {{ dot(merged[CLASS], out_weight[2]) }}. The result is {{ vector(result[CLASS]) }}.
 #
 # The block then adds it to the class token, {{ vector(x[CLASS]) }}. In the residual stream it goes on as {{ vector(x[CLASS] + result[CLASS]) }}.
 #
-# **In general.**
+# <details>
+# <summary><b>In general.</b> The product, where the layer stands, and real sizes.</summary>
 #
 # $$\text{result} = \text{merged}\; W_O^\top + b_O$$
 #
 # Every number that comes out can depend on all heads. The shape stays `(B, N, D)`.
+#
+# A linear layer turns the pixels of each patch into a token. The class token, which is learned, comes in front. Positions are added, and then follows a stack of blocks. In each block, attention lets the tokens exchange, and then a small network (MLP) works on each token alone. A norm before each part brings the numbers of each token to the same spread:
+#
+# ```
+# patches ── linear layer ─┐
+#                          ├─ + positions ── block ── block ── …
+# class token ─────────────┘
+#
+# one block:   ──┬────────────────────(+)──┬──────────────(+)── next block
+#                └─ norm ── attention ─┘   └─ norm ── MLP ─┘
+# ```
+#
+# Each part **adds** its result to what came in. The line that runs through is called the **residual stream**. You can only add tensors of the same shape, so the layer's output has the shape of its input. After the last block, one more layer reads the class token alone, and says what the image shows.
+#
+# | name | axis | by hand | in most examples | ViT-B/16 | ViT-L/16 | GPT-2 small |
+# |---|---|---|---|---|---|---|
+# | `B` | batch: how many images at once | 1 | 3 | any | any | any |
+# | `N` | tokens: how many in each image, the patches and the class token | 5 | 5 | 197 | 197 | up to 1024 |
+# | `D` | hidden dimension: how many numbers describe one token | 6 | 8 | 768 | 1024 | 768 |
+# | `heads` | heads: how many there are | 2 | 2 | 12 | 16 | 12 |
+# | `head_dim` | head size: how many numbers a query, key or value of one head has | 3 | 4 | 64 | 64 | 64 |
+#
+# ViT-B/16 cuts an image of 224 × 224 pixels into 14 × 14 patches of 16 × 16 pixels. With the class token, that makes 197 tokens. It has 12 blocks, and ViT-L/16 has 24. The sizes stand in “An Image Is Worth 16x16 Words” (2020) and in the code of GPT-2 (2019).
+#
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Without this last layer, which heads could the first number of the result depend on?</summary>
@@ -480,6 +533,11 @@ def merge_heads(
 # Only on head 0, whose numbers stand first.
 #
 # </details>
+
+# %% [markdown] active="py"
+# One last layer mixes what the heads have found. The third row of its weights takes from both:
+# {{ dot(merged[CLASS], out_weight[2]) }}
+# The block adds the result, {{ vector(result[CLASS]) }}, to the class token.
 
 
 # %%
@@ -507,17 +565,24 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 #
 # All steps are there; the class joins them in `forward`. It keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
+# {{ path }}
+#
+# **By hand.** The class token goes in as {{ vector(x[CLASS]) }} and comes out as {{ vector(exact[CLASS]) }}, if nothing is rounded on the way.
+#
+# **What it has to do.** The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
+#
+# The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place. A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
+#
+# <details>
+# <summary><b>In general.</b> The whole way, with its shapes.</summary>
+#
+# $(B, N, D)$ goes in and comes out.
+#
 # ```
 # {{ diagram }}
 # ```
 #
-# **By hand.** The class token goes in as {{ vector(x[CLASS]) }} and comes out as {{ vector(exact[CLASS]) }}, if nothing is rounded on the way.
-#
-# **In general.** $(B, N, D)$ goes in and comes out. The heads share the hidden dimension evenly. If the number of heads does not divide it, the caller has made a mistake. Say so at once, with an `assert` or a `ValueError` in `__init__`. That is better than an error about shapes deep inside `forward`.
-#
-# The checks also send a gradient back through your layer. Every parameter has to get its part of it, so do not detach anything on the way or change it in place.
-#
-# A check also casts the layer and its tokens to `float64`, `bfloat16` and `float16`. Then all that it makes has that type, too.
+# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Which numbers of heads can share a hidden dimension of 6?</summary>
@@ -525,6 +590,12 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 # 1, 2, 3 and 6. The heads then have 6, 3, 2 or 1 numbers each. With 4 heads, 2 numbers would be left over.
 #
 # </details>
+
+# %% [markdown] active="py"
+# The class keeps the four layers under the names below, and calls your steps in order. The class
+# token goes in as {{ vector(x[CLASS]) }}; out comes {{ vector(exact[CLASS]) }}.
+# If the number of heads does not divide D, say so in __init__, before anything else goes wrong.
+# The checks send a gradient back: detach nothing on the way, and change nothing in place.
 
 
 # %%

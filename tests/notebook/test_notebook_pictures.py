@@ -179,7 +179,7 @@ def test_with_the_reference_in_place_a_notebook_runs_draws_and_says_nothing_on_s
 def test_no_step_of_a_notebook_comes_without_its_shapes_and_prose(name: str) -> None:
     read = notebook(name, {})
     titles = [step.title for step in reference(name).exercise.steps]
-    way = next(cell.source for cell in read.cells if cell.source.startswith("**The steps**"))
+    way = next(cell.source for cell in read.cells if cell.id == "setup-steps")
     assert re.findall(r"^\d+\. (.*?): `", way, re.MULTILINE) == titles
     steps = [n for n, cell in enumerate(read.cells) if cell.id.startswith("step-")]
     for number in steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,9 @@ from autograder.checks.reference import read_reference
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "stretch_steps"
 PROSE = (FOLDER / "solution.py").read_text(encoding="utf-8")
+# The few lines above each step in the script, with one space between any two words.
+BRIEF = re.compile(r'^# %% \[markdown\] active="py"\n((?:#.*\n)+)', re.MULTILINE)
+BRIEFS = " ".join("".join(BRIEF.findall(PROSE)).replace("\n#", " ").split())
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +34,8 @@ def test_the_spreads_of_two_pairs(steps: ModuleType) -> None:
     assert partial.T.tolist() == [[3, -1], [7, 0]]
     assert "With width 1 the dot products are $3$ and $-1$" in PROSE
     assert "With width 2 they are $7$ and $0$" in PROSE
+    assert f"√((9 + 1) / 2) = {first:.2f}. With both numbers they are 7 and 0" in BRIEFS
+    assert f"with the spread {second:.2f}." in BRIEFS
 
 
 def test_the_mask_of_two_sentences(steps: ModuleType) -> None:
@@ -38,6 +44,7 @@ def test_the_mask_of_two_sentences(steps: ModuleType) -> None:
     assert f"`num_tokens = 5`, the lengths `{tuple(lengths.tolist())}`" in PROSE
     for sentence, row in zip(sentences, steps.create_padding_mask(lengths, 5).tolist()):
         assert f"# | {sentence} | {' | '.join(map(str, row))} |\n" in PROSE
+        assert f"{sentence} {' '.join(map(str, row))}" in BRIEFS
 
 
 def test_the_shares_with_and_without_padding(steps: ModuleType) -> None:
@@ -49,6 +56,8 @@ def test_the_shares_with_and_without_padding(steps: ModuleType) -> None:
     assert hidden.flatten().tolist() == [0, 0, -math.inf]
     shares = ", ".join(f"{share:g}" for share in hidden.softmax(dim=-1).flatten())
     assert f"With it, the row is $(0, 0, -\\infty)$ and the shares are $({shares})$." in PROSE
+    assert f"It would take nearly all: ({seen})." in BRIEFS
+    assert f"With negative infinity in its place, the shares are ({shares})." in BRIEFS
 
 
 def test_a_row_without_anything_to_see_has_no_softmax(steps: ModuleType) -> None:
