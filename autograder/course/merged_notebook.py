@@ -29,8 +29,9 @@ from autograder.course.verdict_cells import CHECK_PREFIX
 from autograder.model.symbols import number as shown
 
 _LISTED = re.compile(
-    r"\*\*The steps\*\*, in the order in which (?:the layer computes|you write) them:\n"
-    r"(?:\n\d+\. .*: `\w+` \(.*\))+"
+    r"(?:\*\*The steps\*\*, in the order in which (?:the layer computes|you write) them:\n"
+    r"|<details>\n<summary>The \d+ steps</summary>\n)"
+    r"(?:\n\d+\. .*: `\w+` \(.*\))+(?:\n\n</details>)?"
 )
 OWN = "own-"  # how the new id of a cell begins that was the kit's and is now the instructor's
 

@@ -58,7 +58,7 @@ def test_an_own_step_is_released_graded_and_explained_like_those_of_the_kit(
     write_own_steps(course.directory, FIFTH)
     assert f"the step `{WIDEST}` is new" in update(course)
     stub = (course.source(FIFTH) / f"{FIFTH}.py").read_text(encoding="utf-8")
-    assert "# ## The widest row" in stub and f"def {WIDEST}(" in stub
+    assert f"The widest row\ndef {WIDEST}(" in stub
     assert OWN not in stub and "What students write." not in stub
     notebook = read(course.source(FIFTH) / f"{FIFTH}.ipynb")
     names = [name for name in map(grade_of, notebook.cells) if name]

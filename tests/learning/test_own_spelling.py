@@ -66,7 +66,9 @@ def test_reset_leaves_the_line_ends_of_a_file_as_they_are(workspace: Path) -> No
 def test_reset_of_a_broken_step_takes_its_whole_cell(workspace: Path) -> None:
     file = stub_file(workspace)
     stub = file.read_text(encoding="utf-8")
-    broken = stub.replace("# %%\ndef softmax(", "#%% mine\n@print\ndef softmax ((")
+    begin = stub.index("# %%\n# 1 Softmax")
+    cell = stub[begin:].replace("# %%", "#%% mine", 1).replace("def softmax(", "@print\ndef softmax ((")
+    broken = stub[:begin] + cell
     assert broken != stub
     file.write_text(broken, encoding="utf-8")
     assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
