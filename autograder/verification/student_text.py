@@ -29,7 +29,7 @@ RUNGS = ("first", "second", "third")
 # Markdown's fences, which hold drawings and columns of numbers; its tables, formulas and headings;
 # and its marks for lists and bold type.
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-_NO_PROSE = re.compile(r"^(?:\||\$\$|#).*$", re.MULTILINE)
+_NO_PROSE = re.compile(r"^(?:\||\$\$|#|!\[).*$", re.MULTILINE)  # nor a picture
 _MARKUP = re.compile(r"^- |\*\*", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=- )")
 _WORD = re.compile(r"[A-Z]?[a-z]+")
