@@ -90,7 +90,9 @@ def about_reshaping(
     if any(each.shape != arrays[0].shape for each in arrays) or not arrays[0].size:
         return
     for number, value in enumerate(request.arguments, start=1):
-        if isinstance(value, np.ndarray) and _in_one_piece(arrays, value):
+        # Where what is expected has them in this order too, nothing was to change places.
+        seen = isinstance(value, np.ndarray) and not _in_one_piece(wanted, value)
+        if seen and _in_one_piece(arrays, value):
             yield _reshaped_only(number, value, arrays[0], wanted[0], len(arrays))
             return
 

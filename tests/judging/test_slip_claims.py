@@ -134,6 +134,16 @@ def test_parts_of_a_reshape_that_moves_no_axis_are_told(axis: int) -> None:
     assert told.kind == "reshaped only" and "no axis has changed places" in told.fact
 
 
+def test_nothing_is_said_of_axes_where_none_that_changes_places_could_be_seen() -> None:
+    """With one sequence and one head, the right results hold the numbers in the same order."""
+    projected = np.random.default_rng(4).standard_normal((1, 4, 15))
+    expected = tuple(projected.reshape(1, 4, 3, 1, 5).transpose(2, 0, 3, 1, 4))
+    squeezed = tuple(part.squeeze() for part in expected)
+    asked = Request("step", (projected,))
+    kinds = {claim.kind for claim in claims_about(squeezed, expected, PARTS, asked)}
+    assert "reshaped only" not in kinds
+
+
 def test_scores_without_an_exponential_are_told() -> None:
     form = ResultSpec(("result",), ("B S S",))
     scores = np.random.default_rng(5).standard_normal((2, 4, 4))
