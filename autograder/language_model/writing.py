@@ -37,8 +37,8 @@ class PlainAverage:
 
     def forward(self, x: np.ndarray, causal: bool = False) -> np.ndarray:
         """Return the averages (B, S, D) of the values of x (B, S, D), projected."""
-        tokens = x.shape[1]
-        seen = np.tri(tokens) if causal else np.ones((tokens, tokens))
+        length = len(x[0])
+        seen = np.tri(length) if causal else np.full((length, length), 1.0)
         averages = seen / seen.sum(axis=-1, keepdims=True) @ (x @ self.value_weights)
         found: np.ndarray = averages @ self.output_weights
         return found
