@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In “the cat slept because it was tired”, the word “it” alone says little: in a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask, one small function a step.
+# In “the cat slept because it was tired”, the word “it” alone says little. In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask, one small function a step.
 #
 # Letters name the axes of every array: `B` sequences in a batch, `S` tokens in a sequence, `D` numbers for a token. In each step you first do the sums by hand, for “it” among the words up to “it”. They are rounded to two places, and the next step goes on from there.
 
@@ -17,7 +17,7 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# Attention asks “how much of each token?” A score says how well two tokens fit; it has to become a share, a number between 0 and 1, and the shares sum to 1. The layer needs this in step 8. It comes first because it needs no other step.
+# Attention asks “how much of each token?” A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. The layer needs this in step 8. It comes first because it needs no other step.
 #
 # {{ path }}
 #
@@ -157,7 +157,7 @@ def initialize_weights(
 # %% [markdown]
 # ## 3. Queries, keys and values
 #
-# Here a token is three made-up numbers: how much a word is a thing, how much it happens, and how much it leans on other words. A model learns its own, in hundreds.
+# Here a token is three made-up numbers. They say how much a word is a thing, how much it happens, and how much it leans on other words. A model learns its own, in hundreds.
 #
 # ```
 # {{ table({"thing": x[:, 0], "happens": x[:, 1], "leans": x[:, 2]}) }}

@@ -25,7 +25,9 @@ from torch import Tensor, nn
 #
 # {{ path }}
 #
-# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. (Here every bias is {{ number(0) }}.) `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. The heads share what comes out, not what goes in.
+# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. (Here every bias is {{ number(0) }}.)
+#
+# `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. The heads share what comes out, not what goes in.
 #
 # - `Wqkv`: from `hidden_size` to `3 * hidden_size`
 # - `Wo`: from `hidden_size` to `hidden_size`. Both layers have a bias, unless `bias` is False.
