@@ -138,7 +138,10 @@ def seen(folder: Path, code: str) -> tuple[str, int]:
 def shown_by(seed: int, library: str) -> list[str]:
     """Return the digests of generators that are seeded with `seed`."""
     in_numpy, in_python = np.random.RandomState(seed % (1 << 32)), random.Random(seed)
-    in_numpy.random_sample(), in_python.random()  # drawn before each call, to see a seed that is set
+    (
+        in_numpy.random_sample(),
+        in_python.random(),
+    )  # drawn before each call, to see a seed that is set
     states: list[object] = [
         in_numpy.get_state(legacy=False)["state"]["key"].tolist(),
         in_python.getstate()[1],

@@ -67,7 +67,11 @@ def test_reset_of_a_broken_step_takes_its_whole_cell(workspace: Path) -> None:
     file = stub_file(workspace)
     stub = file.read_text(encoding="utf-8")
     begin = stub.index("# %%\n# 1 Softmax")
-    cell = stub[begin:].replace("# %%", "#%% mine", 1).replace("def softmax(", "@print\ndef softmax ((")
+    cell = (
+        stub[begin:]
+        .replace("# %%", "#%% mine", 1)
+        .replace("def softmax(", "@print\ndef softmax ((")
+    )
     broken = stub[:begin] + cell
     assert broken != stub
     file.write_text(broken, encoding="utf-8")
