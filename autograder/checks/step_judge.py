@@ -275,6 +275,8 @@ class StepJudge:
             fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
             if fault:
                 return Spoiler(name, fault, f"{given}, in another order in memory")
+        if fault := calls.small_fault(suspect):
+            return Spoiler(suspect, fault, given)
         calls.begin_afresh()
         chain = self.chained()
         if chain.finding is None or chain.outcome is Outcome.INFRASTRUCTURE:

@@ -114,3 +114,13 @@ def test_of_two_right_steps_that_do_not_fit_each_other_one_is_charged_and_not_th
     assert (
         told.fact == "With what your other steps give, `apply_mask` does not give what is expected."
     )
+
+
+def test_an_error_that_only_the_layer_makes_visible_is_charged_to_the_step_that_makes_it() -> None:
+    """It is within what the checks of the step can see."""
+    old = "    return softmax(scores)\n"
+    verdict = graded((old, "    return np.clip(softmax(scores), 1e-6, None)\n"))
+    assert [step.name for step in verdict.steps if step.finding] == ["compute_attention_weights"]
+    told = next(step.finding for step in verdict.steps if step.finding)
+    assert told.look.startswith("Its numbers are nearly right: they differ by up to 1e-06")
+    assert "a bound set" in told.look and verdict.points == verdict.max_points - 1

@@ -2,6 +2,7 @@
 # attack = "answers, and leaves threads that never end"
 # step = "project_output"
 # outcomes = ["passed", "raised"]
+# others = "any"
 # why_passed = "the answer is right, and the threads end with the worker; in the layer there may be too many"
 # ---
 import threading

@@ -1,7 +1,7 @@
 # rows = [25]
 # attack = "returns booleans whose bytes are 2, which count as True in some comparisons"
 # step = "create_causal_mask"
-# outcomes = ["protocol"]
+# outcomes = ["wrong_values"]
 # ---
 import numpy as np
 
