@@ -102,8 +102,7 @@ SLIPS = {
     ),
     "layer_casts_around_a_step": Slip(
         LAYER,
-        "with another `compute_attention_scores` in its place, your layer is right. yet yours is "
-        "right as well",
+        "asks for bfloat16, whatever the inputs are",
         forward("pass").replace(
             "        scores =",
             "        with torch.autocast('cpu', dtype=torch.bfloat16):\n            scores =",
