@@ -82,7 +82,7 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
     notebook.run_all()
     shown = next(name for name, text in notebook.sources.items() if "show_attention(" in text)
     expect(notebook.output(shown).locator("table").first).to_contain_text("slept")
-    heard = next(name for name, text in notebook.sources.items() if "speak(" in text)
+    heard = next(name for name, text in notebook.sources.items() if "import speak" in text)
     expect(notebook.output(heard)).to_contain_text("JULIET:")
     expect(notebook.output(notebook.order[-1])).to_contain_text("all 11 steps are done")
     for trouble in ("stderr", "error"):
