@@ -118,7 +118,7 @@ class StepJudge:
         respondent = self.respondent
         # What fixes a size above those of the layer is asked with larger ones.
         if isinstance(respondent, ReadableRespondent) and not respondent.may_fix_a_large_size():
-            shown = {name for step in steps for name in self._shown_by(step, steps)}
+            shown = {name for step in steps for name in self._shown_by(step, steps, respondent)}
         functions = [step for step in steps if step.name in self.runner.reference.functions]
         for step in functions:
             alone = step.passes and not step.leaning
@@ -132,8 +132,10 @@ class StepJudge:
                 again[place] = self.judged(facts, again[:place], stuck=False)
         return tuple(again)
 
-    def _shown_by(self, step: StepVerdict, steps: Sequence[StepVerdict]) -> tuple[str, ...]:
-        """Return the functions of the student's that a layer calls, and passes with."""
+    def _shown_by(
+        self, step: StepVerdict, steps: Sequence[StepVerdict], text: ReadableRespondent
+    ) -> tuple[str, ...]:
+        """Return the functions of the student's that a layer names, and passes with."""
         if step.name not in self.runner.reference.layers or not step.passes:
             return ()
         functions = self.runner.reference.functions_before(step.name)
@@ -141,9 +143,8 @@ class StepJudge:
         wrong = tuple(name for name in functions if name in missed)
         if step.leaning and not self._leaning.get((step.name, wrong)):
             return ()
-        facts = self.runner.reference.exercise.step(step.name)
-        called = (name for name in functions if self._may_call(facts, (name,)))
-        return tuple(name for name in called if name not in wrong)
+        named = text.names_reached(step.name)
+        return tuple(name for name in functions if name in named and name not in wrong)
 
     def _fails_at_length(self, step: StepVerdict) -> bool:
         terms = self._terms_alone(self.runner.reference.exercise.step(step.name))

@@ -253,6 +253,10 @@ class ReadableRespondent(Protocol):
         """Say whether `step` may call one of the `others`; True where the text does not tell."""
         ...
 
+    def names_reached(self, step: str) -> Collection[str]:
+        """Return the names that `step` and the functions it names mention, as far as text tells."""
+        ...
+
     def may_fix_a_large_size(self) -> bool:
         """Say whether the text holds a whole number of hundreds or more, as a size might be."""
         ...

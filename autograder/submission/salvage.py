@@ -33,7 +33,7 @@ from autograder.submission.partial_cell import (
     statements,
 )
 from autograder.submission.reading import Submission
-from autograder.submission.step_calls import may_call
+from autograder.submission.step_calls import may_call, names_reached
 
 _MOST_LOADS = 4
 _MOST_REMARKS = 3
@@ -119,6 +119,10 @@ class Loaded:
     def may_call(self, step: str, others: Collection[str]) -> bool:
         """Say whether one step may call others; see `ReadableRespondent`."""
         return may_call(self._cells, step, others)
+
+    def names_reached(self, step: str) -> Collection[str]:
+        """Return the names that a step leads to; see `ReadableRespondent`."""
+        return names_reached(self._cells, step)
 
     def may_fix_a_large_size(self) -> bool:
         """Say whether the text holds so large a number; see `ReadableRespondent`."""

@@ -86,6 +86,24 @@ def may_call(cells: Sequence[str], step: str, others: Collection[str]) -> bool:
     return False
 
 
+def names_reached(cells: Sequence[str], step: str) -> frozenset[str]:
+    """Return the names in the definition of `step`, and in those of functions that it names.
+
+    Where a text is not Python or very long, none.
+    """
+    trees = [parsed(cell) for cell in cells]
+    nodes = [node for tree in trees if tree for node in tree.body[:MOST_STATEMENTS]]
+    definitions = {node.name: node for node in nodes if isinstance(node, DefinitionNode)}
+    reached, waiting = set[str](), {step}
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        if node := definitions.get(name):
+            inside = nodes_in(node, _MOST_NODES)
+            waiting |= {each.id for each in inside if each.__class__ is ast.Name} - reached
+    return frozenset(reached)
+
+
 @lru_cache(maxsize=1)  # a hand-in's wrong steps are asked about in turn
 def _statements(cells: tuple[str, ...]) -> _Statements | None:
     """Return the statements of `cells`; None where they say too little about what they call."""

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from autograder.submission.statement_names import MOST_NODES, names_of_statements
-from autograder.submission.step_calls import may_call
+from autograder.submission.step_calls import may_call, names_reached
 
 PLAIN = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
 
@@ -172,3 +172,15 @@ def test_a_tree_is_read_once_and_never_made_again_for_it(monkeypatch: pytest.Mon
     (told,) = names_of_statements(tree)
     assert "helper" in told.mentioned
     assert names_of_statements(tree)[0] is told
+
+
+def test_the_names_that_a_step_leads_to_are_read_through_the_functions_that_it_names() -> None:
+    cells = (
+        "import numpy as np\n\ndef softmax(s):\n    return np.exp(s)\n",
+        "def weights(s):\n    return softmax(s)\n\ndef other(s):\n    return mask(s)\n",
+        "class Layer:\n    def forward(self, x):\n        return weights(scale(x))\n",
+        "def broken(:\n",
+    )
+    reached = names_reached(cells, "Layer")
+    assert {"weights", "softmax", "scale"} <= reached and reached.isdisjoint({"other", "mask"})
+    assert names_reached(cells, "not_there") == {"not_there"}
