@@ -48,7 +48,9 @@ def test_a_lesson_is_read_with_its_questions_and_the_answers_only_when_asked_for
 def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
     file = stub_file(workspace)
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
-    assert typed("check", "softmax", folder=workspace).code == 0
+    passed = typed("check", "softmax", folder=workspace)
+    assert passed.code == 0 and "Now guess: All scores of a row are equal" in passed.words
+    assert "attn read softmax --answers  the answer\nContinue with:" in passed.out
     said = typed("read", folder=workspace).words
     assert "2. Weight initialization" in said and "How wide do dot products" not in said
     assert "All scores of a row are equal" not in said, "that belongs to the step before"

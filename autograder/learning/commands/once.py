@@ -20,6 +20,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.learning.commands.climbing import unasked_hint
+from autograder.learning.commands.lesson_text import question_after
 from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.own_work import which_counts, work_file
 from autograder.learning.runner.checking import check_work
@@ -118,7 +119,8 @@ def check(
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
         session, first_hint = unasked_hint(session, checkup)
-        show_checkup(console, checkup, task, following(session, task), first_hint)
+        question = question_after(task.exercise, task.step.name) if task.step else ()
+        show_checkup(console, checkup, task, following(session, task), first_hint, question)
     return checkup.passes
 
 

@@ -33,10 +33,11 @@ def show_checkup(
     task: Task,
     following: str,
     first_hint: Iterable[RenderableType] = (),
+    question: Iterable[RenderableType] = (),
 ) -> None:
     """Show the answer to `attn check`, with these lines of a hint for the step to look at.
 
-    `following` is the command to type when everything is right.
+    `following` is the command to type when everything is right; a `question` stands before it.
     """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
@@ -54,6 +55,8 @@ def show_checkup(
     if look is None:
         console.print(Text(beyond_the_checks(checkup.exercise)))
         show_printed(console, _all_printed(checkup))
+        for piece in question:
+            console.print(piece)
         console.print(Text("Continue with:"))
         console.print(command(following))
         return
