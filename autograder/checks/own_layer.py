@@ -8,7 +8,7 @@ right then, too, what is wrong is around its call, and that is the class's own d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -104,11 +104,11 @@ class LayerCalls:
         reference = self.reference
         if reference.exercise.step(step).compare != "values":
             return None
-        self.begin_afresh()
-        for call in self._calls:
-            exact = replace(call, dtype="float64" if reference.exercise.library == "torch" else "")
-            reply, right = self.respondent.ask(exact), reference.expected(exact)
-            if call.target == step and isinstance(reply, Returned) and isinstance(right, Returned):
+        dtype = "float64" if reference.exercise.library == "torch" else ""
+        calls = (replace(call, dtype=dtype) for call in self._calls)
+        for call, reply in self._replies(step, calls):
+            right = reference.expected(call)
+            if isinstance(reply, Returned) and isinstance(right, Returned):
                 largest, difference = _apart(reply.value, right.value)
                 if difference > SMALL * largest:
                     return _nearly(largest, difference)
@@ -124,13 +124,18 @@ class LayerCalls:
         return [call for request in self.requests for call in calls_in(self.reference, request)]
 
     def _fault(self, step: str, calls: Sequence[Request]) -> Finding | None:
-        self.begin_afresh()
-        for call in map(self._with_backward, calls):
-            reply = self.respondent.ask(call)
-            finding = self._judged(call, reply) if call.target == step else None
-            if finding:
+        for call, reply in self._replies(step, map(self._with_backward, calls)):
+            if finding := self._judged(call, reply):
                 return finding
         return None
+
+    def _replies(self, step: str, calls: Iterable[Request]) -> Iterator[tuple[Request, Reply]]:
+        """Make calls of steps where nothing was asked before; yield those of one step, answered."""
+        self.begin_afresh()
+        for call in calls:
+            reply = self.respondent.ask(call)
+            if call.target == step:
+                yield call, reply
 
     def begin_afresh(self) -> None:
         """Have what is asked next answered where nothing was asked before."""

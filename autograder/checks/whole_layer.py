@@ -16,7 +16,7 @@ import numpy as np
 from autograder.checks.reference import Reference, load_module
 from autograder.model.exercise import SOLUTION, Step
 from autograder.model.request import Respondent
-from autograder.model.verdict import ChainVerdict, LayerVerdict, Outcome, StepVerdict
+from autograder.model.verdict import ChainVerdict, LayerVerdict, StepVerdict
 
 # Says whether the checks of a step find something wrong in what a respondent answers.
 Sees = Callable[[Step, Respondent], bool]
@@ -76,8 +76,8 @@ class WholeLayer:
 
     def _is_open(self, step: StepVerdict) -> bool:
         """Whether a step is worth points and was never written."""
-        unwritten = step.outcome is Outcome.NOT_WRITTEN and step.checks_passed == 0
-        return unwritten and step.max_points > 0 and step.name not in self.reference.layers
+        is_function = step.name not in self.reference.layers
+        return step.never_written and step.max_points > 0 and is_function
 
     def _is_seen(self, name: str, wrong: Any) -> bool:
         assert self.step

@@ -180,6 +180,11 @@ class StepVerdict:
         return self.outcome is Outcome.PASSED
 
     @property
+    def never_written(self) -> bool:
+        """Whether nothing of the step is there, so that a layer may do its work."""
+        return self.outcome is Outcome.NOT_WRITTEN and self.checks_passed == 0
+
+    @property
     def is_done(self) -> bool:
         """Whether nothing is left to do: every check passed, or the layer does its work."""
         return self.passes or self.by_layer

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from autograder.errors import KitError
-from autograder.learning.commands.lesson_text import lesson_of, plain
+from autograder.learning.commands.lesson_text import question_after
 from autograder.learning.runner.background import BackgroundAnswer
 from autograder.learning.runner.results import Checkup
 from autograder.learning.terminal.view import View
@@ -35,15 +34,7 @@ def answered(view: View, answer: BackgroundAnswer) -> View:
     now = [name for name in passing if name not in before]
     seen = replace(view, session=session, outcome=outcome, focus=focus, news=news)
     if now:
-        question = _question_after(view, now[-1])
-        seen = replace(seen, passed=now[-1], news=(*news, *question))
+        question = question_after(view.exercise, now[-1])
+        more = (f"{question}  (a: the answer)",) if question else ()
+        seen = replace(seen, passed=now[-1], news=(*news, *more))
     return replace(seen, extra=extra, held=False, busy="")
-
-
-def _question_after(view: View, step: str) -> tuple[str, ...]:
-    """Return the question for who has written a step, and the key for its answer."""
-    try:
-        asked = lesson_of(view.exercise, step).after
-    except KitError:
-        return ()
-    return (f"Now guess: {plain(asked.question)}  (a: the answer)",) if asked else ()

@@ -22,7 +22,6 @@ from autograder.building.folded_answer import FoldedAnswer, folded_answers, repl
 from autograder.building.guide import FORMULA, outside_code
 from autograder.errors import KitError
 from autograder.learning.state.session import Say, open_session
-from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import command
 from autograder.model.exercise import Exercise
 from autograder.model.files import read_small
@@ -145,16 +144,13 @@ def answer_lines(lesson: Lesson) -> tuple[RenderableType, ...]:
     return tuple(Markdown(plain(text), code_theme="bw") for text in texts)
 
 
-def question_after(exercise: Exercise, step: str) -> tuple[RenderableType, ...]:
-    """Return the question for who has written a step, and the command that answers it."""
+def question_after(exercise: Exercise, step: str) -> str:
+    """Return the question for who has written a step, "" where there is none."""
     try:
         asked = lesson_of(exercise, step).after
     except KitError:
-        return ()
-    if asked is None:
-        return ()
-    words = Text(f"Now guess: {plain(asked.question)}")
-    return Indented(words, 0, 2), command(f"attn read {step} --answers", "the answer")
+        return ""
+    return f"Now guess: {plain(asked.question)}" if asked else ""
 
 
 def plain(prose: str, *, answers: bool = True) -> str:

@@ -31,9 +31,9 @@ from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.indented import CodeRows, Indented
 from autograder.learning.terminal.screen import command, show_checkup
 from autograder.model.exercise import Exercise
+from autograder.model.machine_fault import requirement_of
 from autograder.model.verdict import Outcome
 
-LAB = "'jupyterlab>=4.2,<5'"
 Confirm = Callable[[str], bool]  # asks a yes-or-no question
 
 
@@ -84,7 +84,9 @@ def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]
 def _work_files() -> Iterator[tuple[str, str]]:
     """Return the two kinds of files to work in, and where each is opened."""
     yield ".py", "in your editor"
-    missing = "" if find_spec("jupyterlab") else f": python -m pip install {LAB}"
+    missing = (
+        "" if find_spec("jupyterlab") else f": python -m pip install {requirement_of('jupyterlab')}"
+    )
     yield ".ipynb", f"in JupyterLab{missing}"
 
 
@@ -119,7 +121,7 @@ def check(
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
         session, first_hint = unasked_hint(session, checkup)
-        question = question_after(task.exercise, task.step.name) if task.step else ()
+        question = question_after(task.exercise, task.step.name) if task.step else ""
         show_checkup(console, checkup, task, following(session, task), first_hint, question)
     return checkup.passes
 

@@ -16,7 +16,6 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import (
     CheckVerdict,
     Finding,
-    Outcome,
     StepVerdict,
     finding_facts,
     read_check,
@@ -89,8 +88,8 @@ class StepRun:
 
     def beside(self, others: Iterable[StepRun]) -> StepRun:
         """Return the run: done by the layer, if it is open and one of the `others` does it."""
-        open_ = self.verdict.outcome is Outcome.NOT_WRITTEN and self.checks_passed == 0
-        if not open_ or not any(self.step.name in other.does for other in others):
+        done = any(self.step.name in other.does for other in others)
+        if not (done and self.verdict.never_written):
             return self
         return replace(self, verdict=StepVerdict.of(self.step, self.verdict.checks, by_layer=True))
 

@@ -33,11 +33,12 @@ def show_checkup(
     task: Task,
     following: str,
     first_hint: Iterable[RenderableType] = (),
-    question: Iterable[RenderableType] = (),
+    question: str = "",
 ) -> None:
     """Show the answer to `attn check`, with these lines of a hint for the step to look at.
 
-    `following` is the command to type when everything is right; a `question` stands before it.
+    `following` is the command to type when everything is right; the `question` of the step that
+    was asked about stands before it.
     """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
@@ -55,8 +56,11 @@ def show_checkup(
     if look is None:
         console.print(Text(beyond_the_checks(checkup.exercise)))
         show_printed(console, _all_printed(checkup))
-        for piece in question:
-            console.print(piece)
+        if question:
+            console.print(Indented(Text(question), 0, 2))
+            console.print(
+                command(f"attn read {checkup.steps[0].step.name} --answers", "the answer")
+            )
         console.print(Text("Continue with:"))
         console.print(command(following))
         return
