@@ -22,7 +22,7 @@ from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.input_seeds import InputSeeds
 from autograder.checks.known_walks import KnownWalks
-from autograder.checks.marks import needs_only_ours, step_of
+from autograder.checks.marks import needs_only_ours, step_of, tokens_of
 from autograder.checks.passing_replies import PassingReplies
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.running_check import CheckTerms, RunningCheck
@@ -127,7 +127,8 @@ class CheckRunner:
             # What was compared is asked behind the last question.
             asked = talk.requests if talk.compared and number == len(talk.judged) else ()
             pairs = tuple(talk.compared) if asked else ()
-            record(question.request, question.expectation, asked, pairs)
+            form = replace(question.expectation.form, tokens=tokens_of(item))
+            record(question.request, replace(question.expectation, form=form), asked, pairs)
         for error in run.errors:
             raise author_error(item, error) from error
         if run.finding:

@@ -9,7 +9,7 @@ from functools import cached_property
 import pytest
 
 from autograder.checks.author_error import wrong_checks
-from autograder.checks.marks import by_purpose, let_share_inputs, step_of
+from autograder.checks.marks import BY_HAND, by_purpose, let_share_inputs, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
 from autograder.judging.conditions import STANDING
@@ -20,9 +20,14 @@ Purposes = tuple[list[pytest.Item], list[pytest.Item], list[pytest.Item]]
 
 @dataclass(frozen=True)
 class CollectedChecks:
-    """The checks of an exercise in the order of its steps; those of the chain come last."""
+    """The checks of an exercise in the order of its steps; those of the chain come last.
+
+    by_hand: the examples that the text works by hand, in the order of the steps. They are written
+    down for students, and asked in no class.
+    """
 
     items: tuple[pytest.Item, ...] = ()
+    by_hand: tuple[pytest.Item, ...] = ()
 
     @classmethod
     def of(
@@ -41,6 +46,8 @@ class CollectedChecks:
             if step_of(item) not in order and not item.get_closest_marker(_CHAIN):
                 fact = f"the check {item.name} names no step"
                 raise wrong_checks(exercise, fact, "mark it with its step")
+        by_hand = [item for item in items if item.get_closest_marker(BY_HAND)]
+        items = [item for item in items if item not in by_hand]
         checked = {step_of(item) for item in items}
         for name in order:
             if name not in checked:
@@ -50,9 +57,13 @@ class CollectedChecks:
             if item.get_closest_marker(_CHAIN):
                 let_share_inputs(item)  # its steps have been asked with inputs of a hand-in's own
         known = [*items, *standing_checks(reference, items, public=public)]
-        return cls(
-            tuple(sorted(known, key=lambda item: order.get(step_of(item) or "", len(order))))
-        )
+
+        def in_order(checks: list[pytest.Item]) -> tuple[pytest.Item, ...]:
+            return tuple(
+                sorted(checks, key=lambda each: order.get(step_of(each) or "", len(order)))
+            )
+
+        return cls(in_order(known), in_order(by_hand))
 
     @cached_property
     def of_the_chain(self) -> tuple[pytest.Item, ...]:
@@ -84,14 +95,23 @@ class CollectedChecks:
     def _places(self) -> dict[pytest.Item, int]:
         return {item: place for place, item in enumerate(self.items)}
 
-    def marked(self, mark: str) -> list[pytest.Item]:
-        """Return the checks that carry a mark, each test of an author once."""
+    @cached_property
+    def shown(self) -> tuple[pytest.Item, ...]:
+        """What is written down for students, in the order of the steps.
+
+        Each test of an author that is marked as public comes once, then the standing checks. What
+        the text works by hand comes last: its few round numbers tell less of a mistake.
+        """
         functions = {
             (step_of(item), _function_of(item)): item
             for item in reversed(self.items)
-            if item.get_closest_marker(mark)
+            if item.get_closest_marker("public")
         }
-        return list(reversed(functions.values()))
+        public = list(reversed(functions.values()))
+        steps = dict.fromkeys(step_of(item) for item in public)
+        return tuple(
+            item for step in steps for item in (*public, *self.by_hand) if step_of(item) == step
+        )
 
     def after(self, item: pytest.Item) -> pytest.Item:
         """Return the check that follows; after the last one, the first."""

@@ -8,8 +8,10 @@ from typing import TypeVar
 import pytest
 
 from autograder.judging.conditions import LONG_AXES, STANDING
+from autograder.judging.tokens import Tokens
 
 Item = TypeVar("Item", bound=pytest.Item)
+BY_HAND = "by_hand"
 SHOWN_BY_LAYER = f"{LONG_AXES}_alone"
 _STEP = pytest.StashKey[str | None]()
 _NEEDS_ONLY_OURS = pytest.StashKey[bool]()
@@ -31,6 +33,12 @@ def title_of(item: pytest.Item) -> str:
     """Return a check's title: the first line of its docstring, else its name in words."""
     words = (getattr(getattr(item, "obj", None), "__doc__", "") or "").strip().split("\n")[0]
     return words or item.name.removeprefix("test_").replace("_", " ")
+
+
+def tokens_of(item: pytest.Item) -> Tokens | None:
+    """Return the names of the tokens of an example that the text works by hand."""
+    mark = item.get_closest_marker(BY_HAND)
+    return Tokens(tuple(mark.kwargs["tokens"]), mark.kwargs["followed"]) if mark else None
 
 
 def shares_inputs(item: pytest.Item) -> bool:

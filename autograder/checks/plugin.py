@@ -18,6 +18,7 @@ from autograder.checks.check_runner import CheckRunner, Recorder
 from autograder.checks.collection import CollectedChecks
 from autograder.checks.draw import Draw
 from autograder.checks.input_seeds import InputSeeds
+from autograder.checks.marks import BY_HAND
 from autograder.checks.memory import COLLECTING
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
@@ -56,6 +57,10 @@ class GradingPlugin:
         config.addinivalue_line("markers", "step(name): the step that the check belongs to")
         config.addinivalue_line(
             "markers", "public(**sizes): also given to students, as a worked example"
+        )
+        config.addinivalue_line(
+            "markers",
+            f"{BY_HAND}(tokens, followed): the example of the text, only given to students",
         )
         config.addinivalue_line(
             "markers", "stays(reason): why a check stays that catches nothing of its own"

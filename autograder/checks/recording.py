@@ -79,7 +79,7 @@ def _recorded(reference: Reference, faults: Faults, step: str = "") -> list[Exam
     def judge(plugin: GradingPlugin) -> None:
         reference.forget()  # what was drawn while the checks were collected is not repeatable
         sound: dict[str | None, bool] = {}
-        for item in plugin.collected.marked("public"):
+        for item in plugin.collected.shown:
             own = step_of(item)
             # As in grading: a step that fails a check is held to nothing more.
             held = not item.name.startswith(STANDING) or sound.get(own, True)

@@ -31,7 +31,7 @@ from autograder.checks.whole_number import with_whole_numbers
 from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import SOLUTION, Exercise, read_exercise
+from autograder.model.exercise import SOLUTION, WALKTHROUGH, Exercise, read_exercise
 from autograder.model.machine_fault import fault_of
 from autograder.model.request import Reply, Request
 from autograder.model.signature import signature_of
@@ -67,6 +67,11 @@ def shared_beside(file: str, path: str) -> ModuleType:
             cure=f"copy the folder {Path(path).parent} there, along with the exercise",
         )
     return load_module(shared)
+
+
+def walkthrough_beside(file: str) -> ModuleType:
+    """Return the numbers of the text, from the `walkthrough.py` beside `file`."""
+    return load_module(Path(file).resolve().parent / WALKTHROUGH)
 
 
 def _is_in_a_shared_folder(path: Path, beside: Path) -> bool:

@@ -27,6 +27,7 @@ CELL = (
     "padding:.15em .4em;text-align:right;border:1px solid rgba(128,128,128,.25);"
     "font-variant-numeric:tabular-nums;white-space:nowrap"
 )
+BAR = 14  # the width of a bar's cell, in em
 OFF_THE_SCALE = "font-style:italic;opacity:.6"
 NOTE = "opacity:.75;font-size:85%"
 
@@ -68,15 +69,18 @@ def _rows(panel: Panel) -> Iterator[str]:
     widest = max(len(text) for row in (panel.labels[1], *panel.cells) for text in row)
     for row, (label, cells) in enumerate(zip(panel.labels[0], panel.cells)):
         values = "".join(
-            f"<td style='{CELL};min-width:{widest * 0.55:.1f}em;"
-            f"{_color(panel.strength(row, column))}'>{cell}</td>"
+            f"<td style='{CELL};min-width:{BAR if panel.bars else widest * 0.55:.1f}em;"
+            f"{_color(panel.strength(row, column), panel.bars)}'>{cell}</td>"
             for column, cell in enumerate(cells)
         )
         yield f"<tr style='{ROW}'>{_heading(label, 'row', 'left')}{values}</tr>"
 
 
-def _color(strength: float | None) -> str:
+def _color(strength: float | None, bar: bool = False) -> str:
     if strength is None:
         return OFF_THE_SCALE
     end = POSITIVE if strength >= 0 else NEGATIVE
+    if bar:
+        color, width = f"rgba({end},{MOST_OPAQUE})", f"{100 * abs(strength):.0f}%"
+        return f"background:linear-gradient(to right,{color} {width},transparent {width})"
     return f"background:rgba({end},{abs(strength) * MOST_OPAQUE:.2f})"

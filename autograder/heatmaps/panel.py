@@ -8,17 +8,16 @@ what is not a number, and how strong each cell's color is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from autograder.judging.compare import FLOOR, agree
+from autograder.judging.tokens import MOST_NUMBERS, SEQUENCE, Tokens, vector_words
 from autograder.judging.value_words import first_place, place_words, shape_words
 
-# Letters for a sequence axis. An array that ends with the same one twice is (query, key).
-SEQUENCE = ("S", "N", "T", "L")
 Axes = Sequence[str] | str | None
 
 
@@ -28,7 +27,7 @@ class Panel:
 
     values: (rows, columns). axes: the names of these two axes. labels: the names of the rows, and
     those of the columns. bound: the absolute value with the strongest color. notes: sentences
-    about what is not shown.
+    about what is not shown. bars: whether the numbers, in one column, are drawn as bars.
     """
 
     title: str
@@ -37,6 +36,7 @@ class Panel:
     labels: tuple[tuple[str, ...], tuple[str, ...]]
     bound: float
     notes: tuple[str, ...] = ()
+    bars: bool = False
 
     @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
@@ -73,13 +73,15 @@ class Panel:
 class Comparison:
     """Panels of yours, expected and the difference (none if the shapes differ), and words.
 
-    index: which entry of the leading axes they show.
+    index: which entry of the leading axes they show. told: what one token gets in place of what is
+    expected, if tokens have names.
     """
 
     words: str
     panels: tuple[Panel, ...] = ()
     differs: bool = True
     index: tuple[int, ...] = ()
+    told: str = ""
 
 
 def panel(
@@ -114,6 +116,52 @@ def panel(
     return Panel(title, values, (names[-2], names[-1]), (rows, columns), _bound(values), notes)
 
 
+def followed_row(
+    arrays: Mapping[str, tuple[np.ndarray, str | None]], tokens: Tokens
+) -> tuple[str, tuple[Panel, ...]]:
+    """Return what right results say of the token that is followed: words, and bars if it attends.
+
+    arrays: each result and its axes, (..., tokens, tokens) or (..., tokens, numbers of a token), by
+    its name. The words are "" if they say nothing of a token.
+    """
+    told, name = [], ""
+    for result, (array, axes) in arrays.items():
+        letters, names = (axes or "").split(), tokens.labels(array.shape, axes)
+        if not names or letters[-2] not in SEQUENCE:
+            continue
+        name, rows = names[tokens.followed], array[..., tokens.followed, :]
+        places = _named_places(rows, letters)
+        if letters[-1] == letters[-2]:
+            panels = [_bars(rows[place], title, names) for place, title in places]
+            return f"Your row of “{name}”, as in the text:", tuple(panels)
+        if rows.shape[-1] <= MOST_NUMBERS:
+            which = f"`{result}` " if len(arrays) > 1 else ""
+            told += [f"{which}{title} {vector_words(rows[place])}" for place, title in places]
+    words = "; ".join(" ".join(each.split()) for each in told)
+    return (f"Your “{name}”, as in the text: {words}." if told else ""), ()
+
+
+def _bars(row: np.ndarray, title: str, names: Sequence[str]) -> Panel:
+    column = panel(row[:, None], title=title, axes=("", ""))
+    return replace(column, labels=(tuple(names), ("",)), bars=True)
+
+
+def _named_places(rows: np.ndarray, letters: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
+    """Return the places of the leading axes of (..., numbers), each named if there are several."""
+    leading = rows.shape[:-1]
+    return [
+        (
+            place,
+            ", ".join(
+                f"{letter.removesuffix('s')} {number}"
+                for letter, number, size in zip(letters, place, leading)
+                if size > 1
+            ),
+        )
+        for place in np.ndindex(leading)
+    ]
+
+
 def comparison(
     yours: Any,
     expected: Any,
@@ -121,11 +169,13 @@ def comparison(
     axes: Axes = None,
     labels: Sequence[str] | None = None,
     precision: str = "",
+    tokens: Tokens | None = None,
 ) -> Comparison:
     """Show `yours` beside `expected`, at the entry of the leading axes with the largest difference.
 
     yours, expected: arrays with these axes. axes: the names of all axes, such as "B S S".
-    precision: the dtype that was asked for.
+    precision: the dtype that was asked for. tokens: their names, of which the words tell, and one
+    of which says the entry.
     """
     actual, wanted = np.asarray(yours), np.asarray(expected)
     letters = axes if isinstance(axes, str) or axes is None else " ".join(axes)
@@ -140,6 +190,10 @@ def comparison(
         # Where numbers agree, show a difference of 0: rounding is not of interest.
         difference = np.where(wrong, actual - wanted, 0.0)
     place = first_place(_largest(difference, wrong)) if wrong.any() else (0,) * actual.ndim
+    told = ""
+    if tokens and (row := tokens.row_of(wrong)):
+        place, told = (*row, 0), tokens.compared(actual, wanted, wrong, letters)
+        labels = labels or tokens.labels(wanted.shape, letters)
     arrays = {"yours": actual, "expected": wanted, "difference": difference}
     panels = [
         panel(array, title=title, axes=axes, labels=labels, index=place[:-2])
@@ -148,8 +202,8 @@ def comparison(
     # One scale for both, so that equal colors are equal numbers.
     bound = max(panels[0].bound, panels[1].bound)
     panels[:2] = [replace(each, bound=bound) for each in panels[:2]]
-    words = _difference_words(difference, wrong, letters)
-    return Comparison(words, tuple(panels), bool(wrong.any()), tuple(map(int, place[:-2])))
+    words = f"{told} {_count(wrong)}." if told else _difference_words(difference, wrong, letters)
+    return Comparison(words, tuple(panels), bool(wrong.any()), tuple(map(int, place[:-2])), told)
 
 
 def axis_names(axes: Axes, count: int) -> tuple[str, ...]:
@@ -222,12 +276,16 @@ def _differing(actual: np.ndarray, wanted: np.ndarray, precision: str) -> np.nda
 def _difference_words(difference: np.ndarray, wrong: np.ndarray, letters: str | None) -> str:
     if not wrong.any():
         return "All numbers agree."
-    count = f"{int(wrong.sum())} of {wrong.size} numbers differ"
+    count = _count(wrong)
     marked = _largest(difference, wrong)
     largest = float(np.abs(difference[first_place(marked)]))
     if not math.isfinite(largest):
         return f"{count}, the first {place_words(wrong, letters)}."
     return f"{count}; the largest difference is {largest:.4g}, {place_words(marked, letters)}."
+
+
+def _count(wrong: np.ndarray) -> str:
+    return f"{int(wrong.sum())} of {wrong.size} numbers differ"
 
 
 def _largest(difference: np.ndarray, wrong: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.heatmaps.panel import Panel
+from autograder.heatmaps.text import bar_lines
 
 # Colors of a 256-color terminal, from small numbers to large ones; black can be read on each.
 # People who are color-blind can tell blue from orange.
@@ -61,6 +62,9 @@ class Blocks:
 
 def block(panel: Panel, width: int) -> Text:
     """Return one panel as lines at most `width` wide, with a note about what is cut off."""
+    if panel.bars:
+        title = [panel.title] if panel.title else []
+        return Text("\n".join([*title, *bar_lines(panel)]), no_wrap=True, overflow="ellipsis")
     rows, columns = _arrow(panel.axes[0], "↓"), _arrow(panel.axes[1], "→")
     margin = min(LABEL, _widest(panel.labels[0], (rows,)))
     column = max(CELL, min(LABEL, _widest(panel.labels[1], *signed_cells(panel)) + 1))

@@ -12,6 +12,7 @@ from autograder.heatmaps.panel import Panel
 WIDEST = 72
 GAP = "   "
 MOST = (12, 10)
+BAR = 24  # the signs of the longest bar
 
 
 def text_lines(panels: Sequence[Panel]) -> tuple[str, ...]:
@@ -32,6 +33,8 @@ def text_lines(panels: Sequence[Panel]) -> tuple[str, ...]:
 def _block(panel: Panel) -> list[str]:
     """Return the lines: title, names of the axes and columns, rows, notes."""
     rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(panel.axes, "↓→"))
+    if panel.bars:
+        return [*([f"{panel.title}:"] if panel.title else []), *bar_lines(panel)]
     names = (rows, *panel.labels[0])
     cells = (panel.labels[1], *panel.cells)
     margin, width = max(map(len, names)), max(len(cell) for row in cells for cell in row)
@@ -40,3 +43,13 @@ def _block(panel: Panel) -> list[str]:
         for name, row in zip(names, cells)
     ]
     return [f"{panel.title}:", f"{'':<{margin}}  {columns}".rstrip(), *lines, *panel.notes]
+
+
+def bar_lines(panel: Panel) -> list[str]:
+    """Return a line for each number of a panel of bars: its name, the number, a bar."""
+    cells = [cells[0] for cells in panel.cells]
+    margin, width = max(map(len, panel.labels[0])), max(map(len, cells))
+    return [
+        f"{name:<{margin}}  {cell:>{width}}  {'█' * round(abs(panel.strength(row, 0) or 0) * BAR)}"
+        for row, (name, cell) in enumerate(zip(panel.labels[0], cells))
+    ]

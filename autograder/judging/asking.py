@@ -67,14 +67,13 @@ def ask_examples(
 ) -> AskedStep:
     """Ask a learner's code the worked examples of one step.
 
-    Those of the standing checks, which come last, are asked when all others are right. `told` may
-    say more about the answers.
+    Those of the standing checks are asked when all before them are right. `told` may say more
+    about the answers.
     """
     answers: list[AskedExample] = []
     for example in (each for each in examples if each.step == step.name):
-        if not is_asked_after(example, answers):
-            break
-        answers.append(ask_example(example, respondent))
+        if is_asked_after(example, answers):
+            answers.append(ask_example(example, respondent))
     asked = tuple(told(settled(answers)))
     return AskedStep(StepVerdict.of(step, tuple(each.verdict for each in asked)), asked)
 

@@ -22,6 +22,7 @@ from autograder.judging.precision import (
     tolerance,
 )
 from autograder.judging.single_number import EXACT, scalar, whole_number
+from autograder.judging.tokens import Tokens
 from autograder.judging.value_words import (
     first_place,
     place_words,
@@ -50,7 +51,8 @@ class ResultSpec:
     `compare` is the step's way of making results comparable (see `exercise.Step`).
     A single array has one name and no tuple around it. `noun` is what a student calls one
     ("array" or "tensor"); `precision` is the dtype that was asked for, "" for the expected array's.
-    `size` is how large the numbers are that these were added up from, if above 1.
+    `size` is how large the numbers are that these were added up from, if above 1. `tokens` names
+    the tokens of an example that a text works by hand.
     """
 
     names: tuple[str, ...]
@@ -59,6 +61,7 @@ class ResultSpec:
     noun: str = "array"
     precision: str = ""
     size: float = 1.0
+    tokens: Tokens | None = None
 
 
 def arrays_of(value: Value, form: ResultSpec, expected: Value | None = None) -> tuple[Value, ...]:
@@ -335,11 +338,13 @@ def _values(
     )
     place = first_place(wrong)
     given, wanted = _number_words(actual[place], expected[place], form)
+    told = form.tokens.compared(actual, expected, wrong, axes) if form.tokens else ""
+    told = told or f"{place_words(wrong, axes)} it is {given}, but {wanted} is expected."
     return Finding(
         Outcome.WRONG_VALUES,
         f"{count.capitalize()} as expected.{lower}",
         right=right,
-        look=f"For example, {place_words(wrong, axes)} it is {given}, but {wanted} is expected.",
+        look=f"For example, {told}",
         vague=True,
     )
 

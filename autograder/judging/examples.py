@@ -25,6 +25,7 @@ from autograder.judging.example_values import DIGITS, read_value, written_value,
 from autograder.judging.expectation import Agrees, Expectation, Refused, overwritten
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layers import LinearLayers
+from autograder.judging.tokens import Tokens
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
@@ -181,6 +182,7 @@ def _expectation(expectation: Expectation) -> dict[str, Any]:
         "noun": form.noun,
         "precision": form.precision,
     }
+    facts |= {"tokens": asdict(form.tokens)} if form.tokens else {}
     match expectation:
         case Agrees(expected):
             facts["expected"] = written_value(expected, DIGITS)
@@ -261,7 +263,14 @@ def _read_call(facts: Mapping[str, Any]) -> LayerCall:
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
     names, axes = tuple(facts["names"]), tuple(facts["axes"])
-    form = ResultSpec(names, axes, facts["compare"], facts["noun"], facts["precision"])
+    form = ResultSpec(
+        names,
+        axes,
+        facts["compare"],
+        facts["noun"],
+        facts["precision"],
+        tokens=_read_tokens(facts.get("tokens")),
+    )
     match facts["kind"]:
         case "agrees":
             gradients = tuple(read_value(each) for each in facts.get("gradients", ()))
@@ -277,6 +286,10 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
         case "refused":
             return Refused(tuple(facts["kinds"]), facts["fact"], form)
     raise ValueError(f"an expectation of kind {facts['kind']!r}")
+
+
+def _read_tokens(facts: Mapping[str, Any] | None) -> Tokens | None:
+    return Tokens(tuple(facts["names"]), facts["followed"]) if facts else None
 
 
 def _read_reply(facts: Mapping[str, Any]) -> Reply:

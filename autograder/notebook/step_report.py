@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from autograder.heatmaps.picture import Picture, picture_of
 from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example
 from autograder.judging.layer_blame import LayerBlame
@@ -18,7 +19,6 @@ from autograder.model.request import Respondent
 from autograder.model.symbols import HIDDEN
 from autograder.model.verdict import StepVerdict
 from autograder.notebook.card import Card
-from autograder.notebook.picture import Picture, picture_of
 from autograder.reports.finding import step_text
 
 

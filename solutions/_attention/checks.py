@@ -4,12 +4,14 @@ A method makes one check. graders.py gives it its marks and its name, from which
 drawn. The first line of a check's docstring is its title, as everywhere.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from autograder.checks import walkthrough_beside
 from autograder.protocol.wire import Linear
 
 # Of a check that gives a step such a layer as `bias=False` makes.
@@ -38,6 +40,45 @@ def linear(draw, inputs, outputs):
 def bare(draw, inputs, outputs):
     """A linear layer without a bias, as `bias=False` makes one."""
     return Linear(linear(draw, inputs, outputs).weight, None)
+
+
+def by_hand(file, *, tokens, followed, title, dtype="float32", **steps):
+    """The checks that ask each step what the text of the exercise works out by hand.
+
+    file: the exercise's graders.py. tokens: their names; the text follows the one at the place
+    `followed`. steps: what a step is called with, by its name, as a function of the walkthrough. A
+    layer's is a pair: the sizes that it is made with and its weights, and what it is called with.
+    """
+
+    @functools.cache
+    def text():
+        return walkthrough_beside(file)
+
+    @pytest.mark.by_hand(tokens=tokens, followed=followed)
+    @pytest.mark.parametrize(
+        "given",
+        [pytest.param(each, marks=pytest.mark.step(step), id=step) for step, each in steps.items()],
+    )
+    def check(student, given):
+        made, *called = given(text())
+        if isinstance(made, dict):
+            weights = {name: _plain(value, dtype) for name, value in made.items() if name != "made"}
+            layer = student.constructed(*made["made"], **weights)
+            arguments, options = called
+            layer.call("forward", *(_plain(each, dtype) for each in arguments), **options).agrees()
+        else:
+            student(*(_plain(each, dtype) for each in (made, *called))).agrees()
+
+    check.__doc__ = title
+    return check
+
+
+def _plain(value, dtype):
+    """An array or a tensor as an array of this dtype, and a linear layer as its arrays."""
+    if hasattr(value, "weight"):
+        bias = None if value.bias is None else _plain(value.bias, dtype)
+        return Linear(_plain(value.weight, dtype), bias)
+    return np.array(value.tolist(), dtype=dtype) if hasattr(value, "tolist") else value
 
 
 def _check(function, step, title, marks):

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from autograder.checks import shared_beside
+from autograder.protocol.wire import Seed
 
 checks = shared_beside(__file__, "_attention/checks.py")
+sentence = shared_beside(__file__, "_attention/walkthrough.py")
 steps = checks.StepChecks(scores="B S S", vectors="B S D", width="D")
 PUBLIC = pytest.mark.public
 
@@ -45,6 +47,34 @@ def causal_mask(draw):
 def steps_of_64ths(array):
     """Numbers that float32 holds exactly, even when 10 000 is added."""
     return np.round(64 * array) / 64
+
+
+test_the_sentence = checks.by_hand(
+    __file__,
+    tokens=sentence.WORDS,
+    followed=sentence.IT,
+    title="the sentence, as the text works it out",
+    dtype="float64",
+    softmax=lambda text: [text.scaled[None, : text.SEEN, : text.SEEN]],
+    project_qkv=lambda text: [
+        text.batch,
+        text.query_weights,
+        text.key_weights,
+        text.value_weights,
+    ],
+    compute_attention_scores=lambda text: text.projected[:2],
+    scale_scores=lambda text: [text.scores[None], text.D],
+    create_causal_mask=lambda text: [text.S],
+    apply_mask=lambda text: [text.scaled[None], text.mask],
+    compute_attention_weights=lambda text: [text.masked[None]],
+    apply_attention=lambda text: [text.weights[None], text.values[None]],
+    project_output=lambda text: [text.gathered[None], text.output_weights],
+    SingleHeadAttention=lambda text: [
+        {"made": (text.D, Seed(text.SEED))} | {name: getattr(text, name) for name in WEIGHT_NAMES},
+        [text.batch],
+        {"causal": True},
+    ],
+)
 
 
 @pytest.mark.step("softmax")

@@ -12,6 +12,7 @@ import pytest
 from autograder.checks import shared_beside
 
 checks = shared_beside(__file__, "_attention/checks.py")
+sentence = shared_beside(__file__, "_attention/walkthrough.py")
 
 SIZES = checks.sizes(
     {"B": 2, "S": 5, "C": 24, "heads": 4, "head_dim": 6},
@@ -45,6 +46,30 @@ layer = checks.LayerChecks(
     },
 )
 causal_layer = dataclasses.replace(layer, step="CausalMultiHeadAttention")
+
+test_the_sentence = checks.by_hand(
+    __file__,
+    tokens=sentence.WORDS,
+    followed=sentence.IT,
+    title="the sentence, as the text works it out",
+    split_heads=lambda text: [text.projected, text.HEADS],
+    compute_attention_scores=lambda text: text.all_heads[:2],
+    scale_scores=lambda text: [text.scores[None], text.head_dim],
+    compute_attention_weights=lambda text: [text.scaled[None]],
+    apply_attention=lambda text: [text.weights[None], text.values[None]],
+    merge_heads=lambda text: [text.gathered[None]],
+    project_output=lambda text: [text.merged[None], text.layer.Wo],
+    MultiHeadAttention=lambda text: [
+        {"made": [text.C, text.HEADS], **text.layer.state_dict()},
+        [text.batch],
+        {},
+    ],
+    CausalMultiHeadAttention=lambda text: [
+        {"made": [text.C, text.HEADS], **text.layer.state_dict()},
+        [text.batch],
+        {"causal": True},
+    ],
+)
 
 
 @pytest.mark.step("create_projections")

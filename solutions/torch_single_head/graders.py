@@ -10,6 +10,7 @@ import pytest
 from autograder.checks import shared_beside
 
 checks = shared_beside(__file__, "_attention/checks.py")
+sentence = shared_beside(__file__, "_attention/walkthrough.py")
 
 SIZES = checks.sizes(
     {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 4, "C": 24, "head_dim": 6}
@@ -35,6 +36,24 @@ layer = checks.LayerChecks(
         "Wqkv": lambda draw: (draw["C"], 3 * draw["head_dim"]),
         "Wo": lambda draw: (draw["head_dim"], draw["C"]),
     },
+)
+
+test_the_sentence = checks.by_hand(
+    __file__,
+    tokens=sentence.WORDS,
+    followed=sentence.IT,
+    title="the sentence, as the text works it out",
+    project_qkv=lambda text: [text.x[None], text.layer.Wqkv],
+    compute_attention_scores=lambda text: [text.queries[None], text.keys[None]],
+    scale_scores=lambda text: [text.scores[None], text.head_dim],
+    compute_attention_weights=lambda text: [text.scaled[None]],
+    apply_attention=lambda text: [text.weights[None], text.values[None]],
+    project_output=lambda text: [text.gathered[None], text.layer.Wo],
+    SingleHeadAttention=lambda text: [
+        {"made": [text.C], **text.layer.state_dict()},
+        [text.x[None]],
+        {},
+    ],
 )
 
 

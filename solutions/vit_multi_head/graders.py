@@ -41,6 +41,30 @@ layer = checks.LayerChecks(
     ),
 )
 
+test_the_picture = checks.by_hand(
+    __file__,
+    tokens=("[class]", "sky", "sun", "grass", "cow"),
+    followed=0,
+    title="the picture of four patches, as the text works it out",
+    project_qkv=lambda text: [
+        text.batch,
+        text.layer.q_linear,
+        text.layer.k_linear,
+        text.layer.v_linear,
+    ],
+    split_heads=lambda text: [text.projected[0], text.HEADS],
+    compute_scaled_scores=lambda text: text.split[:2],
+    compute_attention_weights=lambda text: [text.scaled[None]],
+    apply_attention=lambda text: [text.weights[None], text.values[None]],
+    merge_heads=lambda text: [text.gathered[None]],
+    project_output=lambda text: [text.merged[None], text.layer.out_linear],
+    MultiHeadSelfAttention=lambda text: [
+        {"made": [text.D, text.HEADS], **text.layer.state_dict()},
+        [text.batch],
+        {},
+    ],
+)
+
 
 @pytest.mark.step("create_projections")
 @PUBLIC

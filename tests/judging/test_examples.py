@@ -51,7 +51,7 @@ def live() -> tuple[Example, ...]:
     kept: list[Example] = []
 
     def judge_all(plugin: GradingPlugin) -> None:
-        for item in plugin.collected.marked("public"):
+        for item in plugin.collected.shown:
             step, name = str(step_of(item)), item.name
 
             def keep(
@@ -115,7 +115,7 @@ def test_worked_examples_with_layers_of_pytorch_read_back_and_write_the_same() -
 
 def test_the_numbers_are_few_enough_to_work_by_hand(examples: tuple[Example, ...]) -> None:
     for example in examples:
-        by_hand = not example.check.startswith(STANDING)
+        by_hand = not example.check.startswith(STANDING) and not example.expectation.form.tokens
         if by_hand and example.step not in RANDOM and not example.request.read:
             values = (*example.request.arguments, *example.request.method_arguments)
             arrays = [value for value in values if isinstance(value, np.ndarray)]

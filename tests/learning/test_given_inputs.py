@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from autograder.learning.runner.results import GivenInput
 from autograder.learning.terminal.drawing import _input_panel
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
 from support.typed_commands import typed
+
+MASKED = "np.where(causal_mask == 1, scaled_scores, -1e9)"
 
 
 @pytest.fixture
@@ -25,7 +28,10 @@ def put(workspace: Path, **bodies: str) -> None:
 
 
 def test_the_input_is_drawn_at_the_entry_that_the_results_are_drawn_at(workspace: Path) -> None:
-    put(workspace, apply_mask="    masked = scaled_scores.copy()\n    return masked")
+    put(
+        workspace,
+        apply_mask=f"    one = len(scaled_scores) == 1\n    return {MASKED} if one else scaled_scores",
+    )
     run = typed("show", "apply_mask", folder=workspace, COLUMNS="80")
     result, _, given = run.out.partition("The input: ")
     assert "scaled_scores (B=4, S=3, S=3); causal_mask (S=3, S=3)." in given
@@ -35,7 +41,8 @@ def test_the_input_is_drawn_at_the_entry_that_the_results_are_drawn_at(workspace
     assert len(drawn) == 3 and drawn == yours  # the mistake returns its input
 
 
-WRONG = "np.exp(scores) / np.exp(scores).sum(1, keepdims=True)"
+# With one sequence, as in the text, it is right.
+WRONG = "np.exp(scores) / np.exp(scores).sum(1 if len(scores) > 1 else 2, keepdims=True)"
 PLAIN = {  # the same code without the annotations that were handed out
     "no annotations": f"def softmax(scores):\n    return {WRONG}",
     "a lambda": f"softmax = lambda scores: {WRONG}",
@@ -72,12 +79,13 @@ def test_the_axes_are_those_of_the_exercise_whatever_the_learner_writes(
 def test_without_names_the_input_is_drawn_at_the_entry_of_the_result() -> None:
     numbers = np.arange(36.0).reshape(4, 3, 3)
     given = GivenInput("scores", None, "scores (4, 3, 3)", numbers.tolist())
-    drawn = _input_panel(given, {"B": 2})
+    drawn = _input_panel(given, {"B": 2}, None)
     assert drawn.notes == ("shown: axis 0[2] of 4",) and (drawn.values == numbers[2]).all()
 
 
 def test_a_result_of_another_shape_keeps_the_names_of_its_axes(workspace: Path) -> None:
-    put(workspace, softmax="    return scores[:2]")
+    wrong = "    if len(scores) > 1:\n        return scores[:2]\n"
+    put(workspace, softmax=wrong + indent(f"return {WRONG}", "    "))
     assert "shown: B[0] of 2" in typed("show", "softmax", folder=workspace, COLUMNS="80").out
 
 
@@ -100,6 +108,6 @@ def test_a_layer_tells_its_weights_and_a_step_its_linear_layer(tmp_path: Path) -
         (workspace / name / f"{name}.py").write_text(text, encoding="utf-8")
     layer = typed("show", f"{NAME}.SingleHeadAttention", folder=workspace)
     assert "embedding_dimension = 3; rng = a generator with the seed" in layer.words
-    assert "x (B=2, S=5, D=3)" in layer.words and "self.query_weights (3, 3)" in layer.words
+    assert "x (B=1, S=7, D=3)" in layer.words and "self.query_weights (3, 3)" in layer.words
     step = typed("show", "torch_single_head.project_output", folder=workspace)
     assert "Wo = a linear layer from" in step.words

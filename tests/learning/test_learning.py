@@ -199,7 +199,7 @@ def test_a_step_that_calls_a_wrong_one_waits_for_it_at_home(workspace: Path) -> 
     )
     run = typed("check", "compute_attention_weights", folder=workspace)
     assert run.code == NOT_ALL
-    assert "… compute_attention_weights (0/7)" in run.words
+    assert "… compute_attention_weights (0/8)" in run.words
     assert "… waits for an earlier step" in run.words and "✗" not in run.words
     assert (
         "`compute_attention_weights` calls your `softmax`, which does not pass its own check. So "
@@ -411,8 +411,9 @@ def test_show_draws_yours_expected_and_the_difference(workspace: Path) -> None:
     picture = workspace / "softmax.svg"
     run = typed("show", "softmax", "--save", picture, folder=workspace, COLUMNS="80")
     assert run.code == RIGHT, run.err
-    assert re.search(r"yours +expected +difference", run.out)
-    assert "0.11" in run.out and "0.42" in run.out and "-0.31" in run.out
+    assert "Your “it” gives “cat” 0.30, and 0.63 is expected." in run.out
+    assert all(re.search(rf"^{each}\b", run.out, re.M) for each in ("yours", "expected", "it"))
+    assert "0.30" in run.out and "0.63" in run.out and "-0.33" in run.out
     assert picture.read_text(encoding="utf-8").lstrip().startswith("<?xml")
     random = typed("show", "initialize_weights", folder=workspace)
     assert "draws random numbers" in random.words

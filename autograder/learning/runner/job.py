@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from autograder.heatmaps.picture import followed_lines
 from autograder.judging import stopped_code
 from autograder.judging.asking import AskedExample, is_asked_after, settled
 from autograder.judging.diagnosis import failure
@@ -117,7 +118,7 @@ class Job:
         self._send(event="counted", step=name, total=self._questions.count(name))
         for example in self._questions.of(name):
             if not is_asked_after(example, asked):
-                break
+                continue
             self._send(event="asking", step=name, check=example.check, title=example.title)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
                 asked.append(self._answer(example))
@@ -127,6 +128,7 @@ class Job:
                 printed=stream.text,
                 arrays=arrays_to_draw(asked[-1]),
                 inputs=inputs_to_show(example.request, self._names, self._facts["given"]),
+                row=followed_lines(asked[-1]),
             )
             if name in self._blocked:
                 break

@@ -70,7 +70,9 @@ def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
         yours = given[place] if place < len(given) else None
         if isinstance(expected, np.ndarray) and expected.size <= MOST_NUMBERS:
             precision = asked_precision(expected, form.precision)
-            drawn.append(asdict(Drawn(name, axes, precision, _numbers(yours), expected.tolist())))
+            tokens = asdict(form.tokens) if form.tokens else None
+            pair = _numbers(yours), expected.tolist()
+            drawn.append(asdict(Drawn(name, axes, precision, *pair, tokens)))
     return drawn
 
 

@@ -29,7 +29,8 @@ class Drawn:
     """One array of a check: the learner's and the expected one, as nested lists of numbers.
 
     axes: the names of the axes, such as "B S S", or None. precision: the dtype that was asked for.
-    yours: None if the code did not return an array.
+    yours: None if the code did not return an array. tokens: what the example calls its tokens, and
+    which one its text follows, as the fields of `Tokens`.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Drawn:
     precision: str
     yours: Any
     expected: Any
+    tokens: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,21 @@ class GivenInput:
 
 @dataclass(frozen=True)
 class CheckRun:
-    """One public check: its verdict, what the code printed, the arrays to draw, the inputs."""
+    """One public check: its verdict, what the code printed, the arrays to draw, the inputs.
+
+    row: lines about the token that the example's text follows, if it is the one of the text.
+    """
 
     verdict: CheckVerdict
     printed: str = ""
     arrays: tuple[Drawn, ...] = ()
     inputs: tuple[GivenInput, ...] = ()
+    row: tuple[str, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether the check passed."""
+        return self.verdict.passes
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,11 @@ class StepRun:
     def checks_passed(self) -> int:
         """How many checks passed, each counted once."""
         return sum(check.passes for check in told_once(self.verdict.checks))
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """What the text follows of a token: drawn if the step passes, else what is wrong of it."""
+        return next((c.row for c in self.checks if c.row and c.passes == self.verdict.passes), ())
 
     @property
     def failing(self) -> CheckRun | None:
@@ -193,4 +209,5 @@ def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
     """Read one check as the child sends it."""
     arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
     inputs = tuple(GivenInput(**given) for given in facts["inputs"])
-    return CheckRun(read_check(facts["check"]), facts["printed"], arrays, inputs)
+    check, row = read_check(facts["check"]), tuple(facts["row"])
+    return CheckRun(check, facts["printed"], arrays, inputs, row)

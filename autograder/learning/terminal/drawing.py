@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
+from autograder.judging.tokens import Tokens
 from autograder.learning.runner.results import CheckRun, Drawn, GivenInput, StepRun
 
 
@@ -28,8 +29,12 @@ class StepPicture:
 
 
 def chosen(run: StepRun) -> CheckRun | None:
-    """Return the first check with arrays that fails, or else the first with arrays, or None."""
+    """Return a check with arrays that fails, or else one with arrays, or None.
+
+    It is the example of the text, if that is one, or else the first.
+    """
     drawn = [check for check in run.checks if check.arrays]
+    drawn.sort(key=lambda check: check.arrays[0].tokens is None)
     failing = [check for check in drawn if not check.verdict.passes]
     return next(iter(failing or drawn), None)
 
@@ -44,29 +49,40 @@ def pictures(check: CheckRun) -> tuple[StepPicture, ...]:
 def _differs(drawn: Drawn) -> bool:
     if drawn.yours is None:
         return True
-    words = comparison(
+    compared = comparison(
         np.asarray(drawn.yours), np.asarray(drawn.expected), precision=drawn.precision
-    ).words
-    return words != "All numbers agree."
+    )
+    return compared.differs
 
 
 def _picture(drawn: Drawn) -> StepPicture:
     expected = np.asarray(drawn.expected)
+    tokens = _tokens(drawn)
+    labels = tokens.labels(expected.shape, drawn.axes) if tokens else None
     if drawn.yours is None:
-        alone = panel(expected, title="expected", axes=drawn.axes)
+        alone = panel(expected, title="expected", axes=drawn.axes, labels=labels)
         return StepPicture(drawn.name, "Your code gave no array here.", (alone,))
     compared = comparison(
-        np.asarray(drawn.yours), expected, axes=drawn.axes, precision=drawn.precision
+        np.asarray(drawn.yours),
+        expected,
+        axes=drawn.axes,
+        labels=labels,
+        precision=drawn.precision,
+        tokens=tokens,
     )
     if compared.panels:
         entry = zip((drawn.axes or "").split(), compared.index)
-        return StepPicture(drawn.name, compared.words, compared.panels, tuple(entry))
+        return StepPicture(drawn.name, _capital(compared.words), compared.panels, tuple(entry))
     arrays, names = {"yours": np.asarray(drawn.yours), "expected": expected}, drawn.axes or ""
     panels = tuple(
         panel(array, title=title, axes=names if array.ndim == len(names.split()) else None)
         for title, array in arrays.items()
     )
-    return StepPicture(drawn.name, compared.words, panels)
+    return StepPicture(drawn.name, _capital(compared.words), panels)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def drawn(run: StepRun) -> tuple[RenderableType, ...]:
@@ -92,12 +108,20 @@ def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:
         return ()
     words = "; ".join(given.words for given in check.inputs)
     entry = dict(pictures(check)[0].entry)
-    panels = tuple(_input_panel(given, entry) for given in check.inputs if given.numbers)
+    panels = tuple(
+        _input_panel(given, entry, _tokens(check.arrays[0]))
+        for given in check.inputs
+        if given.numbers
+    )
     drawn = (terminal_panels(panels),) if panels else ()
     return (Text(), Text(f"The input: {words}."), *drawn)
 
 
-def _input_panel(given: GivenInput, entry: Mapping[str, int]) -> Panel:
+def _tokens(drawn: Drawn) -> Tokens | None:
+    return Tokens(**drawn.tokens) if drawn.tokens else None
+
+
+def _input_panel(given: GivenInput, entry: Mapping[str, int], tokens: Tokens | None) -> Panel:
     numbers = np.asarray(given.numbers)
     names = (given.axes or "").split()
     # A learner may have changed the annotation that names the axes.
@@ -106,7 +130,8 @@ def _input_panel(given: GivenInput, entry: Mapping[str, int]) -> Panel:
     else:  # without names, the axes are taken to stand in the order of the result's
         wanted = list(entry.values()) if len(entry) == numbers.ndim - 2 else [0] * numbers.ndim
     index = tuple(min(number, size - 1) for number, size in zip(wanted, numbers.shape[:-2]))
-    return panel(numbers, title=given.name, axes=given.axes, index=index)
+    labels = tokens.labels(numbers.shape, given.axes) if tokens else None
+    return panel(numbers, title=given.name, axes=given.axes, labels=labels, index=index)
 
 
 def draw_file(path: Path, check: CheckRun) -> None:

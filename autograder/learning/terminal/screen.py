@@ -56,6 +56,8 @@ def show_checkup(
     if look is None:
         console.print(Text(beyond_the_checks(checkup.exercise)))
         show_printed(console, _all_printed(checkup))
+        if task.step:
+            console.print(Text("\n".join(checkup.steps[0].row), no_wrap=True))
         if question:
             console.print(Indented(Text(question), 0, 2))
             console.print(
@@ -135,6 +137,9 @@ def show_finding(console: Console, run: StepRun) -> None:
     text = step_text(run.verdict).finding
     for words in (*text.parts, *_system(run.verdict.outcome, text)):
         _print_indented(console, words)
+    if not any(line in words for line in run.row for words in text.parts):
+        for line in run.row:
+            _print_indented(console, line)
     show_printed(console, run.failing.printed if run.failing else "")
 
 
