@@ -30,7 +30,7 @@ def put(workspace: Path, **bodies: str) -> None:
 def test_the_input_is_drawn_at_the_entry_that_the_results_are_drawn_at(workspace: Path) -> None:
     put(
         workspace,
-        apply_mask=f"    one = len(scaled_scores) == 1\n    return {MASKED} if one else scaled_scores",
+        apply_mask=f"    return {MASKED} if len(scaled_scores) == 1 else scaled_scores",
     )
     run = typed("show", "apply_mask", folder=workspace, COLUMNS="80")
     result, _, given = run.out.partition("The input: ")
