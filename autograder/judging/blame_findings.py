@@ -6,27 +6,45 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
 from autograder.model.symbols import UNWRITTEN
 from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value, arrays_in
 
 PASSING = "Each step that your layer calls passes its own check."
+# Of the largest number: right answers in double precision are much nearer, also where a step has
+# computed with single precision.
+SMALL = 5e-7
+NEAR = 1e-3  # of the largest number
+_UNFIT = "passes its own check, but is not right with what a right layer passes to it"
 
 
 @dataclass(frozen=True)
 class WrongStep:
     """A step that does not pass its own check: its name, its number (from 1), what that says.
 
-    `use` is what the step that waits for it does with it.
+    `use` is what the step that waits for it does with it. What `passes` its own check all the same
+    is wrong with what a layer passes to it.
     """
 
     name: str
     number: int
     seen: Finding
     use: str = "calls"
+    passes: bool = False
+
+    @property
+    def state(self) -> str:
+        """What to say of it in the sentence on what waits for it."""
+        if self.passes:
+            return _UNFIT
+        unwritten = self.seen.outcome is Outcome.NOT_WRITTEN
+        return UNWRITTEN if unwritten else "does not pass its own check"
 
 
 def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
@@ -35,13 +53,48 @@ def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
     Whether the code itself is right cannot be known before, since what it gets is not.
     """
     unwritten = wrong.seen.outcome is Outcome.NOT_WRITTEN
-    state = UNWRITTEN if unwritten else "does not pass its own check"
-    fact = f"`{caller}` {wrong.use} your `{wrong.name}`, which {state}. "
+    fact = f"`{caller}` {wrong.use} your `{wrong.name}`, which {wrong.state}. "
     fact += f"So this step waits for step {wrong.number}."
     own = "" if unwritten else f" {PLACE.sub('', wrong.seen.fact)} {wrong.seen.look}"
     told = reworded(finding, fact, f"Look there first.{own}".strip())
     misconception = wrong.seen.misconception
     return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)
+
+
+def small_error(given: Value, expected: Value) -> Finding | None:
+    """Return what is wrong with the numbers of a step by less than its own checks can see, if any.
+
+    Both are in double precision, in which right answers agree to many more digits. Such an error is
+    small in the step, and may grow in what a layer makes of it.
+    """
+    largest, difference = _apart(given, expected)
+    if difference <= SMALL * largest:
+        return None
+    return Finding(
+        Outcome.WRONG_VALUES,
+        f"Its numbers are nearly right: they differ by up to {difference:.1g}, and the largest is "
+        f"{largest:.2g}.",
+        look="That is too much for what the layer makes of them. Is a small number added "
+        "somewhere, or a bound set, that is not expected?",
+    )
+
+
+def is_near(given: Value, expected: Value) -> bool:
+    """Say whether numbers are off by so little that a small error may have grown to that."""
+    largest, difference = _apart(given, expected)
+    return 0 < difference <= NEAR * largest
+
+
+def _apart(given: Value, expected: Value) -> tuple[float, float]:
+    """Return the largest number that is expected, and the largest difference from what is given."""
+    pairs = [
+        (own, right)
+        for own, right in zip(arrays_in(given), arrays_in(expected), strict=False)
+        if own.shape == right.shape and own.size and own.dtype.kind == right.dtype.kind == "f"
+    ]
+    largest = max((float(np.abs(right).max()) for _, right in pairs), default=0.0)
+    difference = max((float(np.abs(own - right).max()) for own, right in pairs), default=0.0)
+    return largest, difference
 
 
 def reworded(finding: Finding, fact: str, look: str) -> Finding:
