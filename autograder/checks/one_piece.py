@@ -18,6 +18,7 @@ import numpy as np
 from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
+from autograder.judging.beyond_values import VALUES_RIGHT
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import place_in, place_inside, same, worded
@@ -242,6 +243,10 @@ def _trail_words(
     right = _right_words(stages, trail, titles)
     # Stages that cannot be seen say less than a shape does.
     shape = finding.outcome is Outcome.WRONG_SHAPE and trail.hidden_from is not None
+    # Where all parts are near enough and the result is not, none of them is known to be right.
+    values = finding.outcome is Outcome.WRONG_VALUES and finding.right != VALUES_RIGHT
+    if values and len(trail.right) == len(stages):
+        return finding
     if finding.outcome is Outcome.RAISED or trail.wrong is None or shape:
         return replace(finding, right=right or finding.right)
     step = stages[trail.wrong].step

@@ -230,9 +230,9 @@ def end_to_end(
     The chain passes only if they do, with the student's own steps. Whatever is wrong before them
     was found on the way.
     """
-    if chain.outcome is not Outcome.PASSED:
-        return chain
     known = tuple(steps)
+    if chain.outcome is not Outcome.PASSED:
+        return _begun_before(chain, known)
     for layer in (step for step in known if step.name in layers):
         if not layer.passes:
             return ChainVerdict(layer.outcome, layer.name, layer.finding)
@@ -241,4 +241,17 @@ def end_to_end(
             fact = f"Your `{layer.name}` is not right with your own steps."
             finding = cause.finding or Finding(Outcome.WRONG_VALUES, fact)
             return ChainVerdict(finding.outcome, cause.name, finding)
+    return chain
+
+
+def _begun_before(chain: ChainVerdict, steps: Sequence[StepVerdict]) -> ChainVerdict:
+    """Return the verdict on a chain with the step where it goes wrong, though unseen there.
+
+    That is one before a step which passes, which is wrong with what a right layer passes to it.
+    """
+    for step in steps:
+        if step.name == chain.breaks_at:
+            break
+        if step.failing and step.failing.name == CHECK and step.finding:
+            return ChainVerdict(step.finding.outcome, step.name, step.finding)
     return chain

@@ -6,21 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
+from autograder.judging.precision import apart
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
 from autograder.model.symbols import UNWRITTEN
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Value, arrays_in
+from autograder.protocol.wire import Value
 
 PASSING = "Each step that your layer calls passes its own check."
 # Of the largest number: right answers in double precision are much nearer, also where a step has
 # computed with single precision.
 SMALL = 5e-7
-NEAR = 1e-3  # of the largest number
 _UNFIT = "passes its own check, but is not right with what a right layer passes to it"
 
 
@@ -67,7 +65,7 @@ def small_error(given: Value, expected: Value) -> Finding | None:
     Both are in double precision, in which right answers agree to many more digits. Such an error is
     small in the step, and may grow in what a layer makes of it.
     """
-    largest, difference = _apart(given, expected)
+    largest, difference = apart(given, expected)
     if difference <= SMALL * largest:
         return None
     return Finding(
@@ -77,24 +75,6 @@ def small_error(given: Value, expected: Value) -> Finding | None:
         look="That is too much for what the layer makes of them. Is a small number added "
         "somewhere, or a bound set, that is not expected?",
     )
-
-
-def is_near(given: Value, expected: Value) -> bool:
-    """Say whether numbers are off by so little that a small error may have grown to that."""
-    largest, difference = _apart(given, expected)
-    return 0 < difference <= NEAR * largest
-
-
-def _apart(given: Value, expected: Value) -> tuple[float, float]:
-    """Return the largest number that is expected, and the largest difference from what is given."""
-    pairs = [
-        (own, right)
-        for own, right in zip(arrays_in(given), arrays_in(expected), strict=False)
-        if own.shape == right.shape and own.size and own.dtype.kind == right.dtype.kind == "f"
-    ]
-    largest = max((float(np.abs(right).max()) for _, right in pairs), default=0.0)
-    difference = max((float(np.abs(own - right).max()) for own, right in pairs), default=0.0)
-    return largest, difference
 
 
 def reworded(finding: Finding, fact: str, look: str) -> Finding:

@@ -22,7 +22,6 @@ from autograder.judging.beyond_values import ADDED_FACT
 from autograder.judging.blame_findings import (
     WrongStep,
     in_one_place,
-    is_near,
     nameless,
     placed_call,
     reworded,
@@ -42,6 +41,7 @@ from autograder.judging.expectation import Agrees, judge
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
 from autograder.judging.layer_source import calling_line
+from autograder.judging.precision import is_near
 from autograder.judging.value_origin import ValueOrigin
 from autograder.model.request import Failed, Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome

@@ -114,6 +114,15 @@ def test_where_the_calls_of_a_layer_are_too_large_to_be_known_a_small_error_is_f
     assert told.startswith("`forward` calls your `compute_attention_weights`, which passes its own")
 
 
+def test_a_step_that_gets_nearly_what_is_expected_is_not_said_to_get_what_is_expected() -> None:
+    """The layer adds the small number itself."""
+    added = "apply_attention(attention_weights + 1e-6, values)"
+    told = words(NUMPY, ("apply_attention(attention_weights, values)", added))
+    assert "gets the expected numbers" not in told
+    assert "what it gets as `attention_weights` is not quite what is expected." in told
+    assert "nearly right: they differ by up to 1e-06, and the largest is 1." in told
+
+
 def test_a_step_is_wrong_by_itself_where_all_that_it_calls_is_right() -> None:
     wrong = ("return softmax(scores)", "return 2 * softmax(scores)")
     verdict = judged(NUMPY, "compute_attention_weights", wrong)
