@@ -104,9 +104,10 @@ class LayerCalls:
         calls = (replace(call, dtype=dtype) for call in self._calls)
         for call, reply in self._replies(step, calls):
             right = reference.expected(call)
-            if isinstance(reply, Returned) and isinstance(right, Returned):
-                if finding := small_error(reply.value, right.value):
-                    return finding
+            if not isinstance(reply, Returned) or not isinstance(right, Returned):
+                continue
+            if finding := small_error(reply.value, right.value):
+                return finding
         return None
 
     def fault_in_other_orders(self, step: str) -> Finding | None:
