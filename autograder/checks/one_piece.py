@@ -7,9 +7,10 @@ reference's way. What cannot be seen is not called wrong.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -56,11 +57,27 @@ class OnePiece:
         """Return the steps of which one done wrong makes the reference's class this very layer.
 
         All of them, where several would: which of them it is cannot be told. () where none does.
+        A class that would only pass a wrong number to a step does the work of that step wrong, since
+        here it calls no other that does it.
         """
         if not self.requests:
             return ()
         found = tuple(dict.fromkeys(self._fitting.values()))
+        if found == (self.requests[0].target,):
+            return tuple(filter(None, [self._step_with_another_size()])) or found
         return found or tuple(filter(None, [self._exchanging[0]]))
+
+    def _step_with_another_size(self) -> str:
+        """Return the step that gives the layer's result with another size as its number, or ""."""
+        first = self.requests[0].method_arguments[:1]
+        axes = range(np.ndim(first[0])) if first and isinstance(first[0], np.ndarray) else ()
+        for name, function in self.reference.functions.items():
+            given = (partial(_with_size, function, name, axis) for axis in axes)
+            random = self.reference.exercise.step(name).random
+            with warnings.catch_warnings(action="ignore"):  # sizes that fit nothing
+                if not random and any(map(self._gives_with, given)):
+                    return name
+        return ""
 
     @cached_property
     def _fitting(self) -> dict[str, str]:
@@ -140,9 +157,13 @@ class OnePiece:
 
     def _gives(self, replaced: Mapping[str, Callable[..., Any]]) -> bool:
         """Say whether the reference's class, with these steps, gives the layer's own results."""
+        return self._gives_with(lambda request: replaced)
+
+    def _gives_with(self, steps: Callable[[Request], Mapping[str, Callable[..., Any]]]) -> bool:
+        """Say the same of steps that are made for each request."""
         for request in self.requests:
             form = self.reference.form(request.target, request.method)
-            with self.reference.replaced(replaced):
+            with self.reference.replaced(steps(request)):
                 other = self.reference.ask(request)
             if not same(self.respondent.ask(request), other, form):
                 return False
@@ -208,6 +229,18 @@ def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..
         return tuple(results[place] for place in order)
 
     return exchanged
+
+
+def _with_size(
+    function: Callable[..., Any], name: str, axis: int, request: Request
+) -> Mapping[str, Callable[..., Any]]:
+    """Return a step whose whole numbers are all the size of an axis of what the layer gets."""
+    size = request.method_arguments[0].shape[axis]
+
+    def other(*arguments: Any) -> Any:
+        return function(*(size if type(each) is int else each for each in arguments))
+
+    return {name: other}
 
 
 def _places_words(finding: Finding, names: Sequence[str], order: Sequence[int]) -> Finding:
