@@ -57,8 +57,8 @@ class OnePiece:
         """Return the steps of which one done wrong makes the reference's class this very layer.
 
         All of them, where several would: which of them it is cannot be told. () where none does.
-        A class that would only pass a wrong number to a step does the work of that step wrong, since
-        here it calls no other that does it.
+        A class that would only pass a wrong number to a step does the work of that step wrong: here
+        it calls nothing that does it.
         """
         if not self.requests:
             return ()

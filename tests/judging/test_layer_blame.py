@@ -105,9 +105,7 @@ def test_an_error_that_only_the_layer_makes_visible_is_told_of_the_step_as_in_cl
     assert verdict.finding.look.startswith(seen) and "a bound set" in verdict.finding.look
 
 
-def test_where_the_calls_of_a_layer_are_too_large_to_be_known_a_small_error_is_found_by_others() -> (
-    None
-):
+def test_where_calls_of_a_layer_are_too_large_to_be_known_others_show_a_small_error() -> None:
     clamped = ("scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1).clamp(min=1e-6)")
     assert judged(HEADS, "MultiHeadAttention", clamped).passes
     told = words(HEADS, clamped, layer="CausalMultiHeadAttention")
