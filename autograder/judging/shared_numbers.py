@@ -37,7 +37,8 @@ def sharing(arrays: Mapping[str, np.ndarray]) -> tuple[str, str] | None:
 def with_seed(finding: Finding, request: Request, ask: Callable[[Request], Reply]) -> Finding:
     """Return the finding on draws that are not separate, with the seed that the code sets.
 
-    That is seen when the same is asked twice in a row. No known mistake is named then: none sets a seed.
+    That is seen when the same is asked twice in a row. No known mistake is named then, since none
+    sets one.
     """
     bare = finding.evidence.bare if finding.evidence else finding
     if not bare.cause or finding.outcome is not Outcome.WRONG_VALUES:
